@@ -1,0 +1,28 @@
+// Installs what a fresh clone is missing, by the lock file, before `npm start`, `npm test` and friends.
+// Runs on the system's Node (20 or later), before the Node of package.json exists.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const stamp = `${root}node_modules/.installed`
+const wanted = createHash('sha256')
+  .update(readFileSync(`${root}package-lock.json`))
+  .digest('hex')
+
+if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+  process.stderr.write('Installing dependencies (npm ci) …\n')
+  const npm = process.env.npm_execpath
+  const run = npm
+    ? spawnSync(process.execPath, [npm, 'ci', '--no-audit', '--no-fund'], {
+        cwd: root,
+        stdio: ['ignore', 2, 2],
+      })
+    : spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 2, 2], shell: true })
+  if (run.status !== 0) {
+    process.stderr.write('npm ci failed; nothing was started.\n')
+    process.exit(run.status ?? 1)
+  }
+  writeFileSync(stamp, wanted)
+}

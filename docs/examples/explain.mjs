@@ -1,0 +1,24 @@
+// Why does this login fail? The body of a login, and every check with the value it saw.
+//   BASE=… TOKEN=… ROLE=demo-ec2 METADATA=… node explain.mjs
+const { BASE, TOKEN, ROLE, METADATA = 'http://169.254.169.254' } = process.env
+
+const session = await fetch(`${METADATA}/latest/api/token`, {
+  method: 'PUT',
+  headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '60' },
+})
+const document = await fetch(`${METADATA}/latest/dynamic/instance-identity/rsa2048`, {
+  headers: { 'x-aws-ec2-metadata-token': await session.text() },
+})
+const answer = await fetch(`${BASE}/auth/cloud/role/${ROLE}/explain`, {
+  method: 'POST',
+  headers: { 'x-vault-token': TOKEN },
+  body: JSON.stringify({ pkcs7: (await document.text()).replaceAll('\n', '') }),
+})
+const { data, errors } = await answer.json()
+if (!answer.ok) throw new Error(errors.join('; '))
+process.stdout.write(`would succeed: ${data.login_would_succeed}\n`)
+for (const { check, verdict, seen, message } of data.checks) {
+  process.stdout.write(
+    `${verdict.padEnd(12)} ${check}${seen === undefined ? '' : `  saw ${JSON.stringify(seen)}`}${message ? `  ${message}` : ''}\n`,
+  )
+}

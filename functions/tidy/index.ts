@@ -1,0 +1,4 @@
+import { tidyGroup } from '../../shared/api/endpoints/tidy.ts'
+import { groupHandler } from '../../shared/http/lambda.ts'
+
+export const handler = groupHandler(tidyGroup)

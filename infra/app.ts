@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { App } from 'aws-cdk-lib'
+import { buildFunctions, bundlesDir, root } from './build/functions.ts'
+import { readSettings, type Settings } from './settings.ts'
+import { ApiStack } from './stacks/api.ts'
+import { DataStack } from './stacks/data.ts'
+import { WorkersStack } from './stacks/workers.ts'
+
+/** The stacks of one cluster, with the bundles of its functions from a directory. */
+export function defineStacks(app: App, settings: Settings, bundles = bundlesDir): void {
+  const name = (part: string) => `cloud-auth-${settings.stage}-${part}`
+  const store = new DataStack(app, name('data'), settings)
+  const api = new ApiStack(app, name('api'), { settings, store, bundles })
+  new WorkersStack(app, name('workers'), api)
+}
+
+/** An app with the context of cdk.json; what the CDK's command line adds to it wins. */
+export function newApp(outdir: string): App {
+  const { context } = JSON.parse(readFileSync(`${root}cdk.json`, 'utf8')) as {
+    context: Record<string, unknown>
+  }
+  return new App({ context, outdir })
+}
+
+if (import.meta.main) {
+  await buildFunctions()
+  const app = newApp(process.env['CDK_OUTDIR'] ?? `${root}.build/cdk.out`)
+  defineStacks(app, readSettings(app.node.tryGetContext('settings')))
+  app.synth()
+}

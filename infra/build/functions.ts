@@ -1,0 +1,126 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { cp, mkdir, rm } from 'node:fs/promises'
+import { build, type Metafile, type Plugin } from 'esbuild'
+import { type Use, usesOf } from '../../shared/api/endpoint.ts'
+import { groups } from '../../shared/api/endpoints/all.ts'
+import { type Worker, workers } from '../../shared/jobs/workers.ts'
+
+/** The checkout, with trailing slash. */
+export const root = new URL('../../', import.meta.url).pathname
+
+/** Version of the service, as package.json has it. */
+export const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }
+
+/** Where bundles go unless told otherwise. */
+export const bundlesDir = `${root}.build/functions`
+
+/** Folders of functions/, each a Lambda. */
+export const functionNames = (): string[] =>
+  readdirSync(`${root}functions`, { withFileTypes: true })
+    .flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
+    .sort()
+
+/** What a function reaches: a group's endpoints say it, or the table of workers. */
+export const usesOfFunction = (name: string): readonly Use[] => {
+  const group = groups.find(one => one.name === name)
+  return group ? usesOf(group) : ((workers as Record<string, Worker>)[name]?.uses ?? ['read'])
+}
+
+/** SDK clients that are left out of a bundle unless one of the uses needs them. */
+const clients: Record<string, readonly Use[]> = {
+  '@aws-sdk/client-ec2': ['instances'],
+  '@aws-sdk/client-iam': ['principals', 'access-keys'],
+  '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
+  '@aws-sdk/client-kms': ['read', 'genesis'],
+  '@aws-sdk/client-lambda': ['background'],
+}
+
+// In ESM a static import of node:http builds a namespace of all its members, among them getters that load
+// undici: some 20 ms. The same module through process.getBuiltinModule costs nothing extra.
+const lazyBuiltins: Plugin = {
+  name: 'lazy-builtins',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?(http|https)$/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path: path.replace('node:', ''), namespace: 'builtin' } : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `const m = process.getBuiltinModule('node:${path}')
+        export default m; export const { Agent, request, globalAgent, STATUS_CODES, METHODS } = m`,
+      loader: 'js',
+    }))
+  },
+}
+
+// Lambda hands credentials over in the environment: the SDK's chain of providers would only cost start time.
+const environmentCredentials: Plugin = {
+  name: 'environment-credentials',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@aws-sdk\/credential-provider-node$/ }, () => ({
+      path: 'credentials',
+      namespace: 'environment',
+    }))
+    onLoad({ filter: /.*/, namespace: 'environment' }, () => ({
+      contents: `export const defaultProvider = () => async () => {
+        const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env
+        return { accessKeyId, secretAccessKey, sessionToken }
+      }`,
+      loader: 'js',
+    }))
+  },
+}
+
+/** Bundles one function: ESM, minified, the SDK inside, rarely needed parts as chunks of their own. */
+async function bundle(name: string, directory: string): Promise<Metafile> {
+  const uses = usesOfFunction(name)
+  const result = await build({
+    entryPoints: { index: `${root}functions/${name}/index.ts` },
+    outdir: `${directory}/${name}`,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    external: [
+      ...Object.keys(clients).filter(client => !clients[client]?.some(use => uses.includes(use))),
+      ...unchanged,
+    ],
+    plugins: [lazyBuiltins, environmentCredentials],
+    // some packages inside still call require
+    banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+    legalComments: 'linked',
+    metafile: true,
+    absWorkingDir: root,
+    logLevel: 'warning',
+  })
+  const imported = Object.values(result.metafile.outputs).flatMap(output =>
+    output.imports.map(one => one.path),
+  )
+  await Promise.all(
+    unchanged
+      .filter(name => imported.includes(name))
+      .map(library => copyPackage(library, `${directory}/${name}`)),
+  )
+  return result.metafile
+}
+
+/** Libraries whose licence asks that they stay what they are: shipped as their own files, with their licence. */
+const unchanged = ['openpgp']
+
+async function copyPackage(library: string, target: string): Promise<void> {
+  const [from, to] = [`${root}node_modules/${library}`, `${target}/node_modules/${library}`]
+  await mkdir(`${to}/dist/node`, { recursive: true })
+  for (const file of ['package.json', 'LICENSE', 'dist/node/openpgp.mjs']) {
+    await cp(`${from}/${file}`, `${to}/${file}`)
+  }
+}
+
+/** Bundles every function into a directory, all at once. @returns what went into each */
+export async function buildFunctions(directory = bundlesDir): Promise<Record<string, Metafile>> {
+  await rm(directory, { recursive: true, force: true })
+  const names = functionNames()
+  const files = await Promise.all(names.map(name => bundle(name, directory)))
+  return Object.fromEntries(names.map((name, index) => [name, files[index] as Metafile]))
+}

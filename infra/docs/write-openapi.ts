@@ -1,0 +1,7 @@
+// Writes docs/openapi.json from the endpoint table: `npm run openapi`.
+import { writeFileSync } from 'node:fs'
+import { groups } from '../../shared/api/endpoints/all.ts'
+import { openApi } from '../../shared/api/openapi.ts'
+import { root, version } from '../build/functions.ts'
+
+writeFileSync(`${root}docs/openapi.json`, `${JSON.stringify(openApi(groups, version), null, 2)}\n`)

@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs'
+import { type Resource, resolver, type Stacks, type Template } from './resolve.ts'
+
+/** What the host runs, read from the synthesised templates. */
+export interface Model {
+  tables: TableModel[]
+  functions: FunctionModel[]
+  routes: { key: string; functionName: string }[]
+  schedules: { name: string; minutes: number; functionName: string }[]
+  /** KMS keys, by ARN */
+  keys: string[]
+}
+
+export interface TableModel {
+  name: string
+  keySchema: unknown
+  attributes: unknown
+  indexes: { IndexName: string; KeySchema: unknown; Projection: unknown }[]
+  /** attribute of native expiry */
+  ttl?: string
+  stream: boolean
+}
+
+export interface FunctionModel {
+  name: string
+  /** folder in functions/ */
+  folder: string
+  /** directory of the bundle */
+  code: string
+  handler: string
+  timeoutSeconds: number
+  environment: Record<string, string>
+}
+
+/** Where the host pretends to be. */
+export interface Place {
+  account: string
+  region: string
+  apiAddress: string
+}
+
+interface Found {
+  stack: string
+  id: string
+  properties: Record<string, unknown>
+}
+
+/**
+ * Resources that need nothing from the host: what they say is enforced by AWS only, or (subscription filters)
+ * carries the audit log away from standard output, where on this host it never is.
+ */
+const IGNORED = [
+  'AWS::ApiGatewayV2::Api',
+  'AWS::ApiGatewayV2::Stage',
+  'AWS::IAM::Policy',
+  'AWS::IAM::Role',
+  'AWS::Lambda::Permission',
+  'AWS::Logs::LogGroup',
+  'AWS::Logs::SubscriptionFilter',
+]
+const HONOURED = [
+  'AWS::ApiGatewayV2::Integration',
+  'AWS::ApiGatewayV2::Route',
+  'AWS::DynamoDB::GlobalTable',
+  'AWS::Events::Rule',
+  'AWS::KMS::Key',
+  'AWS::Lambda::Function',
+]
+
+/**
+ * Reads a cloud assembly. A resource that the host cannot honour is an error: it would look as if it worked.
+ * @param directory where `app.synth()` wrote
+ */
+export function readAssembly(directory: string, place: Place): Model {
+  const { stacks, assets } = readStacks(directory)
+  const all = Object.entries(stacks).flatMap(([stack, template]) =>
+    Object.entries(template.Resources).map(([id, resource]) => ({ stack, id, resource })),
+  )
+  const unknown = all.find(
+    ({ resource }) => !HONOURED.includes(resource.Type) && !IGNORED.includes(resource.Type),
+  )
+  if (unknown)
+    throw new Error(
+      `the embedded host cannot honour ${unknown.resource.Type} (${unknown.stack}/${unknown.id})`,
+    )
+  const names = namesOf(place, stacks)
+  const resolve = resolver(stacks, names)
+  const ofType = (type: string): Found[] =>
+    all
+      .filter(({ resource }) => resource.Type === type)
+      .map(({ stack, id, resource }) => ({
+        stack,
+        id,
+        properties: resolve(stack, resource.Properties ?? {}) as Record<string, unknown>,
+      }))
+  const integrations = new Map(
+    ofType('AWS::ApiGatewayV2::Integration').map(one => [
+      one.id,
+      functionNameIn(one.properties['IntegrationUri']),
+    ]),
+  )
+  return {
+    tables: ofType('AWS::DynamoDB::GlobalTable').map(table =>
+      tableOf(table, names.ref(table.stack, table.id)),
+    ),
+    functions: ofType('AWS::Lambda::Function').map(one =>
+      functionOf(one, names.ref(one.stack, one.id), assets),
+    ),
+    routes: ofType('AWS::ApiGatewayV2::Route').map(({ properties }) => ({
+      key: String(properties['RouteKey']),
+      functionName: integrations.get(String(properties['Target']).replace('integrations/', '')) ?? '',
+    })),
+    schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
+    keys: ofType('AWS::KMS::Key').map(({ stack, id }) => names.attribute(stack, id, 'Arn')),
+  }
+}
+
+function readStacks(directory: string): { stacks: Stacks; assets: ReadonlyMap<string, Asset> } {
+  const read = (file: string): unknown => JSON.parse(readFileSync(`${directory}/${file}`, 'utf8'))
+  const manifest = read('manifest.json') as {
+    artifacts: Record<string, { type: string; properties?: { templateFile?: string; file?: string } }>
+  }
+  const stacks: Record<string, Template> = {}
+  const assets = new Map<string, Asset>()
+  for (const [name, { type, properties }] of Object.entries(manifest.artifacts)) {
+    if (type === 'aws:cloudformation:stack' && properties?.templateFile)
+      stacks[name] = read(properties.templateFile) as Template
+    if (type !== 'cdk:asset-manifest' || !properties?.file) continue
+    const { files } = read(properties.file) as {
+      files: Record<string, { displayName: string; source: { path: string } }>
+    }
+    for (const [hash, file] of Object.entries(files)) {
+      assets.set(hash, {
+        path: `${directory}/${file.source.path}`,
+        folder: file.displayName.split('/')[0] ?? '',
+      })
+    }
+  }
+  return { stacks, assets }
+}
+
+interface Asset {
+  path: string
+  /** construct id of the function, which is its folder's name */
+  folder: string
+}
+
+function namesOf({ account, region, apiAddress }: Place, stacks: Stacks) {
+  const resource = (stack: string, id: string): Resource | undefined => stacks[stack]?.Resources[id]
+  const ref = (stack: string, id: string): string => {
+    const given = resource(stack, id)?.Properties?.['FunctionName']
+    if (typeof given === 'string') return given
+    // an integration is referred to within its stack only
+    return resource(stack, id)?.Type.startsWith('AWS::ApiGatewayV2') ? id : `${stack}-${id}`
+  }
+  const services: Record<string, (name: string) => string> = {
+    'AWS::DynamoDB::GlobalTable': name => `arn:aws:dynamodb:${region}:${account}:table/${name}`,
+    'AWS::Lambda::Function': name => `arn:aws:lambda:${region}:${account}:function:${name}`,
+    'AWS::KMS::Key': name => `arn:aws:kms:${region}:${account}:key/${name}`,
+  }
+  const attribute = (stack: string, id: string, name: string): string => {
+    if (name === 'ApiEndpoint') return apiAddress
+    const type = resource(stack, id)?.Type ?? ''
+    return name === 'Arn'
+      ? (services[type]?.(ref(stack, id)) ?? `arn:aws:none:${region}:${account}:${ref(stack, id)}`)
+      : ''
+  }
+  const pseudo = {
+    'AWS::AccountId': account,
+    'AWS::Region': region,
+    'AWS::Partition': 'aws',
+    'AWS::URLSuffix': 'amazonaws.com',
+  }
+  return { pseudo, ref, attribute }
+}
+
+const functionNameIn = (arn: unknown): string => String(arn).split(':').at(-1) ?? ''
+
+function tableOf({ properties }: Found, name: string): TableModel {
+  const ttl = properties['TimeToLiveSpecification'] as { AttributeName?: string } | undefined
+  return {
+    name,
+    keySchema: properties['KeySchema'],
+    attributes: properties['AttributeDefinitions'],
+    indexes: (properties['GlobalSecondaryIndexes'] ?? []) as TableModel['indexes'],
+    ...(ttl?.AttributeName ? { ttl: ttl.AttributeName } : {}),
+    stream: properties['StreamSpecification'] !== undefined,
+  }
+}
+
+function functionOf({ properties }: Found, name: string, assets: ReadonlyMap<string, Asset>): FunctionModel {
+  const { S3Key } = properties['Code'] as { S3Key: string }
+  const asset = assets.get(S3Key.replace(/\.zip$/, ''))
+  if (!asset) throw new Error(`the code of ${name} is not in the assembly`)
+  const { Variables = {} } = (properties['Environment'] ?? {}) as { Variables?: Record<string, string> }
+  return {
+    name,
+    folder: asset.folder,
+    code: asset.path,
+    handler: String(properties['Handler']),
+    timeoutSeconds: Number(properties['Timeout'] ?? 3),
+    environment: Variables,
+  }
+}
+
+const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }
+
+function scheduleOf({ id, properties }: Found): Model['schedules'] {
+  const expression = String(properties['ScheduleExpression'])
+  const rate = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression)
+  if (!rate) throw new Error(`the embedded host cannot honour the schedule ${expression}`)
+  const targets = (properties['Targets'] ?? []) as { Arn: string }[]
+  return targets.map(({ Arn }) => ({
+    name: id,
+    minutes: Number(rate[1]) * (MINUTES[rate[2] ?? ''] ?? 1),
+    functionName: functionNameIn(Arn),
+  }))
+}

@@ -1,0 +1,125 @@
+import { performance } from 'node:perf_hooks'
+import { HOME, type Host } from './host.ts'
+import { signedLogin } from './workload.ts'
+
+/** What a demonstration login came to. */
+export interface Demonstrated {
+  type: 'ec2' | 'iam'
+  role: string
+  policies: string[]
+  /** seconds */
+  ttl: number
+  metadata: Record<string, string>
+  /** calls by service, as the function counted them */
+  calls: Record<string, number>
+  milliseconds: number
+}
+
+interface LoginAnswer {
+  auth: { client_token: string; policies: string[]; lease_duration: number; metadata: Record<string, string> }
+}
+
+const ROLE_NAME = 'web-server'
+const INSTANCE = { account: HOME.account, region: HOME.region, instanceId: 'i-0c10ad0a7b0000001' }
+
+/** Makes a small world in the imitated AWS and lets two workloads of it log in. May be repeated on a kept cluster. */
+export async function demonstrate(
+  host: Host,
+  callsOf: () => Record<string, number>,
+): Promise<Demonstrated[]> {
+  const world = await makeWorld(host)
+  await configure(host, world.certificate, world.roleArn)
+  const ec2 = await login(
+    host,
+    'ec2',
+    'demo-ec2',
+    { pkcs7: world.document, nonce: 'chosen-by-the-workload' },
+    callsOf,
+  )
+  const session = await host.control.session({
+    account: HOME.account,
+    role: ROLE_NAME,
+    session: INSTANCE.instanceId,
+  })
+  const iam = await login(host, 'iam', 'demo-iam', signedLogin(session), callsOf)
+  return [ec2, iam]
+}
+
+async function makeWorld({ control }: Host) {
+  const { account } = HOME
+  const role = await control.putRole({ account, name: ROLE_NAME })
+  const profile = await control.putInstanceProfile({ account, name: ROLE_NAME, roles: [ROLE_NAME] })
+  const known = (await control.listInstances({ account, region: HOME.region })).some(
+    one => one.instanceId === INSTANCE.instanceId,
+  )
+  if (!known)
+    await control.putInstance({
+      ...INSTANCE,
+      imageId: 'ami-0de300000000000ff',
+      instanceProfileArn: profile.arn,
+      tags: { Name: 'demo' },
+    })
+  const { rsa2048 } = await control.documents(INSTANCE)
+  return {
+    roleArn: role.arn,
+    document: rsa2048.replaceAll('\n', ''),
+    certificate: (await control.authority()).rsa2048,
+  }
+}
+
+async function configure(host: Host, certificate: string, roleArn: string): Promise<void> {
+  const path = 'auth/cloud'
+  await write(host, `${path}/config/certificate/local-aws`, {
+    cloud_public_cert: Buffer.from(certificate).toString('base64'),
+  })
+  await write(host, 'sys/policies/acl/demo', {
+    policy: 'path "auth/cloud/role/*" { capabilities = ["read", "list"] }',
+  })
+  await write(host, `${path}/role/demo-ec2`, {
+    auth_type: 'ec2',
+    bound_account_id: HOME.account,
+    token_policies: 'demo',
+    token_ttl: '30m',
+  })
+  await write(host, `${path}/role/demo-iam`, {
+    auth_type: 'iam',
+    bound_iam_principal_arn: roleArn,
+    token_policies: 'demo',
+    token_ttl: '1h',
+  })
+}
+
+async function write({ base_url, root_token }: Host, path: string, body: unknown): Promise<void> {
+  const answer = await fetch(`${base_url}/${path}`, {
+    method: 'POST',
+    headers: { 'x-vault-token': root_token },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+}
+
+async function login(
+  { base_url }: Host,
+  type: Demonstrated['type'],
+  role: string,
+  proof: Record<string, string>,
+  callsOf: () => Record<string, number>,
+): Promise<Demonstrated> {
+  const started = performance.now()
+  const answer = await fetch(`${base_url}/auth/cloud/login`, {
+    method: 'POST',
+    body: JSON.stringify({ role, ...proof }),
+  })
+  const milliseconds = performance.now() - started
+  if (!answer.ok) throw new Error(`${type} login: ${answer.status} ${await answer.text()}`)
+  const { auth } = (await answer.json()) as LoginAnswer
+  return {
+    type,
+    role,
+    policies: auth.policies,
+    ttl: auth.lease_duration,
+    metadata: auth.metadata,
+    calls: callsOf(),
+    milliseconds,
+  }
+}

@@ -1,0 +1,238 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  UpdateTableCommand,
+  UpdateTimeToLiveCommand,
+} from '@aws-sdk/client-dynamodb'
+import type { TableModel } from './assembly.ts'
+
+/** A DynamoDB-compatible engine that runs. */
+export interface Engine {
+  url: string
+  client: DynamoDBClient
+  /** process of an engine of ours */
+  pid?: number
+  close(): Promise<void>
+}
+
+export interface EngineOptions {
+  /** directory of the database */
+  directory: string
+  tables: readonly TableModel[]
+  region: string
+}
+
+/** Any credentials do: the engine does not check signatures. */
+const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' }
+
+const clientOf = (url: string, region: string) =>
+  new DynamoDBClient({ endpoint: url, region, credentials: CREDENTIALS, maxAttempts: 1 })
+
+/**
+ * Starts the engine, with the tables of the template. A compatible engine that the environment names
+ * (DYNAMODB_ENDPOINT) is used as it is; otherwise the one from npm, with its database in a directory.
+ */
+export async function startEngine({ directory, tables, region }: EngineOptions): Promise<Engine> {
+  const given = process.env['DYNAMODB_ENDPOINT']
+  if (given) {
+    const client = clientOf(given, region)
+    await createTables(client, tables)
+    return { url: given, client, close: async () => client.destroy() }
+  }
+  await stopStale(directory)
+  const file = `${directory}/dynamodb.sqlite`
+  if (!existsSync(file)) {
+    // the database has to be there before it can be mended
+    const first = await launch(directory, file)
+    await createTables(first.client(region), tables)
+    await first.stop()
+  }
+  await prepareFile(file)
+  const child = await launch(directory, file)
+  const client = child.client(region)
+  await createTables(client, tables)
+  return { url: child.url, client, pid: child.pid, close: child.stop }
+}
+
+interface Launched {
+  url: string
+  pid: number
+  client: (region: string) => DynamoDBClient
+  stop: () => Promise<void>
+}
+
+function binary(): string {
+  const named = process.env['DYNOXIDE_BIN']
+  if (named) return named
+  try {
+    return createRequire(import.meta.url).resolve('@dynoxide/linux-x64/dynoxide')
+  } catch {
+    throw new Error(
+      `there is no DynamoDB-compatible engine for ${process.platform}-${process.arch} on npm: start one (DynamoDB Local, say) and name it in DYNAMODB_ENDPOINT`,
+    )
+  }
+}
+
+async function launch(directory: string, file: string): Promise<Launched> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const child = spawn(binary(), ['--host', '127.0.0.1', '--port', String(port), '--db-path', file], {
+    stdio: 'ignore',
+  })
+  const pid = child.pid ?? 0
+  writeFileSync(pidFile(directory), JSON.stringify({ pid }))
+  await answering(url, child)
+  const stop = async () => {
+    await ended(child, () => child.kill('SIGTERM'))
+    rmSync(pidFile(directory), { force: true })
+  }
+  return { url, pid, client: region => clientOf(url, region), stop }
+}
+
+const pidFile = (directory: string): string => `${directory}/engine.json`
+
+const ended = (child: ChildProcess, end: () => void): Promise<void> =>
+  new Promise(resolve => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    child.once('exit', () => resolve())
+    end()
+  })
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+const TRIES = 500
+const PAUSE_MS = 10
+
+async function answering(url: string, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (child.exitCode !== null) throw new Error(`the engine ended with code ${child.exitCode}`)
+    if (
+      await fetch(url, { method: 'POST' }).then(
+        () => true,
+        () => false,
+      )
+    )
+      return
+    await setTimeout(PAUSE_MS)
+  }
+  throw new Error('the engine does not answer')
+}
+
+/**
+ * Ends an engine that a host left behind when it was killed: two processes must not write to one database.
+ * The process is ours only if its command line names the same file.
+ */
+async function stopStale(directory: string): Promise<void> {
+  if (!existsSync(pidFile(directory))) return
+  const { pid } = JSON.parse(readFileSync(pidFile(directory), 'utf8')) as { pid: number }
+  const isOurs = () => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${directory}/dynamodb.sqlite`)
+    } catch {
+      return false
+    }
+  }
+  if (isOurs()) process.kill(pid, 'SIGKILL')
+  for (let tries = 0; tries < TRIES && isOurs(); tries++) await setTimeout(PAUSE_MS)
+  rmSync(pidFile(directory), { force: true })
+}
+
+/**
+ * Mends two things in the engine's database while nobody uses it: without this index the next sequence number
+ * of a stream is found by reading the whole stream; and streams are never trimmed. The newest record stays,
+ * since numbers go on from it.
+ */
+async function prepareFile(file: string): Promise<void> {
+  const { DatabaseSync } = await import('node:sqlite')
+  const database = new DatabaseSync(file)
+  try {
+    const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = '_stream_records'").get()
+    if (!table) return // killed before its first start was complete
+    database.exec(
+      'CREATE INDEX IF NOT EXISTS stream_order ON _stream_records(table_name, CAST(sequence_number AS INTEGER))',
+    )
+    database.exec(`DELETE FROM _stream_records WHERE CAST(sequence_number AS INTEGER) <
+      (SELECT MAX(CAST(n.sequence_number AS INTEGER)) FROM _stream_records n WHERE n.table_name = _stream_records.table_name)`)
+  } finally {
+    database.close()
+  }
+}
+
+async function createTables(client: DynamoDBClient, tables: readonly TableModel[]): Promise<void> {
+  for (const table of tables) {
+    const found = await client
+      .send(new DescribeTableCommand({ TableName: table.name }))
+      .catch(() => undefined)
+    if (!found) await createTable(client, table)
+    const present =
+      found?.Table?.GlobalSecondaryIndexes?.map(index => index.IndexName) ??
+      table.indexes.map(index => index.IndexName)
+    for (const index of table.indexes.filter(one => !present.includes(one.IndexName)))
+      await addIndex(client, table, index)
+    await isActive(client, table.name)
+  }
+}
+
+type Attributes = CreateTableCommand['input']['AttributeDefinitions']
+
+async function createTable(client: DynamoDBClient, table: TableModel): Promise<void> {
+  const indexes = table.indexes as CreateTableCommand['input']['GlobalSecondaryIndexes']
+  await client.send(
+    new CreateTableCommand({
+      TableName: table.name,
+      KeySchema: table.keySchema as CreateTableCommand['input']['KeySchema'],
+      AttributeDefinitions: table.attributes as Attributes,
+      BillingMode: 'PAY_PER_REQUEST',
+      ...(table.indexes.length > 0 ? { GlobalSecondaryIndexes: indexes } : {}),
+      ...(table.stream
+        ? { StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } }
+        : {}),
+    }),
+  )
+  await isActive(client, table.name)
+  if (!table.ttl) return
+  await client.send(
+    new UpdateTimeToLiveCommand({
+      TableName: table.name,
+      TimeToLiveSpecification: { AttributeName: table.ttl, Enabled: true },
+    }),
+  )
+}
+
+async function addIndex(
+  client: DynamoDBClient,
+  table: TableModel,
+  index: TableModel['indexes'][number],
+): Promise<void> {
+  type Update = NonNullable<UpdateTableCommand['input']['GlobalSecondaryIndexUpdates']>[number]['Create']
+  await client.send(
+    new UpdateTableCommand({
+      TableName: table.name,
+      AttributeDefinitions: table.attributes as Attributes,
+      GlobalSecondaryIndexUpdates: [{ Create: index as unknown as NonNullable<Update> }],
+    }),
+  )
+}
+
+async function isActive(client: DynamoDBClient, name: string): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: name }))
+    if (Table?.TableStatus === 'ACTIVE') return
+    await setTimeout(PAUSE_MS)
+  }
+  throw new Error(`the table ${name} does not become active`)
+}

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
+import { InvocationFault } from './lambdas.ts'
+import { acceptingList } from './list-verb.ts'
+
+export interface Route {
+  key: string
+  functionName: string
+}
+
+export interface GatewayOptions {
+  routes: readonly Route[]
+  port: number
+  invoke: (functionName: string, event: unknown) => Promise<unknown>
+  /** paths that only this host serves, by method and path */
+  extra?: Readonly<Record<string, string>>
+}
+
+export interface Gateway {
+  url: string
+  close(): Promise<void>
+}
+
+/** The provider's limits of an HTTP API. @see aws-platform 1.4 */
+const LARGEST_BODY = 10 * 1024 * 1024
+const LONGEST_HEAD = 10_240
+
+/**
+ * An HTTP API: matches routes as AWS does, decodes the path before it calls, answers its own faults in its own
+ * shape. Besides, it takes the verb LIST.
+ */
+export async function startGateway({ routes, port, invoke, extra = {} }: GatewayOptions): Promise<Gateway> {
+  const find = routeFinder(routes)
+  const http = createServer({ maxHeaderSize: LONGEST_HEAD }, (request, response) => {
+    serve(request, response).catch(() => own(response, 500, 'Internal Server Error'))
+  })
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request)
+    if (!body) return own(response, 413, 'Request Entity Too Large')
+    const event = eventOf(request, body)
+    const functionName = extra[`${request.method} ${event.rawPath}`] ?? find(event)
+    if (functionName === undefined) return own(response, 404, 'Not Found')
+    try {
+      const answer = (await invoke(functionName, event)) as Answer
+      const payload = Buffer.from(answer.body ?? '', answer.isBase64Encoded ? 'base64' : 'utf8')
+      response.writeHead(answer.statusCode, {
+        ...answer.headers,
+        ...(payload.length > 0 ? { 'content-length': payload.length } : {}),
+      })
+      response.end(payload)
+    } catch (error) {
+      const late = error instanceof InvocationFault && error.timedOut
+      own(response, late ? 503 : 500, late ? 'Service Unavailable' : 'Internal Server Error')
+    }
+  }
+
+  const tcp = createTcpServer({ noDelay: true }, socket => http.emit('connection', acceptingList(socket)))
+  await new Promise<void>((resolve, reject) => {
+    tcp.once('error', reject)
+    tcp.listen(port, '127.0.0.1', () => resolve())
+  })
+  const address = tcp.address()
+  const listening = typeof address === 'object' && address ? address.port : port
+  return { url: `http://127.0.0.1:${listening}`, close: () => closeBoth(tcp, http) }
+}
+
+interface Answer {
+  statusCode: number
+  headers?: Record<string, string>
+  body?: string
+  isBase64Encoded?: boolean
+}
+
+function closeBoth(tcp: ReturnType<typeof createTcpServer>, http: Server): Promise<void> {
+  http.closeAllConnections()
+  return new Promise(resolve => tcp.close(() => resolve()))
+}
+
+/** What API Gateway itself answers. */
+function own(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) return
+  const body = JSON.stringify({ message })
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(body)
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > LARGEST_BODY) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const TEXTUAL = /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|[\w.-]+\+json))/
+
+/** An event of payload version 2.0. The path is decoded, and a `?` that this uncovers cuts it off. */
+function eventOf(request: IncomingMessage, body: Buffer) {
+  const target = request.url ?? '/'
+  const mark = target.indexOf('?')
+  const path = decoded(mark < 0 ? target : target.slice(0, mark)).split('?')[0] ?? ''
+  const rawQueryString = mark < 0 ? '' : target.slice(mark + 1)
+  const headers: Record<string, string> = {}
+  for (const [name, values] of Object.entries(request.headersDistinct))
+    headers[name] = (values ?? []).join(',')
+  const text = TEXTUAL.test(headers['content-type'] ?? 'text/plain')
+  const now = new Date()
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: path,
+    rawQueryString,
+    headers,
+    requestContext: {
+      accountId: '111122223333',
+      apiId: 'local',
+      domainName: headers['host'] ?? 'localhost',
+      http: {
+        method: request.method ?? 'GET',
+        path,
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId: randomUUID(),
+      stage: '$default',
+      time: now.toISOString(),
+      timeEpoch: now.getTime(),
+    },
+    ...(body.length > 0 ? { body: body.toString(text ? 'utf8' : 'base64') } : {}),
+    isBase64Encoded: body.length > 0 && !text,
+  }
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+/**
+ * The route of a request: whole paths before greedy ones, fixed segments before variables, then `$default`.
+ * @see the API Gateway developer guide, "Work with routes for HTTP APIs"
+ */
+export function routeFinder(routes: readonly Route[]) {
+  const parsed = routes.flatMap(({ key, functionName }) => {
+    const [method = '', path = ''] = key.split(' ')
+    return key === '$default' ? [] : [{ method, parts: path.split('/'), functionName }]
+  })
+  const fallback = routes.find(route => route.key === '$default')?.functionName
+  return ({
+    requestContext,
+    rawPath,
+  }: {
+    requestContext: { http: { method: string } }
+    rawPath: string
+  }): string | undefined => {
+    const given = rawPath.split('/')
+    const { method } = requestContext.http
+    const hits = parsed
+      .filter(route => route.method === 'ANY' || route.method === method)
+      .flatMap(route => {
+        const rank = rankOf(route.parts, given)
+        return rank === undefined ? [] : [{ rank, functionName: route.functionName }]
+      })
+    hits.sort((a, b) => (a.rank < b.rank ? -1 : 1))
+    return hits[0]?.functionName ?? fallback
+  }
+}
+
+/** How specific a match is, as text that sorts; undefined when the route does not match. */
+function rankOf(parts: readonly string[], given: readonly string[]): string | undefined {
+  const greedy = parts.at(-1)?.endsWith('+}') ?? false
+  const fixed = greedy ? parts.slice(0, -1) : parts
+  if (greedy ? given.length <= fixed.length : given.length !== fixed.length) return undefined
+  const kinds = fixed.map((part, index) =>
+    part === given[index] ? 'a' : part.startsWith('{') && given[index] !== '' ? 'b' : undefined,
+  )
+  return kinds.includes(undefined) ? undefined : `${greedy ? '2' : '1'}${kinds.join('')}`
+}

@@ -1,0 +1,257 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { root } from '../build/functions.ts'
+import { type Model, readAssembly } from './assembly.ts'
+import { startEngine } from './engine.ts'
+import { type Gateway, startGateway } from './gateway.ts'
+import { startLambdaService } from './lambda-service.ts'
+import { type Lambdas, startLambdas } from './lambdas.ts'
+import type { Control } from './provider/control.ts'
+import { startProvider } from './provider/provider.ts'
+import { startStorageTap } from './storage-tap.ts'
+import { startSweeper } from './sweeper.ts'
+import { synthesise } from './synth.ts'
+
+export interface HostOptions {
+  /** name of the cluster, and of its folder under .local/ */
+  cluster: string
+  /** 0: any free port */
+  port: number
+  /** keep nothing */
+  memory: boolean
+  /** port of the imitated AWS; 0: any */
+  providerPort?: number
+  legacySignatures?: boolean
+  /** count calls to the tables, and let tests make them fail */
+  tap?: boolean
+  /** environments per function */
+  concurrency?: number
+  /** seconds instead of the template's, by function */
+  timeouts?: Readonly<Record<string, number>>
+  /** an imitated AWS that runs already, in a process of its own */
+  provider?: { url: string; control: Control }
+  /** lines that functions print */
+  onLine?: (functionName: string, line: string) => void
+}
+
+/** What tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
+export interface ClusterFile {
+  base_url: string
+  provider_url: string
+  /** the Invoke call of AWS Lambda */
+  lambda_url: string
+  /** where calls to the tables can be counted and made to fail; only when asked for */
+  tap_url?: string
+  root_token: string
+  recovery_keys: string[]
+  pid: number
+  cluster: string
+  functions: Record<string, string>
+}
+
+export interface Host extends ClusterFile {
+  control: Control
+  directory: string
+  /** the variables that a function sees, and where its bundle is */
+  runtimeOf(folder: string): { code: string; environment: Record<string, string> }
+  close(): Promise<void>
+}
+
+/** Where the host pretends to be. */
+export const HOME = { account: '111122223333', region: 'us-east-1' }
+
+const CONCURRENCY = 8
+const EXECUTION_USER = 'cloud-auth-lambda'
+
+type Closers = (() => Promise<void> | void)[]
+
+/** Starts a whole cluster on this machine from the synthesised template. What a failed start has begun is ended. */
+export async function startHost(options: HostOptions): Promise<Host> {
+  const directory = directoryOf(options)
+  mkdirSync(directory, { recursive: true })
+  const closers: Closers = options.memory ? [() => rmSync(directory, { recursive: true, force: true })] : []
+  const close = async () => {
+    for (const one of closers.reverse()) await one()
+  }
+  try {
+    const { file, ...rest } = await assemble(options, directory, closers)
+    writeWhole(`${directory}/cluster.json`, JSON.stringify(file, null, 2))
+    return { ...file, ...rest, directory, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Starts the parts, each of which adds how it ends. */
+async function assemble(
+  options: HostOptions,
+  directory: string,
+  closers: Closers,
+): Promise<{ file: ClusterFile } & Pick<Host, 'control' | 'runtimeOf'>> {
+  const assembly = await synthesise({ legacySignatures: options.legacySignatures ?? false })
+  const model = readAssembly(assembly, { ...HOME, apiAddress: `http://127.0.0.1:${options.port}` })
+  const started = <T extends { close(): Promise<void> | void }>(part: T): T => {
+    closers.push(() => part.close())
+    return part
+  }
+  const engine = started(await startEngine({ directory, tables: model.tables, region: HOME.region }))
+  const tap = options.tap ? started(await startStorageTap(engine.url)) : undefined
+  const provider = options.provider ?? started(await startOwnProvider(options, directory))
+  const environment = await environmentOf(options, directory, provider, tap?.url ?? engine.url)
+  const lambdaUrl = { value: '' }
+  const lambdas = started(
+    startLambdas({
+      functions: model.functions,
+      environment: withLate(environment, 'AWS_ENDPOINT_URL_LAMBDA', () => lambdaUrl.value),
+      concurrency: options.concurrency ?? CONCURRENCY,
+      ...(options.timeouts ? { timeouts: options.timeouts } : {}),
+      onLine: lineWriter(options, directory),
+    }),
+  )
+  const service = started(await startLambdaService(lambdas))
+  lambdaUrl.value = service.url
+  started(startSweeper(engine.client, model.tables))
+  started(startSchedules(model, lambdas))
+  const gateway = started(
+    await startGateway({
+      routes: model.routes,
+      port: options.port,
+      invoke: lambdas.invoke,
+      extra: loopbackOnly(model),
+    }),
+  )
+  const file: ClusterFile = {
+    base_url: `${gateway.url}/v1`,
+    provider_url: provider.url,
+    lambda_url: service.url,
+    ...(tap ? { tap_url: tap.url } : {}),
+    ...(await initialised(gateway, directory)),
+    pid: process.pid,
+    cluster: options.cluster,
+    functions: Object.fromEntries(model.functions.map(one => [one.folder, one.name])),
+  }
+  const runtimeOf: Host['runtimeOf'] = folder => {
+    const found = model.functions.find(one => one.folder === folder)
+    return {
+      code: found?.code ?? '',
+      environment: { ...environment, ...found?.environment, CLUSTER_NAME: options.cluster },
+    }
+  }
+  return { file, control: provider.control, runtimeOf }
+}
+
+const directoryOf = ({ memory, cluster }: HostOptions): string =>
+  memory
+    ? mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/cloud-auth-`)
+    : `${root}.local/${cluster}`
+
+const startOwnProvider = ({ memory, providerPort = 0 }: HostOptions, directory: string) =>
+  startProvider({
+    port: providerPort,
+    home: HOME,
+    ...(memory ? {} : { stateFile: `${directory}/provider.json` }),
+  })
+
+/** The variables of every function, besides those of the template: where AWS is, and as whom to call it. */
+async function environmentOf(
+  { cluster }: HostOptions,
+  directory: string,
+  provider: { url: string; control: Control },
+  tables: string,
+): Promise<Record<string, string>> {
+  await provider.control.putUser({ account: HOME.account, name: EXECUTION_USER })
+  const { accessKeyId, secretAccessKey } = await executionKey(provider.control, directory)
+  return {
+    AWS_REGION: HOME.region,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_ENDPOINT_URL_DYNAMODB: tables,
+    AWS_ENDPOINT_URL_EC2: provider.url,
+    AWS_ENDPOINT_URL_IAM: provider.url,
+    AWS_ENDPOINT_URL_KMS: provider.url,
+    AWS_ENDPOINT_URL_STS: provider.url,
+    AWS_ENDPOINT_URL_CLOUDWATCH_LOGS: provider.url,
+    CLUSTER_NAME: cluster,
+    PLAIN_ENDPOINTS: 'true',
+    AUDIT_FILE: `${directory}/audit.log`,
+    NODE_COMPILE_CACHE: `${root}.build/compile-cache`,
+    POWERTOOLS_DEV: 'false',
+  }
+}
+
+/** The key that stands for the functions' own roles; a user may have two, so it is kept. */
+async function executionKey(
+  control: Control,
+  directory: string,
+): Promise<{ accessKeyId: string; secretAccessKey: string }> {
+  const file = `${directory}/execution-key.json`
+  if (existsSync(file))
+    return JSON.parse(readFileSync(file, 'utf8')) as { accessKeyId: string; secretAccessKey: string }
+  const made = await control.createAccessKey({ account: HOME.account, user: EXECUTION_USER })
+  writeWhole(file, JSON.stringify(made))
+  return made
+}
+
+// Functions are told the address of a service that can start only once they are there.
+const withLate = (
+  environment: Record<string, string>,
+  name: string,
+  value: () => string,
+): Record<string, string> => Object.defineProperty({ ...environment }, name, { enumerable: true, get: value })
+
+/** sys/init is reachable on loopback only: on AWS its function is invoked directly. */
+function loopbackOnly({ functions }: Model): Record<string, string> {
+  const init = functions.find(one => one.folder === 'init')?.name ?? ''
+  return { 'POST /v1/sys/init': init, 'PUT /v1/sys/init': init }
+}
+
+function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {
+  const timers = schedules.map(({ functionName, minutes }) =>
+    setInterval(
+      () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' }),
+      minutes * 60_000,
+    ),
+  )
+  for (const timer of timers) timer.unref()
+  return {
+    close: () => {
+      for (const timer of timers) clearInterval(timer)
+    },
+  }
+}
+
+function lineWriter({ onLine }: HostOptions, directory: string): (folder: string, line: string) => void {
+  return (folder, line) => {
+    appendFileSync(`${directory}/functions.log`, `${line}\n`)
+    onLine?.(folder, line)
+  }
+}
+
+/** Initialises a new cluster; of an old one the keys are in its file. */
+async function initialised(
+  gateway: Gateway,
+  directory: string,
+): Promise<Pick<ClusterFile, 'root_token' | 'recovery_keys'>> {
+  const file = `${directory}/cluster.json`
+  const answer = await fetch(`${gateway.url}/v1/sys/init`, { method: 'PUT', body: '{}' })
+  if (answer.ok) return (await answer.json()) as Pick<ClusterFile, 'root_token' | 'recovery_keys'>
+  const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ClusterFile) : undefined
+  if (known) return { root_token: known.root_token, recovery_keys: known.recovery_keys }
+  throw new Error(`the cluster cannot be initialised: ${await answer.text()}`)
+}
+
+/** A file is there whole or not at all, and only its owner reads it. */
+function writeWhole(file: string, content: string): void {
+  writeFileSync(`${file}.new`, content, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}

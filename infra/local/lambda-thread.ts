@@ -1,0 +1,35 @@
+import { parentPort, workerData } from 'node:worker_threads'
+
+/** One environment of a Lambda: loads the bundle once, then serves one event after the other. */
+const { code, handler, functionName } = workerData as { code: string; handler: string; functionName: string }
+const [file = '', member = ''] = handler.split('.')
+
+const loaded = import(`file://${code}/${file}.mjs`) as Promise<
+  Record<string, (event: unknown, context: unknown) => unknown>
+>
+
+interface Invocation {
+  id: number
+  event: unknown
+  deadline: number
+  requestId: string
+}
+
+parentPort?.on('message', ({ id, event, deadline, requestId }: Invocation) => {
+  const context = {
+    functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: `arn:aws:lambda:local:000000000000:function:${functionName}`,
+    memoryLimitInMB: '1024',
+    awsRequestId: requestId,
+    callbackWaitsForEmptyEventLoop: true,
+    getRemainingTimeInMillis: () => deadline - Date.now(),
+  }
+  const answer = (result: unknown) => parentPort?.postMessage({ id, result })
+  const fail = (error: unknown) =>
+    parentPort?.postMessage({
+      id,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    })
+  loaded.then(module => module[member]?.(event, context)).then(answer, fail)
+})

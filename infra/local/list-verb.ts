@@ -1,0 +1,131 @@
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+
+/**
+ * Node's HTTP parser does not know the verb LIST, which many clients send. This stream stands between a socket
+ * and the parser and rewrites the request line of such requests to `GET …?list=true`, at every boundary of a
+ * kept connection. Everything else passes as it came.
+ */
+export function acceptingList(socket: Socket): Duplex {
+  const rewrite = requestRewriter()
+  const stream = new Duplex({
+    read: () => socket.resume(),
+    write: (chunk: Buffer, _encoding, done) => {
+      if (socket.write(chunk)) done()
+      else socket.once('drain', () => done())
+    },
+    final: done => {
+      socket.end(done)
+    },
+    destroy: (error, done) => {
+      socket.destroy()
+      done(error)
+    },
+  })
+  socket.on('data', (chunk: Buffer) => {
+    for (const piece of rewrite(chunk)) if (!stream.push(piece)) socket.pause()
+  })
+  socket.on('end', () => stream.push(null))
+  socket.on('error', error => stream.destroy(error))
+  socket.on('close', () => stream.destroy())
+  // what Node's server reads of a socket
+  return Object.assign(stream, {
+    remoteAddress: socket.remoteAddress,
+    setTimeout: socket.setTimeout.bind(socket),
+    setNoDelay: () => stream,
+    setKeepAlive: () => stream,
+  })
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const LIST = Buffer.from('LIST ')
+const LONGEST_HEAD = 65_536
+
+type State =
+  | { at: 'head'; held: Buffer }
+  | { at: 'body'; left: number }
+  | { at: 'chunks'; held: Buffer }
+  /** an upgrade, or something that is not HTTP: nothing more is looked at */
+  | { at: 'opaque' }
+
+/** Takes bytes of a connection in order, and gives the bytes that the parser may see. */
+export function requestRewriter(): (chunk: Buffer) => Buffer[] {
+  let state: State = { at: 'head', held: Buffer.alloc(0) }
+  return chunk => {
+    const out: Buffer[] = []
+    for (let rest = chunk; rest.length > 0; ) {
+      const step = advance(state, rest)
+      state = step.state
+      rest = step.rest
+      if (step.pass.length > 0) out.push(step.pass)
+    }
+    return out
+  }
+}
+
+interface Step {
+  state: State
+  pass: Buffer
+  rest: Buffer
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function advance(state: State, chunk: Buffer): Step {
+  if (state.at === 'head') return readHead(Buffer.concat([state.held, chunk]))
+  if (state.at === 'chunks') return readChunks(Buffer.concat([state.held, chunk]))
+  if (state.at === 'opaque') return { state, pass: chunk, rest: NOTHING }
+  const body = chunk.subarray(0, state.left)
+  const left = state.left - body.length
+  return { state: left === 0 ? atHead : { at: 'body', left }, pass: body, rest: chunk.subarray(body.length) }
+}
+
+const atHead: State = { at: 'head', held: NOTHING }
+
+function readHead(held: Buffer): Step {
+  const end = held.indexOf(HEAD_END)
+  if (end < 0 && held.length > LONGEST_HEAD) return { state: { at: 'opaque' }, pass: held, rest: NOTHING }
+  if (end < 0) return { state: { at: 'head', held }, pass: NOTHING, rest: NOTHING }
+  const head = held.subarray(0, end + HEAD_END.length)
+  return {
+    state: afterHead(head.toString('latin1')),
+    pass: rewritten(head),
+    rest: held.subarray(head.length),
+  }
+}
+
+function afterHead(head: string): State {
+  if (/\r\ntransfer-encoding:[^\r\n]*chunked/i.test(head)) return { at: 'chunks', held: NOTHING }
+  if (/\r\nupgrade:/i.test(head)) return { at: 'opaque' }
+  const left = Number(/\r\ncontent-length:[ \t]*(\d+)/i.exec(head)?.[1] ?? 0)
+  return left === 0 ? atHead : { at: 'body', left }
+}
+
+function rewritten(head: Buffer): Buffer {
+  const start = /^(?:\r\n)*/.exec(head.toString('latin1'))?.[0].length ?? 0
+  if (!head.subarray(start, start + LIST.length).equals(LIST)) return head
+  const lineEnd = head.indexOf('\r\n', start)
+  const line = head.subarray(start + LIST.length, lineEnd).toString('latin1')
+  const [target = '', version = ''] = line.split(' ')
+  const flagged = `${target}${target.includes('?') ? '&' : '?'}list=true`
+  return Buffer.concat([Buffer.from(`GET ${flagged} ${version}`, 'latin1'), head.subarray(lineEnd)])
+}
+
+// A chunk: its length in hexadecimal, a line's end, that many bytes, a line's end. The last one is empty and
+// followed by trailers and an empty line.
+function readChunks(held: Buffer): Step {
+  const lineEnd = held.indexOf('\r\n')
+  if (lineEnd < 0) return { state: { at: 'chunks', held }, pass: NOTHING, rest: NOTHING }
+  const size = Number.parseInt(held.subarray(0, lineEnd).toString('latin1'), 16)
+  if (Number.isNaN(size)) return { state: { at: 'opaque' }, pass: held, rest: NOTHING }
+  const end = size === 0 ? trailersEnd(held, lineEnd) : lineEnd + 2 + size + 2
+  if (end < 0 || held.length < end) return { state: { at: 'chunks', held }, pass: NOTHING, rest: NOTHING }
+  const state: State = size === 0 ? atHead : { at: 'chunks', held: NOTHING }
+  return { state, pass: held.subarray(0, end), rest: held.subarray(end) }
+}
+
+function trailersEnd(held: Buffer, lineEnd: number): number {
+  if (held.subarray(lineEnd, lineEnd + 4).equals(HEAD_END)) return lineEnd + 4
+  const end = held.indexOf(HEAD_END, lineEnd)
+  return end < 0 ? -1 : end + HEAD_END.length
+}

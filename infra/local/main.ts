@@ -1,0 +1,95 @@
+import { parseArgs } from 'node:util'
+import { type Demonstrated, demonstrate } from './demonstration.ts'
+import { type Host, startHost } from './host.ts'
+
+const options = {
+  cluster: { type: 'string', default: 'local' },
+  port: { type: 'string', default: '8200' },
+  'provider-port': { type: 'string', default: '0' },
+  memory: { type: 'boolean', default: false },
+  once: { type: 'boolean', default: false },
+  'legacy-signatures': { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+
+const HELP = `npm start [-- options]        a cluster on this machine, then a login of each type
+
+  --cluster NAME         name of the cluster; its state is kept in .local/NAME (local)
+  --port N               port of the API (8200; 0: any)
+  --provider-port N      port of the imitated AWS (0: any)
+  --memory               keep nothing
+  --once                 end after the demonstration
+  --legacy-signatures    accept SHA-1 and RSA-1024 identity documents
+`
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
+
+/** Calls that the login function last reported in its log line. */
+let lastCalls: Record<string, number> = {}
+
+function watch(functionName: string, line: string): void {
+  if (functionName !== 'login' || !line.startsWith('{')) return
+  const { calls } = JSON.parse(line) as { calls?: Record<string, number> }
+  if (calls) lastCalls = calls
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options })
+  if (values.help) return print(HELP)
+  const host = await startHost({
+    cluster: values.cluster,
+    port: Number(values.port),
+    providerPort: Number(values['provider-port']),
+    memory: values.memory,
+    legacySignatures: values['legacy-signatures'],
+    onLine: watch,
+  })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      void host.close().then(() => process.exit(0))
+    })
+  }
+  try {
+    introduce(host, values.memory)
+    for (const shown of await demonstrate(host, () => lastCalls)) describe(shown)
+  } catch (error) {
+    await host.close()
+    throw error
+  }
+  if (values.once) return host.close()
+  print('Serving. Stop with Ctrl-C.')
+}
+
+function introduce(host: Host, memory: boolean): void {
+  print(
+    'This host is for development, tests, drills and demonstrations. AWS is an imitation on this machine.\n',
+  )
+  print(`  API            ${host.base_url}`)
+  print(`  imitated AWS   ${host.provider_url}`)
+  print(`  root token     ${host.root_token}`)
+  print(`  state          ${memory ? 'kept in memory' : `${host.directory}/cluster.json and beside it`}\n`)
+}
+
+function describe({ type, role, policies, ttl, metadata, calls, milliseconds }: Demonstrated): void {
+  const { dynamodb = 0, ...provider } = calls
+  const asked = Object.entries(provider).map(([service, count]) => `${count} × ${service.toUpperCase()}`)
+  print(`${type} login: a token for role ${role}`)
+  print(`  policies  ${policies.join(', ')}`)
+  print(`  TTL       ${ttl} s`)
+  print(
+    `  metadata  ${Object.entries(metadata)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' ')}`,
+  )
+  print(`  calls     ${asked.join(', ') || 'none'}; ${dynamodb} round trips to DynamoDB`)
+  print(`  took      ${milliseconds.toFixed(0)} ms\n`)
+}
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}

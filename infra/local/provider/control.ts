@@ -1,0 +1,164 @@
+import { command, type Method, runCommand } from './control/command.ts'
+import { inputs } from './control/fields.ts'
+import { documentOf, signDocument } from './documents/document.ts'
+import { callsSince } from './drills/calls.ts'
+import { arrangeFault } from './drills/faults.ts'
+import { arrangeLimit } from './drills/limits.ts'
+import { streamsOf } from './drills/log-groups.ts'
+import { allow, deny } from './identity/permissions.ts'
+import { deleteProfile, deleteRole, findRole, putProfile, putRole } from './identity/roles.ts'
+import { openSession } from './identity/sessions.ts'
+import { addAccessKey, deleteUser, findUser, putUser, rootUser } from './identity/users.ts'
+import { deleteInstance, findInstance, instancesIn, putInstance, setInstance } from './state/instances.ts'
+import { putKey, setKeyEnabled } from './state/kms-keys.ts'
+import type { AccessKey } from './state/state.ts'
+import type { World } from './state/world.ts'
+import { type HttpAnswer, type HttpRequest, headerOf, textAnswer } from './wire/http.ts'
+
+/** Every control command: `POST /_control/<name>` and a method of {@link Control} alike. */
+const commands = {
+  putInstance: command(inputs.newInstance, (world, { account, region, instanceId, ...given }) =>
+    putInstance(world, { account, region, instanceId }, given),
+  ),
+  setInstance: command(inputs.instanceChange, (world, { account, region, instanceId, ...patch }) =>
+    existing(setInstance(world, { account, region, instanceId }, patch), instanceId),
+  ),
+  deleteInstance: command(inputs.instance, (world, name) =>
+    done(existing(deleteInstance(world, name), name.instanceId)),
+  ),
+  listInstances: command(inputs.place, (world, { account, region }) => [
+    ...instancesIn(world, account, region).values(),
+  ]),
+  documents: command(inputs.instance, async (world, name) =>
+    signDocument(
+      documentOf(existing(findInstance(world, name), name.instanceId)),
+      await world.authority(),
+      world.now(),
+    ),
+  ),
+  signDocument: command(inputs.document, async (world, { document }) =>
+    signDocument(document, await world.authority(), world.now()),
+  ),
+  authority: command(inputs.nothing, async world => {
+    const { rsa2048, rsa, dsa } = await world.authority()
+    return { rsa2048: rsa2048.certificate, rsa: rsa.certificate, dsa: dsa.certificate }
+  }),
+  putUser: command(inputs.newUser, putUser),
+  deleteUser: command(inputs.named, (world, { account, name }) => done(deleteUser(world, account, name))),
+  createAccessKey: command(inputs.keyOwner, (world, { account, user }) =>
+    keyPair(addAccessKey(world, findUser(world, account, user))),
+  ),
+  rootKey: command(inputs.root, (world, { account, partition }) =>
+    keyPair(addAccessKey(world, rootUser(world, account, partition))),
+  ),
+  putRole: command(inputs.newRole, (world, { trusts = null, externalId = null, ...rest }) =>
+    putRole(world, { ...rest, trusts, externalId }),
+  ),
+  deleteRole: command(inputs.named, (world, { account, name }) => done(deleteRole(world, account, name))),
+  putInstanceProfile: command(inputs.newProfile, putProfile),
+  deleteInstanceProfile: command(inputs.named, (world, { account, name }) =>
+    done(deleteProfile(world, account, name)),
+  ),
+  session: command(inputs.session, (world, { account, role, session, ttlSeconds }) =>
+    openSession(world, findRole(world, account, role), session, ttlSeconds),
+  ),
+  deny: command(inputs.denial, (world, { principalArn, action }) => done(deny(world, principalArn, action))),
+  allow: command(inputs.denial, (world, { principalArn, action }) =>
+    done(allow(world, principalArn, action)),
+  ),
+  fault: command(inputs.fault, ({ drills }, fault) => ({ id: arrangeFault(drills.faults, fault) })),
+  clearFaults: command(inputs.nothing, ({ drills }) => done(drills.faults.splice(0))),
+  limit: command(inputs.limit, ({ drills }, limit) => done(arrangeLimit(drills.limits, limit))),
+  clearLimits: command(inputs.nothing, ({ drills }) => done(drills.limits.splice(0))),
+  keyDelay: command(inputs.milliseconds, ({ drills }, { milliseconds }) => {
+    drills.keyDelayMs = milliseconds
+    return null
+  }),
+  calls: command(inputs.since, ({ drills }, { since }) => ({ calls: callsSince(drills.calls, since) })),
+  resetCalls: command(inputs.nothing, ({ drills }) => done(drills.calls.records.splice(0))),
+  advance: command(inputs.seconds, (world, { seconds }) => {
+    world.drills.clockShiftMs += seconds * 1000
+    return { now: new Date(world.now()).toISOString() }
+  }),
+  putKey: command(inputs.newKey, (world, { alias, ...given }) => ({
+    arn: putKey(world, placeOf(world, given), alias).arn,
+  })),
+  disableKey: command(inputs.key, (world, { arn }) => done(existing(setKeyEnabled(world, arn, false), arn))),
+  enableKey: command(inputs.key, (world, { arn }) => done(existing(setKeyEnabled(world, arn, true), arn))),
+  logEvents: command(inputs.logGroup, (world, { group, ...given }) => {
+    const streams = streamsOf(world.drills.logGroups, { ...placeOf(world, given), group })
+    return { events: [...streams.values()].flat() }
+  }),
+}
+
+type CommandName = keyof typeof commands
+
+/** The control commands as methods, the same in the provider's process and over HTTP. */
+export type Control = { [Name in CommandName]: Method<(typeof commands)[Name]> }
+
+/** Control of a world in this process. Methods reject with what is wrong about their argument. */
+export const localControl = (world: World): Control =>
+  bind((name, input) => runCommand(world, commands[name], input))
+
+/** Control of a provider in another process, found by its URL. */
+export const remoteControl = (url: string): Control =>
+  bind(async (name, input) => {
+    const answer = await fetch(`${url}/_control/${name}`, {
+      method: 'POST',
+      body: JSON.stringify(input ?? {}),
+    })
+    const result: unknown = await answer.json()
+    if (!answer.ok) throw new Error(`${name}: ${JSON.stringify(result)}`)
+    return result
+  })
+
+function bind(call: (name: CommandName, input: unknown) => Promise<unknown>): Control {
+  const names = Object.keys(commands) as CommandName[]
+  const methods = names.map(name => [name, (input: unknown) => call(name, input)])
+  // The table gives each method its types; a loop over names cannot carry them.
+  return Object.fromEntries(methods) as Control
+}
+
+/**
+ * The HTTP side of control.
+ *
+ * @returns undefined when the path is another; else 200 with the result as JSON, or 400 with `{"error"}`
+ */
+export function answerControl(world: World, request: HttpRequest): Promise<HttpAnswer> | undefined {
+  const name = /^\/_control\/(\w+)$/.exec(request.path)?.[1]
+  return name === undefined ? undefined : answerCommand(world, request, name)
+}
+
+async function answerCommand(world: World, request: HttpRequest, name: string): Promise<HttpAnswer> {
+  // Pages in a browser can reach loopback; commands are not for them.
+  if (headerOf(request, 'origin') !== undefined) return json(403, { error: 'not for browsers' })
+  if (request.method !== 'POST') return json(405, { error: 'commands are sent with POST' })
+  if (!isCommand(name)) return json(404, { error: `no command ${name}` })
+  try {
+    const input: unknown = JSON.parse(request.body.toString('utf8') || '{}')
+    return json(200, await runCommand(world, commands[name], input))
+  } catch (error) {
+    return json(400, { error: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+const isCommand = (name: string): name is CommandName => Object.hasOwn(commands, name)
+
+const json = (status: number, value: unknown): HttpAnswer =>
+  textAnswer(status, 'application/json', JSON.stringify(value))
+
+const placeOf = ({ home }: World, given: { account?: string | undefined; region?: string | undefined }) => ({
+  account: given.account ?? home.account,
+  region: given.region ?? home.region,
+})
+
+/** What was found; complains when nothing was. */
+function existing<Found>(found: Found | undefined | false, name: string): Found {
+  if (found === undefined || found === false) throw new Error(`${name} does not exist`)
+  return found
+}
+
+const keyPair = ({ accessKeyId, secretAccessKey }: AccessKey) => ({ accessKeyId, secretAccessKey })
+
+/** The result of commands that have none. */
+const done = (_effect: unknown): null => null

@@ -1,0 +1,90 @@
+import * as v from 'valibot'
+import { type InstanceState, instanceStates } from '../state/state.ts'
+
+const account = v.pipe(v.string(), v.regex(/^\d{12}$/, 'an account number has 12 digits'))
+const region = v.pipe(v.string(), v.regex(/^[a-z]{2,4}(-[a-z]+)+-\d+$/, 'not the name of a region'))
+const name = v.pipe(v.string(), v.regex(/^[\w+=,.@-]{1,128}$/, 'not a name IAM allows'))
+const path = v.optional(
+  v.pipe(v.string(), v.regex(/^\/([\x21-\x7e]+\/)?$/, 'a path begins and ends with a slash')),
+  '/',
+)
+const partition = v.optional(v.picklist(['aws', 'aws-cn', 'aws-us-gov', 'aws-eusc']), 'aws')
+const whole = v.pipe(v.number(), v.integer(), v.minValue(0))
+const maybe = v.optional(v.string())
+const maybeNone = v.optional(v.nullable(v.string()))
+const services = ['sts', 'ec2', 'iam', 'kms', 'logs'] as const
+const states = Object.keys(instanceStates) as InstanceState[]
+
+const instanceValues = {
+  imageId: maybe,
+  state: v.optional(v.picklist(states)),
+  vpcId: maybeNone,
+  subnetId: maybeNone,
+  instanceProfileArn: maybeNone,
+  tags: v.optional(v.record(v.string(), v.string())),
+  pendingTime: v.optional(v.pipe(v.string(), v.isoTimestamp())),
+  privateIp: maybe,
+  availabilityZone: maybe,
+  instanceType: maybe,
+  architecture: maybe,
+}
+const instanceName = { account, region, instanceId: v.string() }
+const named = { account, name }
+const denial = v.strictObject({ principalArn: v.string(), action: v.string() })
+
+/**
+ * Arguments of the control commands. Unknown members are refused, so that a typing error is seen, except
+ * where something is only named: there the whole object, as another command returned it, will do.
+ */
+export const inputs = {
+  nothing: v.strictObject({}),
+  newInstance: v.strictObject({ account, region, instanceId: maybe, ...instanceValues }),
+  instanceChange: v.strictObject({ ...instanceName, ...instanceValues }),
+  instance: v.object(instanceName),
+  place: v.strictObject({ account, region }),
+  document: v.strictObject({ document: v.string() }),
+  newUser: v.strictObject({ ...named, path, partition }),
+  named: v.object(named),
+  keyOwner: v.strictObject({ account, user: name }),
+  root: v.strictObject({ account, partition }),
+  newRole: v.strictObject({
+    ...named,
+    path,
+    partition,
+    trusts: v.optional(v.array(v.string())),
+    externalId: maybe,
+  }),
+  newProfile: v.strictObject({ ...named, path, partition, roles: v.array(name) }),
+  session: v.strictObject({
+    account,
+    role: name,
+    session: v.pipe(v.string(), v.regex(/^[\w+=,.@-]{2,64}$/, 'not a session name')),
+    ttlSeconds: v.optional(whole, 3600),
+  }),
+  denial,
+  fault: v.strictObject({
+    service: v.optional(v.picklist([...services, 'imds'])),
+    action: maybe,
+    account: v.optional(account),
+    times: v.optional(v.pipe(whole, v.minValue(1)), 1),
+    skip: v.optional(whole, 0),
+    when: v.optional(v.picklist(['before', 'after']), 'before'),
+    kind: v.picklist(['throttle', 'error', 'reset', 'delay', 'answer']),
+    status: v.optional(whole),
+    code: maybe,
+    delayMs: v.optional(whole, 0),
+    answer: v.optional(v.strictObject({ status: whole, contentType: v.string(), body: v.string() })),
+  }),
+  limit: v.strictObject({
+    service: v.picklist(services),
+    action: v.string(),
+    perSecond: v.pipe(v.number(), v.minValue(0)),
+    burst: v.pipe(v.number(), v.minValue(0)),
+  }),
+  milliseconds: v.strictObject({ milliseconds: whole }),
+  seconds: v.strictObject({ seconds: v.number() }),
+  since: v.strictObject({ since: v.optional(whole, 0) }),
+  newKey: v.strictObject({ alias: maybe, account: v.optional(account), region: v.optional(region) }),
+  key: v.object({ arn: v.string() }),
+  logGroup: v.strictObject({ group: v.string(), account: v.optional(account), region: v.optional(region) }),
+}

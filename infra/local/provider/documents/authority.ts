@@ -1,0 +1,62 @@
+import { createPrivateKey, generateKeyPair, X509Certificate } from 'node:crypto'
+import { promisify } from 'node:util'
+import { certificatePem, dsaSha1, rsaSha256, type SignatureScheme, selfSign } from './certificate.ts'
+import type { Signing } from './cms.ts'
+
+/** A key with its self-signed certificate, both PEM. */
+export interface Signer {
+  certificate: string
+  privateKey: string
+}
+
+/** The three signers of identity documents, named as the certificates AWS publishes per region. */
+export interface Authority {
+  /** RSA-2048, signs the `rsa2048` item. */
+  rsa2048: Signer
+  /** RSA-1024, signs the `signature` item. */
+  rsa: Signer
+  /** DSA-1024, signs the `pkcs7` item. */
+  dsa: Signer
+}
+
+/** Signature scheme of each signer's certificate and documents. */
+export const schemes: Record<keyof Authority, SignatureScheme> = {
+  rsa2048: rsaSha256,
+  rsa: rsaSha256,
+  dsa: dsaSha1,
+}
+
+const generate = promisify(generateKeyPair)
+
+/** Generates keys and certificates; takes some 100 ms. */
+export async function createAuthority(): Promise<Authority> {
+  const [rsa2048, rsa, dsa] = await Promise.all([
+    generate('rsa', { modulusLength: 2048 }),
+    generate('rsa', { modulusLength: 1024 }),
+    generate('dsa', { modulusLength: 1024, divisorLength: 160 }),
+  ])
+  return {
+    rsa2048: signerOf(rsa2048, schemes.rsa2048),
+    rsa: signerOf(rsa, schemes.rsa),
+    dsa: signerOf(dsa, schemes.dsa),
+  }
+}
+
+type KeyPair = Awaited<ReturnType<typeof generate>>
+
+const signerOf = ({ publicKey, privateKey }: KeyPair, scheme: SignatureScheme): Signer => ({
+  certificate: certificatePem(selfSign(publicKey, privateKey, scheme)),
+  privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+})
+
+/**
+ * What signing as one of the three takes.
+ *
+ * @param at signing time, milliseconds since 1970
+ */
+export const signingAs = (authority: Authority, name: keyof Authority, at: number): Signing => ({
+  privateKey: createPrivateKey(authority[name].privateKey),
+  serial: BigInt(`0x${new X509Certificate(authority[name].certificate).serialNumber}`),
+  scheme: schemes[name],
+  at,
+})

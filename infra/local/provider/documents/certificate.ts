@@ -1,0 +1,69 @@
+import { type KeyObject, randomBytes, sign } from 'node:crypto'
+import { bits, integer, nothing, octets, oid, printable, sequence, setOf, tagged, time, yes } from './der.ts'
+
+/** How a certificate, and the forms of a document it vouches for, are signed. */
+export interface SignatureScheme {
+  digest: 'sha1' | 'sha256'
+  /** AlgorithmIdentifier of the signature. */
+  algorithm: Buffer
+}
+
+/** RSA PKCS#1 v1.5 with SHA-256. */
+export const rsaSha256: SignatureScheme = {
+  digest: 'sha256',
+  algorithm: sequence(oid('1.2.840.113549.1.1.11'), nothing()),
+}
+
+/** DSA with SHA-1. */
+export const dsaSha1: SignatureScheme = { digest: 'sha1', algorithm: sequence(oid('1.2.840.10040.4.3')) }
+
+const attribute = (type: string, value: string): Buffer => setOf(sequence(oid(type), printable(value)))
+
+/** Issuer and subject of every certificate made here: C=US, ST=Washington State, L=Seattle, O=… */
+export const issuer: Buffer = sequence(
+  attribute('2.5.4.6', 'US'),
+  attribute('2.5.4.8', 'Washington State'),
+  attribute('2.5.4.7', 'Seattle'),
+  attribute('2.5.4.10', 'cloud-auth local provider'),
+)
+
+// Like those of AWS: a very long life, and keyUsage without certificate signing although CA is true.
+const validity = sequence(time(Date.UTC(2015, 7, 14)), time(Date.UTC(2195, 0, 17)))
+const extensions = tagged(
+  3,
+  sequence(
+    sequence(oid('2.5.29.19'), yes(), octets(sequence(yes()))),
+    sequence(oid('2.5.29.15'), yes(), octets(bits(Buffer.from([0x80]), 7))),
+  ),
+)
+
+/**
+ * A self-signed X.509 v3 certificate with a random serial number.
+ *
+ * @returns DER
+ * @see RFC 5280, 4.1
+ */
+export function selfSign(publicKey: KeyObject, privateKey: KeyObject, scheme: SignatureScheme): Buffer {
+  const content = sequence(
+    tagged(0, integer(2n)),
+    integer(freshSerial()),
+    scheme.algorithm,
+    issuer,
+    validity,
+    issuer,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    extensions,
+  )
+  return sequence(content, scheme.algorithm, bits(sign(scheme.digest, content, privateKey)))
+}
+
+/** 64 bits with the highest set: never zero, always nine content octets as an INTEGER. */
+const freshSerial = (): bigint => randomBytes(8).readBigUInt64BE() | (1n << 63n)
+
+/** DER to the PEM block of a certificate. */
+export const certificatePem = (der: Buffer): string =>
+  `-----BEGIN CERTIFICATE-----\n${wrap(der.toString('base64'), 64)}\n-----END CERTIFICATE-----\n`
+
+/** Breaks text into lines of at most `columns`. */
+export const wrap = (text: string, columns: number): string =>
+  text.match(new RegExp(`.{1,${columns}}`, 'g'))?.join('\n') ?? ''

@@ -1,0 +1,86 @@
+import { hash, type KeyObject, sign } from 'node:crypto'
+import { issuer, type SignatureScheme } from './certificate.ts'
+import { indefinite, integer, nothing, octets, oid, sequence, setOf, tagged, time } from './der.ts'
+
+const id = {
+  data: oid('1.2.840.113549.1.7.1'),
+  signedData: oid('1.2.840.113549.1.7.2'),
+  contentType: oid('1.2.840.113549.1.9.3'),
+  messageDigest: oid('1.2.840.113549.1.9.4'),
+  signingTime: oid('1.2.840.113549.1.9.5'),
+  algorithmProtection: oid('1.2.840.113549.1.9.52'),
+}
+
+/**
+ * Digest AlgorithmIdentifiers as the metadata service writes them: SHA-1 with NULL parameters, SHA-256
+ * (since 2026) without any.
+ */
+const digestAlgorithm = {
+  sha1: sequence(oid('1.3.14.3.2.26'), nothing()),
+  sha256: sequence(oid('2.16.840.1.101.3.4.2.1')),
+}
+
+/** Octets per segment of the constructed OCTET STRING around the content. */
+const segmentLength = 1000
+
+/** Who signs, and when (milliseconds since 1970). */
+export interface Signing {
+  privateKey: KeyObject
+  /** Of the signer's certificate; no certificate is embedded. */
+  serial: bigint
+  scheme: SignatureScheme
+  at: number
+}
+
+/**
+ * CMS SignedData over a document, in the shape of the metadata service's `pkcs7` and `rsa2048`: BER with
+ * indefinite lengths around definite signer information, content embedded, attributes signed.
+ *
+ * @see RFC 5652, 5; RFC 6211 for the algorithm protection attribute (not in the SHA-1 form)
+ */
+export function signedData(content: Buffer, signing: Signing): Buffer {
+  const digest = digestAlgorithm[signing.scheme.digest]
+  const segments = Array.from({ length: Math.ceil(content.length / segmentLength) }, (_, index) =>
+    octets(content.subarray(index * segmentLength, (index + 1) * segmentLength)),
+  )
+  return indefinite(
+    0x30,
+    id.signedData,
+    indefinite(
+      0xa0,
+      indefinite(
+        0x30,
+        integer(1n),
+        setOf(digest),
+        indefinite(0x30, id.data, indefinite(0xa0, indefinite(0x24, ...segments))),
+        setOf(signerInfo(content, signing, digest)),
+      ),
+    ),
+  )
+}
+
+function signerInfo(content: Buffer, { privateKey, serial, scheme, at }: Signing, digest: Buffer): Buffer {
+  const attributes = signedAttributes(content, scheme, digest, at)
+  const signature = sign(scheme.digest, attributes, privateKey)
+  // Signed as SET OF, written under the implicit tag [0].
+  const implicit = Buffer.concat([Buffer.from([0xa0]), attributes.subarray(1)])
+  return sequence(
+    integer(1n),
+    sequence(issuer, integer(serial)),
+    digest,
+    implicit,
+    scheme.algorithm,
+    octets(signature),
+  )
+}
+
+function signedAttributes(content: Buffer, scheme: SignatureScheme, digest: Buffer, at: number): Buffer {
+  const attribute = (type: Buffer, value: Buffer) => sequence(type, setOf(value))
+  const protection = sequence(digest, tagged(1, scheme.algorithm.subarray(2)))
+  return setOf(
+    attribute(id.contentType, id.data),
+    attribute(id.signingTime, time(at)),
+    attribute(id.messageDigest, octets(hash(scheme.digest, content, 'buffer'))),
+    ...(scheme.digest === 'sha1' ? [] : [attribute(id.algorithmProtection, protection)]),
+  )
+}

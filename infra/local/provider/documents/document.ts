@@ -1,0 +1,56 @@
+import { sign } from 'node:crypto'
+import type { Instance } from '../state/state.ts'
+import { type Authority, signingAs } from './authority.ts'
+import { wrap } from './certificate.ts'
+import { signedData } from './cms.ts'
+
+/** What the metadata service gives under `dynamic/instance-identity/`. */
+export interface SignedDocument {
+  /** The exact text that is signed; no newline at its end. */
+  document: string
+  /** RSA-1024, SHA-256, over the text. */
+  signature: string
+  /** CMS, DSA-1024, SHA-1. */
+  pkcs7: string
+  /** CMS, RSA-2048, SHA-256. */
+  rsa2048: string
+}
+
+/** The identity document of an instance, keys and spacing as AWS writes them. */
+export function documentOf(instance: Instance): string {
+  const entries = {
+    accountId: instance.account,
+    architecture: instance.architecture,
+    availabilityZone: instance.availabilityZone,
+    billingProducts: null,
+    devpayProductCodes: null,
+    marketplaceProductCodes: null,
+    imageId: instance.imageId,
+    instanceId: instance.instanceId,
+    instanceType: instance.instanceType,
+    kernelId: null,
+    pendingTime: instance.pendingTime,
+    privateIp: instance.privateIp,
+    ramdiskId: null,
+    region: instance.region,
+    version: '2017-09-30',
+  }
+  const lines = Object.entries(entries).map(([key, value]) => `  "${key}" : ${JSON.stringify(value)}`)
+  return `{\n${lines.join(',\n')}\n}`
+}
+
+/**
+ * Signs a text, a document or not, in all three forms. Base64 is wrapped at 76 columns.
+ *
+ * @param at signing time, milliseconds since 1970
+ */
+export function signDocument(document: string, authority: Authority, at: number): SignedDocument {
+  const content = Buffer.from(document, 'utf8')
+  const { privateKey, scheme } = signingAs(authority, 'rsa', at)
+  return {
+    document,
+    signature: wrap(sign(scheme.digest, content, privateKey).toString('base64'), 76),
+    pkcs7: wrap(signedData(content, signingAs(authority, 'dsa', at)).toString('base64'), 76),
+    rsa2048: wrap(signedData(content, signingAs(authority, 'rsa2048', at)).toString('base64'), 76),
+  }
+}

@@ -1,0 +1,43 @@
+/** One request the provider answered, as a test sees it. */
+export interface CallRecord {
+  /** Rises by one with each call, never reset. */
+  seq: number
+  /** RFC 3339, the provider's clock. */
+  at: string
+  service: string
+  action: string
+  /** Account of the access key the request named; null when it named none that exists. */
+  account: string | null
+  region: string | null
+  /** Null unless the signature held. */
+  principalArn: string | null
+  /** 0 when the connection was closed without an answer. */
+  status: number
+  /** Names lower-cased; repeated ones joined with a comma. */
+  headers: Record<string, string>
+  /** As sent, still encoded. */
+  query: string
+  body: string
+}
+
+/** The most recent calls. */
+export interface CallLog {
+  records: CallRecord[]
+  nextSeq: number
+}
+
+/** How many calls are kept at least; a long benchmark must not fill the memory. */
+const kept = 10_000
+
+/** A log without entries. */
+export const newCallLog = (): CallLog => ({ records: [], nextSeq: 1 })
+
+/** Adds a call and gives it its number. */
+export function recordCall(log: CallLog, call: Omit<CallRecord, 'seq'>): void {
+  log.records.push({ seq: log.nextSeq++, ...call })
+  if (log.records.length >= 2 * kept) log.records.splice(0, kept)
+}
+
+/** The calls numbered above `since`. */
+export const callsSince = (log: CallLog, since: number): CallRecord[] =>
+  log.records.filter(call => call.seq > since)

@@ -1,0 +1,26 @@
+import { type CallLog, newCallLog } from './calls.ts'
+import type { Fault } from './faults.ts'
+import type { Limit } from './limits.ts'
+import type { LogGroups } from './log-groups.ts'
+
+/** What tests arrange and observe; never written to the state file. */
+export interface Drills {
+  /** In the order they were arranged. */
+  faults: Fault[]
+  limits: Limit[]
+  calls: CallLog
+  logGroups: LogGroups
+  /** Age below which a new access key is not known yet. */
+  keyDelayMs: number
+  clockShiftMs: number
+}
+
+/** Nothing arranged, nothing observed. */
+export const newDrills = (): Drills => ({
+  faults: [],
+  limits: [],
+  calls: newCallLog(),
+  logGroups: new Map(),
+  keyDelayMs: 0,
+  clockShiftMs: 0,
+})

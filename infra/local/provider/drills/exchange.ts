@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { World } from '../state/world.ts'
+import type { HttpAnswer, HttpRequest, Outcome } from '../wire/http.ts'
+import { AwsError, awsError } from '../wire/trouble.ts'
+import { recordCall } from './calls.ts'
+import { type Fault, type FaultFacts, rawAnswer, takeFault } from './faults.ts'
+
+/** One request on its way to an answer: what faults are matched on and the log will say. */
+export interface Exchange extends FaultFacts {
+  request: HttpRequest
+  region: string | null
+  /** Filled in once the signature holds. */
+  principalArn: string | null
+  /** An error in the words of the service. */
+  refuse(error: AwsError): HttpAnswer
+}
+
+/** Answers a request under the arranged faults and logs what came of it. */
+export async function answerUnderDrill(
+  world: World,
+  exchange: Exchange,
+  perform: () => Promise<HttpAnswer>,
+): Promise<Outcome> {
+  const at = new Date(world.now()).toISOString()
+  const fault = takeFault(world.drills.faults, exchange)
+  const outcome = fault === undefined ? await perform() : await strike(fault, exchange, perform)
+  const { service, action, account, region, principalArn, request } = exchange
+  recordCall(world.drills.calls, {
+    at,
+    service,
+    action,
+    account,
+    region,
+    principalArn,
+    status: outcome === 'reset' ? 0 : outcome.status,
+    headers: headerMap(request),
+    query: request.query,
+    body: request.body.toString('utf8'),
+  })
+  return outcome
+}
+
+async function strike(
+  fault: Fault,
+  exchange: Exchange,
+  perform: () => Promise<HttpAnswer>,
+): Promise<Outcome> {
+  const lost = fault.when === 'after' ? await perform() : undefined
+  if (fault.delayMs > 0) await sleep(fault.delayMs)
+  if (fault.kind === 'delay') return lost ?? perform()
+  if (fault.kind === 'reset') return 'reset'
+  return fault.kind === 'answer' ? rawAnswer(fault) : exchange.refuse(errorOf(fault))
+}
+
+function errorOf({ kind, status, code }: Fault): AwsError {
+  if (kind === 'throttle') return new AwsError('throttled', 'Rate exceeded')
+  const message = 'We encountered an internal error. Please try again.'
+  return status === undefined && code === undefined
+    ? new AwsError('internal', message)
+    : awsError(status ?? 500, code ?? 'InternalFailure', message)
+}
+
+function headerMap(request: HttpRequest): Record<string, string> {
+  const map = new Map<string, string>()
+  for (const [name, value] of request.headers) {
+    const before = map.get(name)
+    map.set(name, before === undefined ? value : `${before}, ${value}`)
+  }
+  return Object.fromEntries(map)
+}

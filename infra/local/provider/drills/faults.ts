@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { type HttpAnswer, textAnswer } from '../wire/http.ts'
+
+/** What a fault does to the calls it meets. */
+export type FaultKind = 'throttle' | 'error' | 'reset' | 'delay' | 'answer'
+
+/** An arranged fault; absent filters match everything. */
+export interface Fault {
+  id: string
+  service?: string | undefined
+  action?: string | undefined
+  account?: string | undefined
+  /** Calls still to be hit. */
+  times: number
+  /** Matching calls still to be let through first. */
+  skip: number
+  /** `after`: the action took effect and only its answer is lost. */
+  when: 'before' | 'after'
+  kind: FaultKind
+  /** For kind `error`; the service's own internal error when both are absent. */
+  status?: number | undefined
+  code?: string | undefined
+  /** Waited before whatever the kind does. */
+  delayMs: number
+  /** For kind `answer`: sent as it is. */
+  answer?: { status: number; contentType: string; body: string } | undefined
+}
+
+/** What a fault is matched on. */
+export interface FaultFacts {
+  service: string
+  action: string
+  account: string | null
+}
+
+/**
+ * The fault that hits this call, if any; counts the hit. A fault used up is removed.
+ *
+ * @param faults changed in place
+ */
+export function takeFault(faults: Fault[], facts: FaultFacts): Fault | undefined {
+  for (const fault of faults) {
+    if (!matches(fault, facts)) continue
+    if (fault.skip > 0) {
+      fault.skip--
+      continue
+    }
+    fault.times--
+    if (fault.times <= 0) faults.splice(faults.indexOf(fault), 1)
+    return fault
+  }
+  return undefined
+}
+
+const matches = (fault: Fault, facts: FaultFacts): boolean =>
+  (fault.service ?? facts.service) === facts.service &&
+  (fault.action ?? facts.action) === facts.action &&
+  (fault.account ?? facts.account) === facts.account
+
+/** The raw answer of a fault of kind `answer`; an empty 200 when none was given. */
+export const rawAnswer = ({ answer }: Fault): HttpAnswer =>
+  textAnswer(answer?.status ?? 200, answer?.contentType ?? 'text/plain', answer?.body ?? '')
+
+/**
+ * Arranges a fault behind those already arranged.
+ *
+ * @returns its id
+ */
+export function arrangeFault(faults: Fault[], fault: Omit<Fault, 'id'>): string {
+  const id = randomUUID()
+  faults.push({ ...fault, id })
+  return id
+}

@@ -1,0 +1,39 @@
+/** A token bucket per account and region for one action. */
+export interface Limit {
+  service: string
+  action: string
+  /** Tokens added per second. */
+  perSecond: number
+  /** Most tokens a bucket holds; it begins full. */
+  burst: number
+  /** By `account/region`. */
+  buckets: Map<string, { tokens: number; at: number }>
+}
+
+/**
+ * Takes one token for a call.
+ *
+ * @param now milliseconds, any clock that does not run backwards
+ * @returns false when a limit is set for the action and its bucket is empty
+ */
+export function admits(
+  limits: readonly Limit[],
+  call: { service: string; action: string; account: string; region: string },
+  now: number,
+): boolean {
+  const limit = limits.find(one => one.service === call.service && one.action === call.action)
+  if (limit === undefined) return true
+  const key = `${call.account}/${call.region}`
+  const bucket = limit.buckets.get(key) ?? { tokens: limit.burst, at: now }
+  const refill = (Math.max(0, now - bucket.at) / 1000) * limit.perSecond
+  const tokens = Math.min(limit.burst, bucket.tokens + refill)
+  const admitted = tokens >= 1
+  limit.buckets.set(key, { tokens: admitted ? tokens - 1 : tokens, at: now })
+  return admitted
+}
+
+/** Sets the limit of an action in place of a former one; every bucket begins full. */
+export function arrangeLimit(limits: Limit[], limit: Omit<Limit, 'buckets'>): void {
+  const others = limits.filter(one => one.service !== limit.service || one.action !== limit.action)
+  limits.splice(0, limits.length, ...others, { ...limit, buckets: new Map() })
+}

@@ -1,0 +1,37 @@
+/** One line in a log group. */
+export interface LogEvent {
+  stream: string
+  /** Milliseconds since 1970, as the sender gave it. */
+  timestamp: number
+  message: string
+}
+
+/** Names a log group. */
+export interface LogGroupName {
+  account: string
+  region: string
+  group: string
+}
+
+/** By account, region and group, then by stream. */
+export type LogGroups = Map<string, Map<string, LogEvent[]>>
+
+/** The streams of a group, which comes into being when first named. */
+export function streamsOf(
+  groups: LogGroups,
+  { account, region, group }: LogGroupName,
+): Map<string, LogEvent[]> {
+  const key = `${account}/${region}/${group}`
+  const streams = groups.get(key) ?? new Map<string, LogEvent[]>()
+  groups.set(key, streams)
+  return streams
+}
+
+/** How many events of a stream are kept at least; a host that runs for days must not fill the memory. */
+const kept = 10_000
+
+/** Adds events to a stream. */
+export function appendEvents(stream: LogEvent[], events: readonly LogEvent[]): void {
+  for (const event of events) stream.push(event)
+  if (stream.length >= 2 * kept) stream.splice(0, stream.length - kept)
+}

@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { type Control, localControl } from './control.ts'
+import { createProviderServer } from './server.ts'
+import { type Home, openWorld } from './state/world.ts'
+
+/** How a provider is started. */
+export interface ProviderOptions {
+  /** TCP port on loopback; 0 or absent takes any free one. */
+  port?: number
+  /** Where state survives a restart; absent keeps it in memory. Replaced atomically after each change. */
+  stateFile?: string
+  /** Account and region that control commands fall back to; 111122223333 in us-east-1 when absent. */
+  home?: Home
+}
+
+/** A running provider. */
+export interface Provider {
+  /** `http://127.0.0.1:<port>`: endpoint of every service. */
+  url: string
+  control: Control
+  /** Cuts open connections and resolves when the last change is in the state file. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs and instance metadata, in their wire
+ * formats, with signatures checked. For development, tests and drills.
+ *
+ * @throws when the port is taken or the state file cannot be read
+ */
+export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
+  const world = openWorld(options.home ?? { account: '111122223333', region: 'us-east-1' }, options.stateFile)
+  const server = createProviderServer(world)
+  server.listen(options.port ?? 0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    control: localControl(world),
+    close: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+      await world.saved()
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import type { HttpRequest } from '../wire/http.ts'
+import { describeInstances } from './ec2.ts'
+import {
+  createAccessKey,
+  deleteAccessKey,
+  getInstanceProfile,
+  getRole,
+  getUser,
+  listAccessKeys,
+  updateAccessKey,
+} from './iam.ts'
+import { jsonProtocol } from './json-protocol.ts'
+import { decrypt, describeKey, encrypt, generateDataKey } from './kms.ts'
+import { createLogStream, putLogEvents } from './logs.ts'
+import { ec2Protocol, queryProtocol } from './query-protocol.ts'
+import { type Service, service } from './service.ts'
+import { assumeRole, getCallerIdentity } from './sts.ts'
+
+const stsNamespace = 'https://sts.amazonaws.com/doc/2011-06-15/'
+const iamNamespace = 'https://iam.amazonaws.com/doc/2010-05-08/'
+
+const sts = service(queryProtocol(stsNamespace, '2011-06-15'), {
+  GetCallerIdentity: getCallerIdentity,
+  AssumeRole: assumeRole,
+})
+
+/** Every service served, by its name in credential scopes, with its actions. */
+const services: Record<string, Service> = {
+  sts,
+  ec2: service(ec2Protocol, {
+    DescribeInstances: describeInstances,
+  }),
+  iam: service(queryProtocol(iamNamespace, '2010-05-08'), {
+    GetUser: getUser,
+    GetRole: getRole,
+    GetInstanceProfile: getInstanceProfile,
+    ListAccessKeys: listAccessKeys,
+    CreateAccessKey: createAccessKey,
+    DeleteAccessKey: deleteAccessKey,
+    UpdateAccessKey: updateAccessKey,
+  }),
+  kms: service(jsonProtocol('TrentService'), {
+    Encrypt: encrypt,
+    Decrypt: decrypt,
+    GenerateDataKey: generateDataKey,
+    DescribeKey: describeKey,
+  }),
+  logs: service(jsonProtocol('Logs_20140328'), {
+    CreateLogStream: createLogStream,
+    PutLogEvents: putLogEvents,
+  }),
+}
+
+const byName = new Map(Object.entries(services))
+
+/** The service of that name, with its name. */
+export function findService(name: string | undefined): [name: string, service: Service] | undefined {
+  const found = name === undefined ? undefined : byName.get(name)
+  return found && [name ?? '', found]
+}
+
+/** The service a request without a usable signature seems to be for; STS when nothing tells. */
+export const guessService = (request: HttpRequest): [name: string, service: Service] =>
+  Object.entries(services).find(([, one]) => one.has(one.actionOf(request))) ?? ['sts', sts]

@@ -1,0 +1,102 @@
+import { findProfile, findRole } from '../identity/roles.ts'
+import { addAccessKey, findAccessKey, findUser, removeAccessKey } from '../identity/users.ts'
+import type { AccessKey, Role, User } from '../state/state.ts'
+import { awsError } from '../wire/trouble.ts'
+import type { Tree } from '../wire/xml.ts'
+import { optional, type Params, required } from './query-protocol.ts'
+import type { Call } from './service.ts'
+
+/** GetUser (IAM API reference): the named user, or the caller; the root user has no name to give. */
+export const getUser = (call: Call<Params>): Tree => ({ User: userTree(ownerOf(call)) })
+
+/** GetRole (IAM API reference). */
+export const getRole = ({ world, caller, input }: Call<Params>): Tree => ({
+  Role: roleTree(findRole(world, caller.account, required(input, 'RoleName'))),
+})
+
+/** GetInstanceProfile (IAM API reference). */
+export function getInstanceProfile({ world, caller, input }: Call<Params>): Tree {
+  const profile = findProfile(world, caller.account, required(input, 'InstanceProfileName'))
+  const roles = profile.roles.flatMap(name => world.state.roles.get(`${caller.account}/${name}`) ?? [])
+  return {
+    InstanceProfile: {
+      Path: profile.path,
+      InstanceProfileName: profile.name,
+      InstanceProfileId: profile.profileId,
+      Arn: profile.arn,
+      CreateDate: dateText(profile.createdAt),
+      Roles: roles.map(roleTree),
+    },
+  }
+}
+
+/** ListAccessKeys (IAM API reference). */
+export function listAccessKeys(call: Call<Params>): Tree {
+  const owner = ownerOf(call)
+  const keys = owner.accessKeyIds.map(id => keyTree(findAccessKey(call.world, owner, id)))
+  return { AccessKeyMetadata: keys, IsTruncated: false }
+}
+
+/** CreateAccessKey (IAM API reference). */
+export function createAccessKey(call: Call<Params>): Tree {
+  const key = addAccessKey(call.world, ownerOf(call))
+  return { AccessKey: { ...keyTree(key), SecretAccessKey: key.secretAccessKey } }
+}
+
+/** DeleteAccessKey (IAM API reference). */
+export function deleteAccessKey(call: Call<Params>): Tree {
+  removeAccessKey(call.world, ownerOf(call), required(call.input, 'AccessKeyId'))
+  return undefined
+}
+
+/** UpdateAccessKey (IAM API reference): activates or deactivates. */
+export function updateAccessKey(call: Call<Params>): Tree {
+  const key = findAccessKey(call.world, ownerOf(call), required(call.input, 'AccessKeyId'))
+  const status = required(call.input, 'Status')
+  if (status !== 'Active' && status !== 'Inactive') {
+    throw awsError(400, 'ValidationError', `Value '${status}' at 'status' failed to satisfy constraint`)
+  }
+  key.status = status
+  call.world.changed()
+  return undefined
+}
+
+/** The user named by `UserName`, or whoever calls. */
+function ownerOf({ world, caller, input }: Call<Params>): User {
+  const name = optional(input, 'UserName')
+  if (name !== undefined) return findUser(world, caller.account, name)
+  if (caller.user !== undefined) return caller.user
+  throw awsError(400, 'ValidationError', 'Must specify userName when calling with non-User credentials')
+}
+
+const userTree = (user: User) => ({
+  Path: user.name === '' ? undefined : user.path,
+  UserName: user.name === '' ? undefined : user.name,
+  UserId: user.userId,
+  Arn: user.arn,
+  CreateDate: dateText(user.createdAt),
+})
+
+const roleTree = (role: Role) => ({
+  Path: role.path,
+  RoleName: role.name,
+  RoleId: role.roleId,
+  Arn: role.arn,
+  CreateDate: dateText(role.createdAt),
+  AssumeRolePolicyDocument: encodeURIComponent(JSON.stringify(trustPolicy(role))),
+  MaxSessionDuration: 43_200,
+})
+
+const trustPolicy = (role: Role) => ({
+  Version: '2012-10-17',
+  Statement: [{ Effect: 'Allow', Principal: { AWS: role.trusts ?? '*' }, Action: 'sts:AssumeRole' }],
+})
+
+const keyTree = (key: AccessKey) => ({
+  UserName: key.user === '' ? undefined : key.user,
+  AccessKeyId: key.accessKeyId,
+  Status: key.status,
+  CreateDate: dateText(key.createdAt),
+})
+
+const dateText = (milliseconds: number): string => new Date(milliseconds).toISOString().replace(/\.\d{3}/, '')

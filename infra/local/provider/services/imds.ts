@@ -1,0 +1,134 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { documentOf, type SignedDocument, signDocument } from '../documents/document.ts'
+import { answerUnderDrill, type Exchange } from '../drills/exchange.ts'
+import { openSession } from '../identity/sessions.ts'
+import { findInstance } from '../state/instances.ts'
+import type { Instance, Role } from '../state/state.ts'
+import type { World } from '../state/world.ts'
+import { type HttpAnswer, type HttpRequest, headerOf, type Outcome, textAnswer } from '../wire/http.ts'
+
+const pathPattern = /^\/imds\/(?<account>\d{12})\/(?<region>[\w-]+)\/(?<instanceId>i-[0-9a-f]+)\/(?<item>.*)$/
+const maxTtlSeconds = 21_600
+const credentialSeconds = 6 * 3600
+
+/** What an item needs to be answered. */
+interface Reader {
+  world: World
+  instance: Instance
+  /** Path below `latest/`, without a slash at its end. */
+  item: string
+}
+
+/**
+ * The instance metadata service, version 2 only, of the instance named in the path
+ * `/imds/<account>/<region>/<instance id>/latest/…`.
+ *
+ * @returns undefined when the path is another
+ * @see "Use IMDS" and "Instance identity documents", EC2 User Guide
+ */
+export function answerMetadata(world: World, request: HttpRequest): Promise<Outcome> | undefined {
+  const path = pathPattern.exec(request.path)?.groups
+  if (path === undefined) return undefined
+  const { account = '', region = '', instanceId = '', item = '' } = path
+  const exchange: Exchange = {
+    request,
+    service: 'imds',
+    action: `${request.method} ${item}`,
+    account,
+    region,
+    principalArn: null,
+    refuse: error => plain(500, error.message),
+  }
+  return answerUnderDrill(world, exchange, async () => {
+    const instance = findInstance(world, { account, region, instanceId })
+    return instance === undefined ? plain(404, 'Not Found') : answerItem(world, instance, request, item)
+  })
+}
+
+function answerItem(
+  world: World,
+  instance: Instance,
+  request: HttpRequest,
+  path: string,
+): HttpAnswer | Promise<HttpAnswer> {
+  if (path === 'latest/api/token') return issueToken(world, instance, request)
+  if (request.method !== 'GET') return plain(405, 'Method Not Allowed')
+  const token = headerOf(request, 'x-aws-ec2-metadata-token')
+  if (token === undefined || !isToken(world, instance, token)) return plain(401, 'Unauthorized')
+  return readItem({ world, instance, item: path.replace(/^latest\//, '').replace(/\/$/, '') })
+}
+
+function issueToken(world: World, instance: Instance, request: HttpRequest): HttpAnswer {
+  if (request.method !== 'PUT') return plain(405, 'Method Not Allowed')
+  // A proxy that forwards for others must not obtain a token for them.
+  if (headerOf(request, 'x-forwarded-for') !== undefined) return plain(403, 'Forbidden')
+  const ttl = headerOf(request, 'x-aws-ec2-metadata-token-ttl-seconds') ?? ''
+  if (!/^\d{1,5}$/.test(ttl) || Number(ttl) < 1 || Number(ttl) > maxTtlSeconds) {
+    return plain(400, 'Bad Request')
+  }
+  const answer = plain(200, tokenFor(world, instance, world.now() + Number(ttl) * 1000))
+  answer.headers['x-aws-ec2-metadata-token-ttl-seconds'] = ttl
+  return answer
+}
+
+/** A token says when it ends and proves that it was made here, for this instance. */
+function tokenFor(world: World, { account, region, instanceId }: Instance, endsAt: number): string {
+  const content = `${account}/${region}/${instanceId}/${endsAt}`
+  const proof = createHmac('sha256', Buffer.from(world.state.sealKey, 'base64')).update(content).digest()
+  return Buffer.concat([proof, Buffer.from(String(endsAt))]).toString('base64url')
+}
+
+function isToken(world: World, instance: Instance, token: string): boolean {
+  const endsAt = Number(Buffer.from(token, 'base64url').subarray(32).toString('latin1'))
+  if (!Number.isSafeInteger(endsAt) || endsAt <= world.now()) return false
+  const [given, wanted] = [Buffer.from(token), Buffer.from(tokenFor(world, instance, endsAt))]
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}
+
+/** Items served, by their path below `latest/`. */
+const items: Record<string, (reader: Reader) => string | undefined | Promise<string>> = {
+  'dynamic/instance-identity/document': ({ instance }) => documentOf(instance),
+  'dynamic/instance-identity/signature': reader => signed(reader, 'signature'),
+  'dynamic/instance-identity/pkcs7': reader => signed(reader, 'pkcs7'),
+  'dynamic/instance-identity/rsa2048': reader => signed(reader, 'rsa2048'),
+  'meta-data/instance-id': ({ instance }) => instance.instanceId,
+  'meta-data/ami-id': ({ instance }) => instance.imageId,
+  'meta-data/placement/region': ({ instance }) => instance.region,
+  'meta-data/placement/availability-zone': ({ instance }) => instance.availabilityZone,
+  'meta-data/iam/security-credentials': reader => roleOf(reader)?.name,
+}
+
+async function readItem(reader: Reader): Promise<HttpAnswer> {
+  const read = Object.hasOwn(items, reader.item) ? items[reader.item] : credentials
+  const text = await read?.(reader)
+  return text === undefined ? plain(404, 'Not Found') : plain(200, text)
+}
+
+const signed = async ({ world, instance }: Reader, form: keyof SignedDocument): Promise<string> =>
+  signDocument(documentOf(instance), await world.authority(), world.now())[form]
+
+/** Credentials of the role in the instance's profile; the session bears the name of the instance. */
+function credentials(reader: Reader): string | undefined {
+  const role = roleOf(reader)
+  if (role === undefined || reader.item !== `meta-data/iam/security-credentials/${role.name}`)
+    return undefined
+  const session = openSession(reader.world, role, reader.instance.instanceId, credentialSeconds)
+  return JSON.stringify({
+    Code: 'Success',
+    LastUpdated: new Date(reader.world.now()).toISOString().replace(/\.\d{3}/, ''),
+    Type: 'AWS-HMAC',
+    AccessKeyId: session.accessKeyId,
+    SecretAccessKey: session.secretAccessKey,
+    Token: session.sessionToken,
+    Expiration: session.expiration,
+  })
+}
+
+function roleOf({ world, instance }: Reader): Role | undefined {
+  const { profiles, roles } = world.state
+  const profile = profiles.get(`${instance.account}/${instance.instanceProfileArn?.split('/').at(-1)}`)
+  if (profile === undefined || profile.arn !== instance.instanceProfileArn) return undefined
+  return roles.get(`${instance.account}/${profile.roles[0]}`)
+}
+
+const plain = (status: number, text: string): HttpAnswer => textAnswer(status, 'text/plain', text)

@@ -1,0 +1,107 @@
+import { parsePairs } from '../wire/form.ts'
+import { type HttpAnswer, type HttpRequest, headerOf, textAnswer } from '../wire/http.ts'
+import { awsError } from '../wire/trouble.ts'
+import { ec2Wording, queryWording } from '../wire/wording.ts'
+import { renderXml, type Tree } from '../wire/xml.ts'
+import type { Protocol } from './service.ts'
+import { statusAndCode } from './status.ts'
+
+/** Decoded parameters by name. */
+export type Params = ReadonlyMap<string, string>
+
+/**
+ * The query protocol of STS and IAM: a form or query string in, XML out, or JSON of the same nesting for
+ * callers that ask for it.
+ *
+ * @param version the only API version the service answers to
+ * @see "AWS query protocol", Smithy specification
+ */
+export const queryProtocol = (xmlns: string, version: string): Protocol<Params, Tree> => ({
+  wording: queryWording,
+  actionOf,
+  inputOf: request => versioned(paramsOf(request), version),
+  answer: (request, action, result, requestId) => {
+    const name = `${action}Response`
+    const tree = { [`${action}Result`]: result, ResponseMetadata: { RequestId: requestId } }
+    return wantsJson(request)
+      ? json(200, { [name]: tree })
+      : textAnswer(200, 'text/xml', renderXml(name, tree, { xmlns, listItem: 'member' }))
+  },
+  refuse: (request, error, requestId) => {
+    const { status, code, message } = statusAndCode(error, queryWording)
+    const Type = status < 500 ? 'Sender' : 'Receiver'
+    const tree = { Error: { Type, Code: code, Message: message }, RequestId: requestId }
+    return wantsJson(request)
+      ? json(status, tree)
+      : textAnswer(status, 'text/xml', renderXml('ErrorResponse', tree, { xmlns, listItem: 'member' }))
+  },
+})
+
+const ec2Namespace = 'http://ec2.amazonaws.com/doc/2016-11-15/'
+const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
+const ec2Xml = (status: number, root: string, tree: Tree): HttpAnswer => {
+  const xml = renderXml(root, tree, { xmlns: ec2Namespace, listItem: 'item' })
+  return textAnswer(status, 'text/xml;charset=UTF-8', declaration + xml)
+}
+
+/**
+ * EC2's variant: no result element, lists of `item`, errors in an envelope of their own.
+ *
+ * @see "AWS EC2 query protocol", Smithy specification
+ */
+export const ec2Protocol: Protocol<Params, { [name: string]: Tree }> = {
+  wording: ec2Wording,
+  actionOf,
+  inputOf: paramsOf,
+  answer: (_request, action, result, requestId) => ec2Xml(200, `${action}Response`, { requestId, ...result }),
+  refuse: (_request, error, requestId) => {
+    const { status, code, message } = statusAndCode(error, ec2Wording)
+    const tree = { Errors: { Error: { Code: code, Message: message } }, RequestID: requestId }
+    return ec2Xml(status, 'Response', tree)
+  },
+}
+
+/** A parameter that must be there. */
+export function required(params: Params, name: string): string {
+  const value = params.get(name)
+  if (value) return value
+  throw awsError(400, 'MissingParameter', `The request must contain the parameter ${name}`)
+}
+
+/** A parameter that counts as absent when empty. */
+export const optional = (params: Params, name: string): string | undefined => params.get(name) || undefined
+
+function actionOf(request: HttpRequest): string {
+  const action = pairsOf(request).find(([name]) => name === 'Action')
+  return action?.[1] ?? ''
+}
+
+function paramsOf(request: HttpRequest): Params {
+  const pairs = pairsOf(request)
+  const params = new Map(pairs)
+  // Two values for one name are read differently by different parsers; nothing here relies on either.
+  if (params.size < pairs.length) throw awsError(400, 'MalformedQueryString', 'A parameter is given twice.')
+  return params
+}
+
+function versioned(params: Params, version: string): Params {
+  const given = params.get('Version') ?? 'NO_VERSION_SPECIFIED'
+  if (given === version) return params
+  const action = params.get('Action')
+  throw awsError(400, 'InvalidAction', `Could not find operation ${action} for version ${given}`)
+}
+
+/** Malformed escapes count as no parameters: the signature check has refused such a query before. */
+const pairsOf = (request: HttpRequest) => [
+  ...(parsePairs(request.query) ?? []),
+  ...(isForm(request) ? (parsePairs(request.body.toString('utf8')) ?? []) : []),
+]
+
+const isForm = (request: HttpRequest): boolean =>
+  /^application\/x-www-form-urlencoded\b/i.test(headerOf(request, 'content-type') ?? '')
+
+const wantsJson = (request: HttpRequest): boolean =>
+  (headerOf(request, 'accept') ?? '').includes('application/json')
+
+const json = (status: number, tree: Tree): HttpAnswer =>
+  textAnswer(status, 'application/json', JSON.stringify(tree))

@@ -1,0 +1,67 @@
+import { notAuthorized, trusts } from '../identity/permissions.ts'
+import { openSession } from '../identity/sessions.ts'
+import type { Role } from '../state/state.ts'
+import { AwsError, awsError } from '../wire/trouble.ts'
+import type { Tree } from '../wire/xml.ts'
+import { optional, type Params } from './query-protocol.ts'
+import type { Call } from './service.ts'
+
+/** GetCallerIdentity (STS API reference): who signed. No permission is needed, no denial counts. */
+export const getCallerIdentity = ({ caller }: Call<Params>): Tree => ({
+  Arn: caller.arn,
+  UserId: caller.userId,
+  Account: caller.account,
+})
+
+/** AssumeRole (STS API reference). */
+export function assumeRole(call: Call<Params>): Tree {
+  const roleArn = checked(call, 'RoleArn', /^arn:[\w-]+:iam::\d{12}:role\/.+$/)
+  const sessionName = checked(call, 'RoleSessionName', /^[\w+=,.@-]{2,64}$/)
+  const duration = durationOf(call)
+  const role = assumable(call, roleArn)
+  const session = openSession(call.world, role, sessionName, duration)
+  return {
+    Credentials: {
+      AccessKeyId: session.accessKeyId,
+      SecretAccessKey: session.secretAccessKey,
+      SessionToken: session.sessionToken,
+      Expiration: session.expiration,
+    },
+    AssumedRoleUser: { AssumedRoleId: `${role.roleId}:${sessionName}`, Arn: session.arn },
+  }
+}
+
+/** The role, if it exists and lets the caller in; AWS words both failures alike. */
+function assumable({ world, caller, input }: Call<Params>, roleArn: string): Role {
+  if (caller.kind === 'root') throw new AwsError('denied', 'Roles may not be assumed by root accounts.')
+  const account = roleArn.split(':')[4]
+  const role = world.state.roles.get(`${account}/${roleArn.split('/').at(-1)}`)
+  const mayAssume =
+    role?.arn === roleArn &&
+    role.partition === caller.partition &&
+    trusts(role, caller) &&
+    (role.externalId === null || role.externalId === input.get('ExternalId'))
+  if (role !== undefined && mayAssume) return role
+  throw new AwsError('denied', notAuthorized(caller, 'sts:AssumeRole', roleArn))
+}
+
+function durationOf({ input }: Call<Params>): number {
+  const seconds = Number(optional(input, 'DurationSeconds') ?? '3600')
+  if (Number.isInteger(seconds) && seconds >= 900 && seconds <= 43_200) return seconds
+  throw invalid('durationSeconds', input.get('DurationSeconds'), 'have a value between 900 and 43200')
+}
+
+function checked({ input }: Call<Params>, name: string, pattern: RegExp): string {
+  const value = optional(input, name)
+  if (value === undefined) throw invalid(name, undefined, 'not be null')
+  if (!pattern.test(value))
+    throw invalid(name, value, `satisfy regular expression pattern: ${pattern.source}`)
+  return value
+}
+
+function invalid(name: string, value: string | undefined, constraint: string): AwsError {
+  const member = name.charAt(0).toLowerCase() + name.slice(1)
+  const shown = value === undefined ? 'null' : `'${value}'`
+  const problem = `Value ${shown} at '${member}' failed to satisfy constraint: Member must ${constraint}`
+  return awsError(400, 'ValidationError', `1 validation error detected: ${problem}`)
+}

@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto'
+import { type Pair, parsePairs } from '../wire/form.ts'
+import { type HttpRequest, headerOf } from '../wire/http.ts'
+import type { Claim } from './claim.ts'
+
+/**
+ * The canonical request that a signer must have hashed.
+ *
+ * @param unsigned names of query parameters that were added after signing
+ * @see "Create a signed AWS API request", IAM User Guide, step 1
+ */
+export function canonicalRequest(request: HttpRequest, claim: Claim, unsigned: ReadonlySet<string>): string {
+  return [
+    request.method,
+    canonicalPath(request.path),
+    canonicalQuery(parsePairs(request.query) ?? [], unsigned),
+    ...claim.signedHeaders.map(name => `${name}:${canonicalValue(request, name)}`),
+    '',
+    claim.signedHeaders.join(';'),
+    sha256(request.body),
+  ].join('\n')
+}
+
+/** Lower-case hexadecimal SHA-256. */
+export const sha256 = (data: string | Uint8Array): string => hash('sha256', data, 'hex')
+
+/**
+ * The path without dot segments and doubled slashes, each segment encoded once more
+ * (every service but S3 signs the encoded path encoded again).
+ */
+export function canonicalPath(path: string): string {
+  const kept: string[] = []
+  for (const segment of path.split('/')) {
+    if (segment === '..') kept.pop()
+    else if (segment !== '' && segment !== '.') kept.push(encode(segment))
+  }
+  const trailing = kept.length > 0 && /\/\.{0,2}$/.test(path) ? '/' : ''
+  return `/${kept.join('/')}${trailing}`
+}
+
+function canonicalQuery(pairs: readonly Pair[], unsigned: ReadonlySet<string>): string {
+  return pairs
+    .filter(([name]) => !unsigned.has(name))
+    .map(([name, value]) => [encode(name), encode(value)] as const)
+    .sort(byNameThenValue)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&')
+}
+
+const byNameThenValue = (a: Pair, b: Pair): number => compare(a[0], b[0]) || compare(a[1], b[1])
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const canonicalValue = (request: HttpRequest, name: string): string =>
+  (headerOf(request, name) ?? '').trim().replace(/\s+/g, ' ')
+
+const encode = (text: string): string =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )

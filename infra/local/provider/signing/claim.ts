@@ -1,0 +1,131 @@
+import { type Pair, parsePairs } from '../wire/form.ts'
+import { type HttpRequest, headerOf } from '../wire/http.ts'
+import { type Refusal, refusal } from '../wire/trouble.ts'
+
+/** What a request says about its own signature; nothing of it is verified yet. */
+export interface Claim {
+  form: 'header' | 'query'
+  accessKeyId: string
+  /** Credential scope: `YYYYMMDD`, region, service. */
+  scope: { date: string; region: string; service: string }
+  /** As listed by the signer, in that order. */
+  signedHeaders: string[]
+  /** Lower-case hexadecimal, unless the sender made something up. */
+  signature: string
+  /** `YYYYMMDD'T'HHMMSS'Z'`. */
+  timestamp: string
+  sessionToken: string | undefined
+}
+
+const algorithm = 'AWS4-HMAC-SHA256'
+
+/**
+ * Reads the signature of a request, from its `Authorization` header or its query.
+ *
+ * @returns a refusal `unsigned` when there is none, `incomplete` or `bad-signature` when it is malformed
+ * @see "Authenticating requests (AWS Signature Version 4)", general reference
+ */
+export function readClaim(request: HttpRequest): Claim | Refusal {
+  const query = parsePairs(request.query)
+  if (query === undefined) return refusal('incomplete', 'The query string contains a syntax error')
+  const presigned = query.filter(([name]) => name.startsWith('X-Amz-'))
+  const authorization = headerOf(request, 'authorization')
+  const inQuery = presigned.some(([name]) => name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature')
+  if (authorization !== undefined && inQuery) {
+    return refusal('incomplete', 'Only one of the Authorization header and the query may carry a signature')
+  }
+  if (authorization !== undefined) return fromHeader(request, authorization)
+  if (inQuery) return fromQuery(presigned)
+  return refusal('unsigned', 'Request is missing Authentication Token')
+}
+
+function fromHeader(request: HttpRequest, authorization: string): Claim | Refusal {
+  const [name, ...rest] = authorization.trim().split(/\s+/)
+  if (name !== algorithm) return refusal('incomplete', `Unsupported authorization type: '${name}'`)
+  const fields = uniqueFields(
+    rest
+      .join(' ')
+      .split(',')
+      .map(part => splitField(part.trim())),
+  )
+  if (fields === undefined) return refusal('incomplete', 'Authorization header names a parameter twice')
+  const missing = ['Credential', 'Signature', 'SignedHeaders'].filter(field => !fields.get(field))
+  const timestamp = headerOf(request, 'x-amz-date') ?? basicDate(headerOf(request, 'date'))
+  if (missing.length > 0 || timestamp === undefined) {
+    return refusal(
+      'incomplete',
+      missing.map(requires('Authorization header')).concat(noDate(timestamp)).join(' '),
+    )
+  }
+  return claimOf('header', fields, '', timestamp, headerOf(request, 'x-amz-security-token'))
+}
+
+function fromQuery(pairs: readonly Pair[]): Claim | Refusal {
+  const fields = uniqueFields(pairs)
+  if (fields === undefined) return refusal('incomplete', 'The query string names a parameter twice')
+  if (fields.get('X-Amz-Algorithm') !== algorithm) {
+    return refusal('incomplete', `AWS query-string parameters must include 'X-Amz-Algorithm=${algorithm}'`)
+  }
+  const wanted = ['X-Amz-Credential', 'X-Amz-Signature', 'X-Amz-SignedHeaders', 'X-Amz-Date']
+  const missing = wanted.filter(field => !fields.get(field))
+  if (missing.length > 0) return refusal('incomplete', missing.map(requires('AWS query-string')).join(' '))
+  const timestamp = fields.get('X-Amz-Date') ?? ''
+  return claimOf('query', fields, 'X-Amz-', timestamp, fields.get('X-Amz-Security-Token'))
+}
+
+function claimOf(
+  form: Claim['form'],
+  fields: ReadonlyMap<string, string>,
+  prefix: string,
+  timestamp: string,
+  sessionToken: string | undefined,
+): Claim | Refusal {
+  const credential = fields.get(`${prefix}Credential`) ?? ''
+  const [accessKeyId = '', date = '', region = '', service = '', terminator, ...more] = credential.split('/')
+  if (terminator === undefined || more.length > 0) {
+    const sample = 'keyid/date/region/service/term'
+    return refusal(
+      'incomplete',
+      `Credential must have exactly 5 slash-delimited elements, e.g. ${sample}, got '${credential}'`,
+    )
+  }
+  if (terminator !== 'aws4_request') {
+    return refusal(
+      'bad-signature',
+      `Credential should be scoped with a valid terminator: 'aws4_request', not '${terminator}'.`,
+    )
+  }
+  return {
+    form,
+    accessKeyId,
+    scope: { date, region, service },
+    signedHeaders: (fields.get(`${prefix}SignedHeaders`) ?? '').split(';'),
+    signature: fields.get(`${prefix}Signature`) ?? '',
+    timestamp,
+    sessionToken,
+  }
+}
+
+function uniqueFields(pairs: readonly Pair[]): Map<string, string> | undefined {
+  const fields = new Map(pairs)
+  return fields.size === pairs.length ? fields : undefined
+}
+
+function splitField(text: string): Pair {
+  const at = text.indexOf('=')
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+const requires = (where: string) => (field: string) => `${where} requires '${field}' parameter.`
+
+const noDate = (timestamp: string | undefined): string[] =>
+  timestamp === undefined
+    ? ["Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."]
+    : []
+
+/** A `Date` header, in either of the two formats signers use, as basic ISO 8601. */
+function basicDate(value: string | undefined): string | undefined {
+  if (value === undefined || /^\d{8}T\d{6}Z$/.test(value)) return value
+  const time = Date.parse(value)
+  return Number.isNaN(time) ? value : new Date(time).toISOString().replace(/[-:]|\.\d{3}/g, '')
+}

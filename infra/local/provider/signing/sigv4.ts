@@ -1,0 +1,148 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type HttpRequest, headerOf } from '../wire/http.ts'
+import { type Refusal, refusal } from '../wire/trouble.ts'
+import { canonicalRequest, sha256 } from './canonical.ts'
+import type { Claim } from './claim.ts'
+
+/** What the verifier must know of the access key a request names. */
+export interface KeyFacts {
+  secretAccessKey: string
+  /** Present for temporary credentials; the request must carry the same. */
+  sessionToken?: string | undefined
+  /** Milliseconds since 1970; absent for keys that do not expire. */
+  expiresAt?: number | undefined
+}
+
+const maxAgeMs = 15 * 60_000
+const maxAheadMs = 5 * 60_000
+
+/**
+ * Whether a request is signed, completely and recently, with a key.
+ *
+ * @param claim what `readClaim` found in the same request
+ * @param now   milliseconds since 1970, the provider's clock
+ * @returns undefined when the signature holds, else the reason it does not
+ * @see "Create a signed AWS API request", IAM User Guide
+ */
+export function verifySignature(
+  request: HttpRequest,
+  claim: Claim,
+  key: KeyFacts,
+  now: number,
+): Refusal | undefined {
+  return (
+    checkTime(claim, now) ??
+    checkToken(claim, key) ??
+    checkCoverage(request, claim) ??
+    checkPayloadHash(request) ??
+    checkSignature(request, claim, key) ??
+    checkSession(key, now)
+  )
+}
+
+function checkTime({ timestamp, scope }: Claim, now: number): Refusal | undefined {
+  const signedAt = parseBasicDate(timestamp)
+  if (signedAt === undefined) {
+    return refusal('incomplete', `Date must be in ISO-8601 'basic format'. Got '${timestamp}'.`)
+  }
+  if (timestamp.slice(0, 8) !== scope.date) {
+    return refusal(
+      'bad-signature',
+      'Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: ' +
+        `'${scope.date}' != '${timestamp.slice(0, 8)}', from '${timestamp}'.`,
+    )
+  }
+  if (signedAt < now - maxAgeMs) {
+    const limit = `${basicDate(now - maxAgeMs)} (${basicDate(now)} - 15 min.)`
+    return refusal('stale-signature', `Signature expired: ${timestamp} is now earlier than ${limit}`)
+  }
+  if (signedAt > now + maxAheadMs) {
+    const limit = `${basicDate(now + maxAheadMs)} (${basicDate(now)} + 5 min.)`
+    return refusal('stale-signature', `Signature not yet current: ${timestamp} is still later than ${limit}`)
+  }
+  return undefined
+}
+
+const checkToken = (claim: Claim, key: KeyFacts): Refusal | undefined =>
+  claim.sessionToken === key.sessionToken
+    ? undefined
+    : refusal('unknown-key', 'The security token included in the request is invalid.')
+
+/** `host` and every `x-amz-` header present must be signed, and nothing may be signed that is absent. */
+function checkCoverage(request: HttpRequest, claim: Claim): Refusal | undefined {
+  const signed = new Set(claim.signedHeaders)
+  const present = new Set(request.headers.map(([name]) => name))
+  const left = [...present].find(name => name.startsWith('x-amz-') && !signed.has(name))
+  const unsigned = signed.has('host') ? left : 'host'
+  if (unsigned !== undefined) {
+    return refusal('bad-signature', `'${unsigned}' must be a 'SignedHeader' in the AWS Authorization.`)
+  }
+  const absent = claim.signedHeaders.find(name => !present.has(name))
+  if (absent === undefined) return undefined
+  return refusal('bad-signature', `'${absent}' is a 'SignedHeader' but is not in the request.`)
+}
+
+function checkPayloadHash(request: HttpRequest): Refusal | undefined {
+  const stated = headerOf(request, 'x-amz-content-sha256')
+  if (stated === undefined || stated === sha256(request.body)) return undefined
+  return refusal('bad-signature', "The value of 'x-amz-content-sha256' does not match the body.")
+}
+
+/**
+ * Signers of a presigned request either sign the session token or append it afterwards; AWS services
+ * differ in which they accept, clients too, so both are tried.
+ */
+function checkSignature(request: HttpRequest, claim: Claim, key: KeyFacts): Refusal | undefined {
+  const lateParameters = [['X-Amz-Signature'], ['X-Amz-Signature', 'X-Amz-Security-Token']]
+  const tries = claim.form === 'query' && claim.sessionToken !== undefined ? 2 : 1
+  const holds = lateParameters
+    .slice(0, tries)
+    .some(late =>
+      sameText(claim.signature, sign(canonicalRequest(request, claim, new Set(late)), claim, key)),
+    )
+  if (holds) return undefined
+  return refusal(
+    'bad-signature',
+    'The request signature we calculated does not match the signature you provided. ' +
+      'Check your AWS Secret Access Key and signing method. Consult the service documentation for details.',
+  )
+}
+
+const checkSession = (key: KeyFacts, now: number): Refusal | undefined =>
+  key.expiresAt === undefined || now < key.expiresAt
+    ? undefined
+    : refusal('expired-token', 'The security token included in the request is expired')
+
+function sign(canonical: string, { timestamp, scope }: Claim, key: KeyFacts): string {
+  const scopeText = `${scope.date}/${scope.region}/${scope.service}/aws4_request`
+  const toSign = `AWS4-HMAC-SHA256\n${timestamp}\n${scopeText}\n${sha256(canonical)}`
+  return hmac(signingKey(key.secretAccessKey, scopeText), toSign).toString('hex')
+}
+
+/** Signing keys by secret and scope: four of the five hashes of a verification, the same all day. */
+const signingKeys = new Map<string, Buffer>()
+const maxSigningKeys = 1000
+
+function signingKey(secret: string, scopeText: string): Buffer {
+  const known = signingKeys.get(`${secret}/${scopeText}`)
+  if (known !== undefined) return known
+  if (signingKeys.size >= maxSigningKeys) signingKeys.clear()
+  const derived = scopeText.split('/').reduce(hmac, Buffer.from(`AWS4${secret}`))
+  signingKeys.set(`${secret}/${scopeText}`, derived)
+  return derived
+}
+
+const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+
+function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+function parseBasicDate(text: string): number | undefined {
+  if (!/^\d{8}T\d{6}Z$/.test(text)) return undefined
+  const time = Date.parse(text.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'))
+  return Number.isNaN(time) ? undefined : time
+}
+
+const basicDate = (time: number): string => new Date(time).toISOString().replace(/[-:]|\.\d{3}/g, '')

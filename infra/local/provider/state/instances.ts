@@ -1,0 +1,82 @@
+import { hash, randomInt } from 'node:crypto'
+import { ec2Id } from './ids.ts'
+import type { Instance } from './state.ts'
+import type { World } from './world.ts'
+
+/** Names one instance. */
+export type InstanceName = Pick<Instance, 'account' | 'region' | 'instanceId'>
+
+/** Given values of an instance, null for none; whatever is absent keeps its value or gets a default. */
+export type InstancePatch = {
+  [K in Exclude<keyof Instance, keyof InstanceName | 'reservationId'>]?: Instance[K] | undefined
+}
+
+/** The instances of one account in one region, by id. */
+export const instancesIn = (world: World, account: string, region: string): Map<string, Instance> =>
+  world.state.instances.get(`${account}/${region}`) ?? new Map()
+
+/** One instance, or undefined. */
+export const findInstance = (world: World, name: InstanceName): Instance | undefined =>
+  instancesIn(world, name.account, name.region).get(name.instanceId)
+
+/** Launches an instance, or puts another in place of one with the same id. */
+export function putInstance(
+  world: World,
+  place: { account: string; region: string; instanceId?: string | undefined },
+  given: InstancePatch,
+): Instance {
+  const name = { ...place, instanceId: place.instanceId ?? ec2Id('i') }
+  const instance = patched({ ...name, ...defaults(world, name.account, name.region) }, given)
+  const key = `${name.account}/${name.region}`
+  const siblings = world.state.instances.get(key) ?? new Map<string, Instance>()
+  world.state.instances.set(key, siblings.set(name.instanceId, instance))
+  world.changed()
+  return instance
+}
+
+/**
+ * Changes an instance; nothing but the given values changes with it.
+ *
+ * @returns undefined when there is no such instance
+ */
+export function setInstance(world: World, name: InstanceName, patch: InstancePatch): Instance | undefined {
+  const instance = findInstance(world, name)
+  if (instance === undefined) return undefined
+  const changed = patched(instance, patch)
+  instancesIn(world, name.account, name.region).set(name.instanceId, changed)
+  world.changed()
+  return changed
+}
+
+/** Forgets an instance, as EC2 does about an hour after its end. */
+export function deleteInstance(world: World, name: InstanceName): boolean {
+  const removed = instancesIn(world, name.account, name.region).delete(name.instanceId)
+  if (removed) world.changed()
+  return removed
+}
+
+function patched(instance: Instance, patch: InstancePatch): Instance {
+  const given = Object.entries(patch).filter(([, value]) => value !== undefined)
+  return { ...instance, ...Object.fromEntries(given) }
+}
+
+function defaults(world: World, account: string, region: string) {
+  return {
+    reservationId: ec2Id('r'),
+    imageId: ec2Id('ami'),
+    state: 'running' as const,
+    vpcId: sharedId('vpc', account, region),
+    subnetId: sharedId('subnet', account, region),
+    instanceProfileArn: null,
+    tags: {},
+    pendingTime: new Date(world.now()).toISOString().replace(/\.\d{3}/, ''),
+    privateIp: `172.31.${randomInt(256)}.${randomInt(4, 255)}`,
+    availabilityZone: `${region}a`,
+    instanceType: 't3.micro',
+    architecture: 'x86_64',
+  }
+}
+
+/** The id of what all instances of an account and region share by default. */
+const sharedId = (prefix: string, account: string, region: string): string =>
+  `${prefix}-0${hash('sha256', `${prefix}/${account}/${region}`, 'hex').slice(0, 16)}`

@@ -1,0 +1,56 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { emptyState, type State } from './state.ts'
+
+/** Reads the state a former run left; an empty one when there is no file yet. */
+export const loadState = (path: string | undefined): State =>
+  path !== undefined && existsSync(path)
+    ? { ...emptyState(), ...JSON.parse(readFileSync(path, 'utf8'), revive) }
+    : emptyState()
+
+/** Writes `state` to its file after changes. */
+export interface StateWriter {
+  changed(): void
+  /** Resolves when every change so far is in the file; rejects when it could not be written. */
+  saved(): Promise<void>
+}
+
+/**
+ * A writer that replaces the file as a whole, so that a crash leaves the old or the new one.
+ * Changes made while a write is under way share the next one.
+ *
+ * @param path absent: nothing is written and `saved` resolves at once; its folder is created
+ */
+export function stateWriter(path: string | undefined, state: State): StateWriter {
+  if (path === undefined) return { changed: () => undefined, saved: () => Promise.resolve() }
+  mkdirSync(dirname(path), { recursive: true })
+  let last = Promise.resolve()
+  let queued = false
+  const write = async () => {
+    queued = false
+    await writeFile(`${path}.new`, JSON.stringify(state, flatten), { mode: 0o600 })
+    await rename(`${path}.new`, path)
+  }
+  const changed = () => {
+    if (queued) return
+    queued = true
+    last = last.catch(() => undefined).then(write)
+    // Whoever awaits `saved` sees the failure; without a listener it would end the process.
+    last.catch(() => undefined)
+  }
+  return { changed, saved: () => last }
+}
+
+const flatten = (_name: string, value: unknown): unknown => {
+  if (value instanceof Map) return { $map: [...value] }
+  if (value instanceof Set) return { $set: [...value] }
+  return value
+}
+
+const revive = (_name: string, value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if ('$map' in value && Array.isArray(value.$map)) return new Map(value.$map)
+  if ('$set' in value && Array.isArray(value.$set)) return new Set(value.$set)
+  return value
+}

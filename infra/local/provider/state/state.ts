@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import type { Authority } from '../documents/authority.ts'
+
+/** Who owns long-term keys: an IAM user or the root user of an account. */
+export interface User {
+  account: string
+  partition: string
+  /** Begins and ends with a slash. */
+  path: string
+  /** Empty for the root user. */
+  name: string
+  /** `AIDA…`; the account number for the root user. */
+  userId: string
+  arn: string
+  /** Milliseconds since 1970. */
+  createdAt: number
+  accessKeyIds: string[]
+}
+
+/** A role that may be assumed. */
+export interface Role {
+  account: string
+  partition: string
+  path: string
+  name: string
+  /** `AROA…` */
+  roleId: string
+  arn: string
+  createdAt: number
+  /** Principals allowed to assume it; null lets anyone. */
+  trusts: string[] | null
+  externalId: string | null
+}
+
+/** An instance profile and the names of its roles. */
+export interface InstanceProfile {
+  account: string
+  partition: string
+  path: string
+  name: string
+  /** `AIPA…` */
+  profileId: string
+  arn: string
+  createdAt: number
+  roles: string[]
+}
+
+/** A long-term key. */
+export interface AccessKey {
+  accessKeyId: string
+  secretAccessKey: string
+  account: string
+  /** Name of its user; empty for the root user. */
+  user: string
+  status: 'Active' | 'Inactive'
+  createdAt: number
+}
+
+/** An EC2 instance. */
+export interface Instance {
+  account: string
+  region: string
+  instanceId: string
+  reservationId: string
+  imageId: string
+  state: InstanceState
+  vpcId: string | null
+  subnetId: string | null
+  instanceProfileArn: string | null
+  tags: Record<string, string>
+  /** RFC 3339, whole seconds: the last launch or start. */
+  pendingTime: string
+  privateIp: string
+  availabilityZone: string
+  instanceType: string
+  architecture: string
+}
+
+/** States of an instance with the code EC2 gives each (InstanceState, EC2 API reference). */
+export const instanceStates = {
+  pending: 0,
+  running: 16,
+  'shutting-down': 32,
+  terminated: 48,
+  stopping: 64,
+  stopped: 80,
+} as const
+
+/** One of {@link instanceStates}. */
+export type InstanceState = keyof typeof instanceStates
+
+/** A symmetric key. */
+export interface KmsKey {
+  arn: string
+  account: string
+  keyId: string
+  /** 32 bytes, base64. */
+  material: string
+  enabled: boolean
+  createdAt: number
+}
+
+/** Everything that survives a restart when a state file is given. */
+export interface State {
+  /** Seals session tokens and metadata tokens; base64. */
+  sealKey: string
+  authority: Authority | null
+  /** By `account/name`; the root user has no name. */
+  users: Map<string, User>
+  roles: Map<string, Role>
+  profiles: Map<string, InstanceProfile>
+  /** By access key id. */
+  accessKeys: Map<string, AccessKey>
+  /** By `account/region`, then by instance id. */
+  instances: Map<string, Map<string, Instance>>
+  /** By key ARN. */
+  kmsKeys: Map<string, KmsKey>
+  /** Alias ARN to key ARN. */
+  kmsAliases: Map<string, string>
+  /** `principal ARN|service:Action`. */
+  denied: Set<string>
+}
+
+/** A world in which nothing exists. */
+export const emptyState = (): State => ({
+  sealKey: randomBytes(32).toString('base64'),
+  authority: null,
+  users: new Map(),
+  roles: new Map(),
+  profiles: new Map(),
+  accessKeys: new Map(),
+  instances: new Map(),
+  kmsKeys: new Map(),
+  kmsAliases: new Map(),
+  denied: new Set(),
+})

@@ -1,0 +1,55 @@
+import { type Authority, createAuthority } from '../documents/authority.ts'
+import { type Drills, newDrills } from '../drills/drills.ts'
+import type { State } from './state.ts'
+import { loadState, stateWriter } from './state-file.ts'
+
+/** The account and region that commands fall back to. */
+export interface Home {
+  account: string
+  region: string
+}
+
+/** All a handler may read or change. */
+export interface World {
+  readonly home: Home
+  readonly state: State
+  readonly drills: Drills
+  /** The provider's clock: milliseconds since 1970, shifted by `drills.clockShiftMs`. */
+  now(): number
+  /** To be called after each change of `state`. */
+  changed(): void
+  /** Resolves once no change of `state` is waiting to be written. */
+  saved(): Promise<void>
+  /** The signer of identity documents, made when first asked for. */
+  authority(): Promise<Authority>
+}
+
+/**
+ * Opens the world kept in a state file, or a new one.
+ *
+ * @throws when the state file exists and cannot be read
+ */
+export function openWorld(home: Home, stateFile: string | undefined): World {
+  const state = loadState(stateFile)
+  const writer = stateWriter(stateFile, state)
+  const drills = newDrills()
+  const makeAuthority = async () => {
+    state.authority = await createAuthority()
+    writer.changed()
+    await writer.saved()
+    return state.authority
+  }
+  let making: Promise<Authority> | undefined
+  return {
+    home,
+    state,
+    drills,
+    now: () => Date.now() + drills.clockShiftMs,
+    ...writer,
+    authority: async () => {
+      if (state.authority !== null) return state.authority
+      making ??= makeAuthority()
+      return making
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/** A decoded name and value of a query string or form. */
+export type Pair = readonly [name: string, value: string]
+
+/**
+ * Query string or form to pairs, in order, repeated names kept.
+ *
+ * @returns undefined when a percent escape is malformed or does not decode to UTF-8
+ */
+export function parsePairs(text: string): Pair[] | undefined {
+  if (text === '') return []
+  try {
+    return text.split('&').filter(Boolean).map(parsePair)
+  } catch {
+    return undefined
+  }
+}
+
+function parsePair(text: string): Pair {
+  const at = text.indexOf('=')
+  return at < 0 ? [decode(text), ''] : [decode(text.slice(0, at)), decode(text.slice(at + 1))]
+}
+
+const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '))

@@ -1,0 +1,48 @@
+import type { Trouble } from './trouble.ts'
+
+/** How one family of services words a shared trouble; `message` replaces the given text where AWS is terse. */
+export type Wording = Record<Trouble, { status: number; code: string; message?: string }>
+
+/** STS and IAM ("Common errors" of their API references). */
+export const queryWording: Wording = {
+  unsigned: { status: 403, code: 'MissingAuthenticationToken' },
+  incomplete: { status: 400, code: 'IncompleteSignature' },
+  'unknown-key': { status: 403, code: 'InvalidClientTokenId' },
+  'bad-signature': { status: 403, code: 'SignatureDoesNotMatch' },
+  'stale-signature': { status: 403, code: 'SignatureDoesNotMatch' },
+  'expired-token': { status: 403, code: 'ExpiredToken' },
+  denied: { status: 403, code: 'AccessDenied' },
+  throttled: { status: 400, code: 'Throttling', message: 'Rate exceeded' },
+  internal: { status: 500, code: 'InternalFailure' },
+  'unknown-action': { status: 400, code: 'InvalidAction' },
+}
+
+const notValidated = 'AWS was not able to validate the provided access credentials'
+
+/** EC2, which hides why credentials were refused and has words of its own for the rest. */
+export const ec2Wording: Wording = {
+  unsigned: { status: 403, code: 'MissingAuthenticationToken' },
+  incomplete: { status: 400, code: 'IncompleteSignature' },
+  'unknown-key': { status: 401, code: 'AuthFailure', message: notValidated },
+  'bad-signature': { status: 401, code: 'AuthFailure', message: notValidated },
+  'stale-signature': { status: 400, code: 'RequestExpired', message: 'Request has expired.' },
+  'expired-token': { status: 400, code: 'RequestExpired', message: 'Request has expired.' },
+  denied: { status: 403, code: 'UnauthorizedOperation' },
+  throttled: { status: 503, code: 'RequestLimitExceeded', message: 'Request limit exceeded.' },
+  internal: { status: 500, code: 'InternalError', message: 'An internal error has occurred' },
+  'unknown-action': { status: 400, code: 'InvalidAction' },
+}
+
+/** Services of the JSON 1.1 protocol (KMS, CloudWatch Logs). */
+export const jsonWording: Wording = {
+  unsigned: { status: 400, code: 'MissingAuthenticationTokenException' },
+  incomplete: { status: 400, code: 'IncompleteSignatureException' },
+  'unknown-key': { status: 400, code: 'UnrecognizedClientException' },
+  'bad-signature': { status: 400, code: 'InvalidSignatureException' },
+  'stale-signature': { status: 400, code: 'InvalidSignatureException' },
+  'expired-token': { status: 400, code: 'ExpiredTokenException' },
+  denied: { status: 400, code: 'AccessDeniedException' },
+  throttled: { status: 400, code: 'ThrottlingException', message: 'Rate exceeded' },
+  internal: { status: 500, code: 'InternalFailure' },
+  'unknown-action': { status: 400, code: 'UnknownOperationException' },
+}

@@ -1,0 +1,40 @@
+/** What an answer carries: rendered to XML by the query protocols, to JSON where a caller asks for that. */
+export type Tree =
+  | string
+  | number
+  | boolean
+  | readonly Tree[]
+  | { readonly [name: string]: Tree | undefined }
+  | undefined
+
+/** How one protocol writes XML: the root's namespace and the element around each entry of a list. */
+export interface XmlStyle {
+  xmlns: string
+  listItem: 'member' | 'item'
+}
+
+/**
+ * An XML document with one root element, indented as AWS indents.
+ * Absent values are left out; empty lists become empty elements.
+ */
+export const renderXml = (root: string, tree: Tree, style: XmlStyle): string =>
+  element(root, ` xmlns="${escapeXml(style.xmlns)}"`, tree, style.listItem, '')
+
+function element(name: string, attributes: string, tree: Tree, listItem: string, indent: string): string {
+  if (tree === undefined) return ''
+  if (typeof tree !== 'object') {
+    return `${indent}<${name}${attributes}>${escapeXml(String(tree))}</${name}>\n`
+  }
+  const children = childrenOf(tree, listItem)
+    .map(([childName, child]) => element(childName, '', child, listItem, `${indent}  `))
+    .join('')
+  if (children === '') return `${indent}<${name}${attributes}/>\n`
+  return `${indent}<${name}${attributes}>\n${children}${indent}</${name}>\n`
+}
+
+const childrenOf = (tree: object, listItem: string): [string, Tree][] =>
+  Array.isArray(tree) ? tree.map(entry => [listItem, entry]) : Object.entries(tree)
+
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+const escapeXml = (text: string): string => text.replace(/[&<>"]/g, character => escapes[character] ?? '')

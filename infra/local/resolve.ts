@@ -1,0 +1,64 @@
+/** A CloudFormation template, as far as the host looks at it. */
+export interface Template {
+  Resources: Record<string, Resource>
+  Outputs?: Record<string, { Value: unknown }>
+}
+
+export interface Resource {
+  Type: string
+  Properties?: Record<string, unknown>
+}
+
+/** What names in templates stand for on this host. */
+export interface Naming {
+  /** `AWS::Region` and its like */
+  pseudo: Readonly<Record<string, string>>
+  /** what `Ref` gives for a resource */
+  ref: (stack: string, logicalId: string) => string
+  /** what `Fn::GetAtt` gives */
+  attribute: (stack: string, logicalId: string, name: string) => string
+}
+
+/** Stacks by name. */
+export type Stacks = Readonly<Record<string, Template>>
+
+/**
+ * Resolves the intrinsic functions in a value of a stack.
+ * @throws Error naming the function, when it is one that this host does not know
+ */
+export function resolver(stacks: Stacks, naming: Naming) {
+  const resolve = (stack: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(item => resolve(stack, item))
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value)
+    const [name, argument] = entries[0] ?? ['', undefined]
+    if (entries.length === 1 && name === 'Ref') return reference(stack, String(argument))
+    if (entries.length === 1 && name.startsWith('Fn::')) return intrinsic(stack, name, argument)
+    return Object.fromEntries(entries.map(([key, item]) => [key, resolve(stack, item)]))
+  }
+
+  const reference = (stack: string, id: string): string => naming.pseudo[id] ?? naming.ref(stack, id)
+
+  function intrinsic(stack: string, name: string, argument: unknown): unknown {
+    switch (name) {
+      case 'Fn::GetAtt': {
+        const [id, attribute] = argument as [string, string]
+        return naming.attribute(stack, id, attribute)
+      }
+      case 'Fn::Join': {
+        const [separator, parts] = argument as [string, unknown[]]
+        return parts.map(part => String(resolve(stack, part))).join(separator)
+      }
+      case 'Fn::Sub':
+        return String(argument).replace(/\$\{([\w:]+)\}/g, (_, id: string) => reference(stack, id))
+      case 'Fn::GetStackOutput': {
+        const { StackName, OutputName } = argument as { StackName: string; OutputName: string }
+        return resolve(StackName, stacks[StackName]?.Outputs?.[OutputName]?.Value)
+      }
+      default:
+        throw new Error(`the template uses ${name}, which the embedded host does not know`)
+    }
+  }
+
+  return resolve
+}

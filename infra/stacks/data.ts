@@ -1,0 +1,54 @@
+import { RemovalPolicy, Stack } from 'aws-cdk-lib'
+import {
+  AttributeType,
+  Billing,
+  ProjectionType,
+  StreamViewType,
+  TableEncryptionV2,
+  TableV2,
+} from 'aws-cdk-lib/aws-dynamodb'
+import { Key } from 'aws-cdk-lib/aws-kms'
+import type { Construct } from 'constructs'
+import type { Settings } from '../settings.ts'
+
+/** What must outlive every deployment: tables and key. Construct ids decide replacement: they are a contract. */
+export class DataStack extends Stack {
+  /** everything that a DR secondary must have */
+  readonly data: TableV2
+  /** what belongs to this cluster alone */
+  readonly cluster: TableV2
+  /** wraps the keyring; without it, sealed items and batch tokens are lost */
+  readonly key: Key
+
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id, { terminationProtection: settings.deletionProtection })
+    const removalPolicy = settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
+    this.key = new Key(this, 'Key', {
+      enableKeyRotation: true,
+      removalPolicy,
+      description: `${settings.clusterName}: wraps the keyring`,
+    })
+    const table = (name: string) =>
+      new TableV2(this, name, {
+        partitionKey: { name: 'pk', type: AttributeType.STRING },
+        sortKey: { name: 'sk', type: AttributeType.STRING },
+        billing: Billing.onDemand(),
+        encryption: TableEncryptionV2.awsManagedKey(),
+        pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+        deletionProtection: settings.deletionProtection,
+        timeToLiveAttribute: 'ttl',
+        dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
+        removalPolicy,
+      })
+    this.data = table('Data')
+    this.cluster = table('Cluster')
+    // Sparse: only entries of the access list and the deny list carry `due`. Tidy finds its work here.
+    this.data.addGlobalSecondaryIndex({
+      indexName: 'expiry',
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      sortKey: { name: 'due', type: AttributeType.NUMBER },
+      projectionType: ProjectionType.INCLUDE,
+      nonKeyAttributes: ['rev'],
+    })
+  }
+}

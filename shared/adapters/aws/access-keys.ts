@@ -1,0 +1,72 @@
+import { ApiError } from '../../api/errors.ts'
+import type { AccessKeys, Clock, Meter, ProviderSettings } from '../../ports.ts'
+import { Secret } from '../../values/secret.ts'
+import type { Provider } from './provider.ts'
+
+/** Where IAM and STS are asked about the configured user: its key does not tell its partition. */
+interface Around {
+  provider: Provider
+  region: string
+  clock: Clock
+  meter: Meter
+}
+
+/**
+ * The access keys of the configured user. Nothing here is repeated by the SDK: a creation whose answer was
+ * lost must be looked for, not made again. @see auth-behaviour 7
+ */
+export function iamAccessKeys({ provider, region, clock, meter }: Around): AccessKeys {
+  async function iam(settings: ProviderSettings, deadline: number) {
+    const sdk = await import('@aws-sdk/client-iam')
+    const client = new sdk.IAMClient({
+      ...provider.staticSettings(settings, 'credentials', region),
+      maxAttempts: 1,
+    })
+    meter.count('iam')
+    return { sdk, client, options: { abortSignal: AbortSignal.timeout(Math.max(1, deadline - clock.now())) } }
+  }
+  const known = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work
+    } catch (error) {
+      throw provider.fault('iam', error)
+    }
+  }
+  return {
+    owner: async (settings, deadline) => {
+      const { sdk, client, options } = await iam(settings, deadline)
+      const { User } = await known(client.send(new sdk.GetUserCommand({}), options))
+      return User?.UserName ? { userName: User.UserName } : {}
+    },
+    list: async (settings, userName, deadline) => {
+      const { sdk, client, options } = await iam(settings, deadline)
+      const found = await known(client.send(new sdk.ListAccessKeysCommand({ UserName: userName }), options))
+      return (found.AccessKeyMetadata ?? []).map(one => ({
+        accessKey: one.AccessKeyId ?? '',
+        createdAt: one.CreateDate?.getTime() ?? 0,
+      }))
+    },
+    create: async (settings, userName, deadline) => {
+      const { sdk, client, options } = await iam(settings, deadline)
+      const { AccessKey } = await known(
+        client.send(new sdk.CreateAccessKeyCommand({ UserName: userName }), options),
+      )
+      if (!AccessKey?.AccessKeyId || !AccessKey.SecretAccessKey)
+        throw new ApiError('provider_failed', 'IAM gave no key')
+      return { accessKey: AccessKey.AccessKeyId, secretKey: new Secret(AccessKey.SecretAccessKey) }
+    },
+    delete: async (settings, userName, accessKey, deadline) => {
+      const { sdk, client, options } = await iam(settings, deadline)
+      await known(
+        client.send(new sdk.DeleteAccessKeyCommand({ UserName: userName, AccessKeyId: accessKey }), options),
+      )
+    },
+    works: async (settings, deadline) => {
+      const { sdk, client, options } = await iam(settings, deadline)
+      return client.send(new sdk.GetUserCommand({}), options).then(
+        () => true,
+        () => false,
+      )
+    },
+  }
+}

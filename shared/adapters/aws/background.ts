@@ -1,0 +1,19 @@
+import { ApiError } from '../../api/errors.ts'
+import type { Background, Meter } from '../../ports.ts'
+import { ownService } from './client.ts'
+
+/** Starts jobs by invoking their Lambda asynchronously. */
+export const lambdaBackground = (functionName: string, meter: Meter): Background => ({
+  start: async job => {
+    const { LambdaClient, InvokeCommand } = await import('@aws-sdk/client-lambda')
+    meter.count('lambda')
+    const command = new InvokeCommand({
+      FunctionName: functionName,
+      InvocationType: 'Event',
+      Payload: Buffer.from(JSON.stringify(job)),
+    })
+    await new LambdaClient(ownService()).send(command).catch((cause: unknown) => {
+      throw new ApiError('busy', 'the work could not be started', { retryAfter: 1, cause })
+    })
+  },
+})

@@ -1,0 +1,111 @@
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plainRequest,
+} from 'node:http'
+import { Agent, request } from 'node:https'
+import { ApiError } from '../../api/errors.ts'
+import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../ports.ts'
+
+interface Around {
+  clock: Clock
+  meter: Meter
+  /** connect here instead, whatever the request's endpoint; empty: no */
+  redirect: string
+}
+
+const CONNECT_MS = 3000
+const LONGEST_ANSWER = 65_536
+const DEFAULT_RETRIES = 2
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 2000
+
+/**
+ * Sends callers' requests to STS as they were signed: header by header, without redirects, cookies or proxies.
+ * The certificate is checked for the endpoint that we chose, not for the name that the caller signed.
+ * @see auth-behaviour 4.3.2, T-25, T-26
+ */
+export function stsCallerIdentity({ clock, meter, redirect }: Around): CallerIdentity {
+  const agents = { 'https:': new Agent({ keepAlive: true }), 'http:': new PlainAgent({ keepAlive: true }) }
+
+  function once(given: StsRequest, deadline: number): Promise<StsAnswer & { retryAfter?: string }> {
+    const url = new URL(redirect !== '' && given.endpoint.includes('amazonaws') ? redirect : given.endpoint)
+    const secure = url.protocol === 'https:'
+    const left = deadline - clock.now()
+    meter.count('sts')
+    return new Promise((resolve, reject) => {
+      const call = (secure ? request : plainRequest)({
+        host: url.hostname,
+        port: url.port || (secure ? 443 : 80),
+        ...(secure ? { servername: url.hostname } : {}),
+        method: given.method,
+        path: given.target,
+        headers: ['Host', given.host, ...given.headers.flat()],
+        agent: secure ? agents['https:'] : agents['http:'],
+      })
+      const timer = setTimeout(() => call.destroy(new OutOfTime()), Math.max(1, left))
+      limitConnecting(call)
+      call.on('response', response => resolve(readAll(response)))
+      call.on('error', reject)
+      call.on('close', () => clearTimeout(timer))
+      call.end(given.body)
+    })
+  }
+
+  async function ask(given: StsRequest, deadline: number): Promise<StsAnswer> {
+    const retries = given.maxRetries < 0 ? DEFAULT_RETRIES : given.maxRetries
+    for (let tries = 0; ; tries++) {
+      const answer = await once(given, deadline).catch((error: Error) => error)
+      const last = tries >= retries
+      const wait = waitFor(answer, tries)
+      if (!(answer instanceof Error) && (last || !isPassing(answer.status))) return answer
+      if (last || clock.now() + wait >= deadline) {
+        if (!(answer instanceof Error)) return answer
+        throw answer instanceof OutOfTime
+          ? new ApiError('busy', 'STS did not answer in time', { retryAfter: 1, cause: answer })
+          : new ApiError('provider_failed', 'STS could not be reached', { cause: answer })
+      }
+      await clock.sleep(wait)
+    }
+  }
+
+  return { ask }
+}
+
+class OutOfTime extends Error {}
+
+function limitConnecting(call: ClientRequest): void {
+  call.on('socket', socket => {
+    if (!socket.connecting) return
+    const timer = setTimeout(() => call.destroy(new OutOfTime()), CONNECT_MS)
+    for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
+  })
+}
+
+const isPassing = (status: number): boolean => status === 429 || (status >= 500 && status !== 501)
+
+function waitFor(answer: Error | { retryAfter?: string }, tries: number): number {
+  const asked = answer instanceof Error ? Number.NaN : Number(answer.retryAfter) * 1000
+  return Math.min(LONGEST_WAIT_MS, Number.isFinite(asked) ? Math.max(asked, 0) : FIRST_WAIT_MS * 2 ** tries)
+}
+
+async function readAll(response: IncomingMessage): Promise<StsAnswer & { retryAfter?: string }> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > LONGEST_ANSWER) {
+      response.destroy()
+      return { status: response.statusCode ?? 0, contentType: '', body: '' }
+    }
+    chunks.push(chunk)
+  }
+  const retryAfter = response.headers['retry-after']
+  return {
+    status: response.statusCode ?? 0,
+    contentType: response.headers['content-type'] ?? '',
+    body: Buffer.concat(chunks).toString('utf8'),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  }
+}

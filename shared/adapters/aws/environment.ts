@@ -1,0 +1,91 @@
+import * as v from 'valibot'
+import type { Deployment } from '../../ports.ts'
+import type { Tables } from '../../storage/requests.ts'
+
+const flag = v.optional(
+  v.pipe(
+    v.picklist(['', 'true', 'false']),
+    v.transform(word => word === 'true'),
+  ),
+  '',
+)
+const text = v.optional(v.string(), '')
+
+const schema = v.object({
+  AWS_REGION: v.pipe(v.string(), v.nonEmpty()),
+  DATA_TABLE: v.pipe(v.string(), v.nonEmpty()),
+  CLUSTER_TABLE: v.pipe(v.string(), v.nonEmpty()),
+  CLUSTER_NAME: v.optional(v.string(), 'cloud-auth'),
+  API_ADDRESS: text,
+  KEY_ARN: text,
+  WORKER_FUNCTION: text,
+  AUDIT_GROUP: text,
+  AUDIT_FILE: text,
+  LEGACY_SIGNATURES: flag,
+  PLAIN_ENDPOINTS: flag,
+  ASSUMABLE_ROLES: text,
+  SERVICE_VERSION: v.optional(v.string(), '0.0.0'),
+  AWS_ENDPOINT_URL_STS: text,
+  AWS_EC2_METADATA_SERVICE_ENDPOINT: v.optional(v.string(), 'http://169.254.169.254'),
+  AWS_LAMBDA_FUNCTION_NAME: text,
+  CLOUD_ACCESS_KEY: text,
+  CLOUD_SECRET_KEY: text,
+  CLOUD_REGION: text,
+})
+
+/** What a Lambda is told by its environment. */
+export interface Environment extends Deployment {
+  tables: Tables
+  keyArn: string
+  workerFunction: string
+  auditGroup: string
+  /** a file for the audit log instead of standard output; empty: none */
+  auditFile: string
+  /** where STS is reached when the caller's request goes out; empty: where the rules say */
+  stsRedirect: string
+  /** credentials for calls to AWS on behalf of mounts; empty: the runtime's own */
+  cloudKeys: { accessKey: string; secretKey: string }
+  /** where instance metadata are, without trailing slash */
+  metadataEndpoint: string
+  /** instance metadata is asked for credentials only outside Lambda */
+  onLambda: boolean
+}
+
+/** Reads the environment once; all faults are reported together. */
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+  const read = v.safeParse(schema, variables)
+  if (!read.success) {
+    const faults = read.issues.map(issue => `${issue.path?.[0]?.key}: ${issue.message}`)
+    throw new Error(`the environment is incomplete: ${faults.join('; ')}`)
+  }
+  const e = read.output
+  return {
+    version: e.SERVICE_VERSION,
+    clusterName: e.CLUSTER_NAME,
+    region: e.CLOUD_REGION || e.AWS_REGION,
+    legacySignatures: e.LEGACY_SIGNATURES,
+    plainEndpoints: e.PLAIN_ENDPOINTS,
+    assumableRoles: e.ASSUMABLE_ROLES.split(',').filter(pattern => pattern !== ''),
+    apiAddress: e.API_ADDRESS,
+    tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE },
+    keyArn: e.KEY_ARN,
+    workerFunction: e.WORKER_FUNCTION,
+    auditGroup: e.AUDIT_GROUP,
+    auditFile: e.AUDIT_FILE,
+    stsRedirect: e.AWS_ENDPOINT_URL_STS,
+    cloudKeys: { accessKey: e.CLOUD_ACCESS_KEY, secretKey: e.CLOUD_SECRET_KEY },
+    metadataEndpoint: e.AWS_EC2_METADATA_SERVICE_ENDPOINT.replace(/\/$/, ''),
+    onLambda: e.AWS_LAMBDA_FUNCTION_NAME !== '',
+  }
+}
+
+/** The credentials that the runtime gives this process; it may exchange them at any time. */
+export function runtimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = variables
+  if (!accessKeyId || !secretAccessKey) return undefined
+  return { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
+}

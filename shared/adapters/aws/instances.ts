@@ -1,0 +1,37 @@
+import type { EC2Client, Instance as Ec2Instance } from '@aws-sdk/client-ec2'
+import type { Instance, Instances } from '../../ports.ts'
+import type { Provider } from './provider.ts'
+
+const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'InvalidInstanceID']
+
+/** EC2 behind the SDK, which is loaded when it is first needed. */
+export const ec2Instances = (provider: Provider): Instances => ({
+  describe: async (access, instanceId, deadline) => {
+    const { EC2Client, DescribeInstancesCommand } = await import('@aws-sdk/client-ec2')
+    const found = await provider.call(
+      'ec2',
+      access,
+      deadline,
+      settings => new EC2Client(settings),
+      (client: EC2Client, options) =>
+        client.send(new DescribeInstancesCommand({ InstanceIds: [instanceId] }), options).catch(absent),
+    )
+    const all = found?.Reservations?.flatMap(reservation => reservation.Instances ?? []) ?? []
+    return all.length === 1 && all[0]?.InstanceId === instanceId ? instanceOf(all[0], instanceId) : undefined
+  },
+})
+
+function absent(error: unknown): undefined {
+  if (error instanceof Error && UNKNOWN.includes(error.name)) return undefined
+  throw error
+}
+
+const instanceOf = (found: Ec2Instance, id: string): Instance => ({
+  id,
+  state: found.State?.Name ?? '',
+  ...(found.ImageId ? { amiId: found.ImageId } : {}),
+  ...(found.VpcId ? { vpcId: found.VpcId } : {}),
+  ...(found.SubnetId ? { subnetId: found.SubnetId } : {}),
+  ...(found.IamInstanceProfile?.Arn ? { profileArn: found.IamInstanceProfile.Arn } : {}),
+  tags: Object.fromEntries((found.Tags ?? []).map(tag => [tag.Key ?? '', tag.Value ?? ''])),
+})

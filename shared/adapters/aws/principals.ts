@@ -1,0 +1,63 @@
+import type { IAMClient } from '@aws-sdk/client-iam'
+import type { Access, Principal, Principals } from '../../ports.ts'
+import type { Provider } from './provider.ts'
+
+type Sdk = typeof import('@aws-sdk/client-iam')
+
+const UNKNOWN = ['NoSuchEntity', 'NoSuchEntityException']
+
+function absent(error: unknown): undefined {
+  if (error instanceof Error && UNKNOWN.includes(error.name)) return undefined
+  throw error
+}
+
+const principal = (arn: string | undefined, uniqueId: string | undefined): Principal | undefined =>
+  arn && uniqueId ? { arn, uniqueId } : undefined
+
+/** How each type of entity is looked up. */
+const lookups = {
+  user: async (sdk: Sdk, client: IAMClient, name: string, options: object) => {
+    const found = await client.send(new sdk.GetUserCommand({ UserName: name }), options)
+    return principal(found.User?.Arn, found.User?.UserId)
+  },
+  role: async (sdk: Sdk, client: IAMClient, name: string, options: object) => {
+    const found = await client.send(new sdk.GetRoleCommand({ RoleName: name }), options)
+    return principal(found.Role?.Arn, found.Role?.RoleId)
+  },
+  'instance-profile': async (sdk: Sdk, client: IAMClient, name: string, options: object) => {
+    const found = await client.send(new sdk.GetInstanceProfileCommand({ InstanceProfileName: name }), options)
+    return principal(found.InstanceProfile?.Arn, found.InstanceProfile?.InstanceProfileId)
+  },
+} as const
+
+/** IAM behind the SDK, which is loaded when it is first needed. */
+export function iamPrincipals(provider: Provider): Principals {
+  async function ask<T>(
+    access: Access,
+    deadline: number,
+    send: (sdk: Sdk, client: IAMClient, options: object) => Promise<T>,
+  ): Promise<T | undefined> {
+    const sdk = await import('@aws-sdk/client-iam')
+    return provider.call(
+      'iam',
+      access,
+      deadline,
+      settings => new sdk.IAMClient(settings),
+      (client: IAMClient, options) => send(sdk, client, options).catch(absent),
+    )
+  }
+  return {
+    find: async (access, { type, name }, deadline) =>
+      type === 'assumed-role'
+        ? undefined
+        : ask(access, deadline, (sdk, client, options) => lookups[type](sdk, client, name, options)),
+    profile: async (access, name, deadline) => {
+      const found = await ask(access, deadline, (sdk, client, options) =>
+        client.send(new sdk.GetInstanceProfileCommand({ InstanceProfileName: name }), options),
+      )
+      const profile = found?.InstanceProfile
+      const known = principal(profile?.Arn, profile?.InstanceProfileId)
+      return known && { ...known, roleArns: (profile?.Roles ?? []).map(role => role.Arn ?? '') }
+    },
+  }
+}

@@ -1,0 +1,257 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb'
+import {
+  BatchGetCommand,
+  type BatchGetCommandOutput,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  PutCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  ScanCommand,
+  TransactWriteCommand,
+} from '@aws-sdk/lib-dynamodb'
+import { ApiError } from '../../api/errors.ts'
+import type { Clock, ClusterRead, Due, Entropy, Items, Meter, Page, Segment, Store } from '../../ports.ts'
+import type { Change } from '../../storage/changes.ts'
+import { type Item, type Key, type Kind, type Partitions, specOf } from '../../storage/kinds.ts'
+import {
+  fromStored,
+  type StoredItem,
+  type Tables,
+  tableOf,
+  toWrite,
+  type WriteItem,
+} from '../../storage/requests.ts'
+import { ownService } from './client.ts'
+
+interface Around {
+  tables: Tables
+  clock: Clock
+  entropy: Entropy
+  meter: Meter
+}
+
+const TRIES = 5
+/** A role change waits longer than this between closing the old state and opening the new one (architecture 4). */
+const OLDEST_RECORD_MS = 20_000
+
+/** The tables behind the SDK. */
+export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
+  const client = DynamoDBDocumentClient.from(new DynamoDBClient(ownService()), {
+    marshallOptions: { removeUndefinedValues: true },
+  })
+  const seconds = () => Math.floor(clock.now() / 1000)
+  const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
+
+  async function batchGet(keys: readonly Key[]): Promise<StoredItem[]> {
+    const unique = [...new Map(keys.map(key => [nameOf(key), key])).values()]
+    let wanted: BatchGetCommandOutput['UnprocessedKeys'] = byTable(unique, tables)
+    const found: StoredItem[] = []
+    for (let tries = 0; Object.keys(wanted).length > 0; tries++) {
+      if (tries === TRIES) throw busy()
+      if (tries > 0) await pause(tries)
+      meter.count('dynamodb')
+      const answer: BatchGetCommandOutput = await sent(
+        client.send(new BatchGetCommand({ RequestItems: wanted })),
+      )
+      found.push(...(Object.values(answer.Responses ?? {}).flat() as StoredItem[]))
+      wanted = answer.UnprocessedKeys ?? {}
+    }
+    return found
+  }
+
+  async function read<const K extends readonly Key[]>(keys: K): Promise<Items<K>> {
+    const chunks = Array.from({ length: Math.ceil(keys.length / 100) }, (_, index) =>
+      keys.slice(index * 100, index * 100 + 100),
+    )
+    const found = (await Promise.all(chunks.map(batchGet))).flat()
+    const byName = new Map(found.map(item => [nameOf(item), item]))
+    return keys.map(key => fromStored(key.kind, byName.get(nameOf(key)), seconds())) as unknown as Items<K>
+  }
+
+  async function* pages(input: QueryCommandInput): AsyncGenerator<StoredItem[]> {
+    let start: Record<string, unknown> | undefined
+    do {
+      meter.count('dynamodb')
+      const page = await sent(
+        client.send(new QueryCommand({ ...input, ...(start ? { ExclusiveStartKey: start } : {}) })),
+      )
+      yield (page.Items ?? []) as StoredItem[]
+      start = page.LastEvaluatedKey
+    } while (start)
+  }
+
+  async function partition<K extends Kind>(kind: K, pk: string, { after, limit }: Page): Promise<Item<K>[]> {
+    const items: Item<K>[] = []
+    const input: QueryCommandInput = {
+      TableName: tables[specOf(kind).table],
+      ConsistentRead: true,
+      KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+      ExpressionAttributeValues: { ':pk': pk, ...(after === undefined ? {} : { ':after': after }) },
+      ...(limit === undefined ? {} : { Limit: limit }),
+    }
+    for await (const page of pages(input)) {
+      items.push(
+        ...page.map(stored => fromStored(kind, stored, seconds())).filter(item => item !== undefined),
+      )
+      if (limit !== undefined && items.length >= limit) break
+    }
+    return items
+  }
+
+  async function list<K extends Kind>({ kind, pks }: Partitions<K>, page: Page = {}): Promise<Item<K>[]> {
+    const items = (await Promise.all(pks.map(pk => partition(kind, pk, page)))).flat()
+    if (pks.length > 1) items.sort((a, b) => (a.sk < b.sk ? -1 : 1))
+    return page.limit === undefined ? items : items.slice(0, page.limit)
+  }
+
+  async function* due<K extends Kind>(
+    { kind, pks }: Partitions<K>,
+    before: number,
+  ): AsyncGenerator<Due<K>[]> {
+    for (const pk of pks) {
+      const input: QueryCommandInput = {
+        TableName: tables[specOf(kind).table],
+        IndexName: 'expiry',
+        KeyConditionExpression: 'pk = :pk AND due < :before',
+        ExpressionAttributeValues: { ':pk': pk, ':before': before },
+      }
+      for await (const page of pages(input)) {
+        yield page.map(({ sk, rev, due: at = 0 }) => ({ kind, pk, sk, rev, due: at }))
+      }
+    }
+  }
+
+  async function* scan<K extends Kind>(kind: K, { index, of }: Segment): AsyncGenerator<Item<K>[]> {
+    let start: Record<string, unknown> | undefined
+    do {
+      meter.count('dynamodb')
+      const page = await sent(
+        client.send(
+          new ScanCommand({
+            TableName: tables[specOf(kind).table],
+            ConsistentRead: true,
+            FilterExpression: 'kind = :kind',
+            ExpressionAttributeValues: { ':kind': kind },
+            Segment: index,
+            TotalSegments: of,
+            ...(start ? { ExclusiveStartKey: start } : {}),
+          }),
+        ),
+      )
+      const stored = (page.Items ?? []) as StoredItem[]
+      yield stored.map(item => fromStored(kind, item, seconds())).filter(item => item !== undefined)
+      start = page.LastEvaluatedKey
+    } while (start)
+  }
+
+  async function commit(changes: readonly Change[], { readAt }: ClusterRead): Promise<'done' | 'conflict'> {
+    if (clock.now() - readAt > OLDEST_RECORD_MS) throw busy()
+    const rev = entropy.bytes(12).toString('base64url')
+    const writes = changes.map(change => toWrite(change, rev, tables))
+    const token = entropy.uuid()
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (tries > 0) await pause(tries)
+      meter.count('dynamodb')
+      const result = await write(writes, rev, token)
+      if (result !== 'again') return result
+    }
+    throw busy()
+  }
+
+  /** A single write is a plain conditional one, except a conditional deletion, whose repetition could not be told. */
+  async function write(
+    writes: readonly WriteItem[],
+    rev: string,
+    token: string,
+  ): Promise<'done' | 'conflict' | 'again'> {
+    const [only] = writes
+    try {
+      if (writes.length === 1 && only && 'Put' in only) {
+        await client.send(new PutCommand({ ...only.Put, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }))
+      } else if (writes.length === 1 && only && 'Delete' in only && !only.Delete.ConditionExpression) {
+        await client.send(new DeleteCommand(only.Delete))
+      } else {
+        await client.send(new TransactWriteCommand({ TransactItems: [...writes], ClientRequestToken: token }))
+      }
+      return 'done'
+    } catch (error) {
+      return verdictOf(error, rev)
+    }
+  }
+
+  return { read, list, due, scan, commit }
+}
+
+const nameOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk}\n${sk}`
+
+function byTable(
+  keys: readonly Key[],
+  tables: Tables,
+): NonNullable<BatchGetCommandOutput['UnprocessedKeys']> {
+  const requests: Record<string, { ConsistentRead: true; Keys: { pk: string; sk: string }[] }> = {}
+  for (const key of keys) {
+    const table = tableOf(tables, key)
+    requests[table] ??= { ConsistentRead: true, Keys: [] }
+    requests[table].Keys.push({ pk: key.pk, sk: key.sk })
+  }
+  return requests
+}
+
+const PASSING = [
+  'ProvisionedThroughputExceeded',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'ThrottlingError',
+  'ThrottlingException',
+  'TransactionConflict',
+  'TransactionConflictException',
+  'TransactionInProgressException',
+  'InternalServerError',
+]
+
+/** What a failed write means: somebody was faster, try again, or a fault of ours. */
+function verdictOf(error: unknown, rev: string): 'done' | 'conflict' | 'again' {
+  if (error instanceof ConditionalCheckFailedException) {
+    // the SDK repeats a request whose answer was lost: then the item in the way is the one it wrote
+    return (error.Item?.['rev'] as { S?: string } | undefined)?.S === rev ? 'done' : 'conflict'
+  }
+  if (error instanceof TransactionCanceledException) {
+    const codes = (error.CancellationReasons ?? []).map(reason => reason.Code ?? 'None')
+    if (codes.includes('ConditionalCheckFailed')) return 'conflict'
+    if (codes.every(code => code === 'None' || PASSING.includes(code))) return 'again'
+  }
+  if (error instanceof Error && PASSING.includes(error.name)) return 'again'
+  throw unavailable(error)
+}
+
+const busy = (cause?: unknown): ApiError =>
+  new ApiError('busy', 'the storage is busy', { retryAfter: 1, ...(cause === undefined ? {} : { cause }) })
+
+const UNREACHABLE = ['TimeoutError', 'AbortError', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'NetworkingError']
+
+function unavailable(error: unknown): unknown {
+  const { name, code, $metadata } = error as {
+    name?: string
+    code?: string
+    $metadata?: { httpStatusCode?: number }
+  }
+  const passing =
+    UNREACHABLE.includes(name ?? '') ||
+    UNREACHABLE.includes(code ?? '') ||
+    ($metadata?.httpStatusCode ?? 0) >= 500
+  return passing ? busy(error) : error
+}
+
+async function sent<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request
+  } catch (error) {
+    const throttled = error instanceof Error && PASSING.includes(error.name)
+    throw throttled ? busy(error) : unavailable(error)
+  }
+}

@@ -1,0 +1,173 @@
+import type { Mount, MountTable } from '../mounts/mount.ts'
+import type { Access as Rights } from '../policies/access.ts'
+import type { ClusterRead, Ports } from '../ports.ts'
+import type { Change } from '../storage/changes.ts'
+import type { Item, Key, Kind } from '../storage/kinds.ts'
+import type { Token } from '../tokens/token.ts'
+import type { WrapInfo } from '../tokens/wrapping.ts'
+import type { Secret } from '../values/secret.ts'
+import { ApiError } from './errors.ts'
+import type { Fields, Supplied } from './fields.ts'
+
+/** Who calls. */
+export interface Caller {
+  token: Readonly<Token>
+  /** the stored token; absent for a batch token */
+  item?: Item<'token'>
+  /** names the token in logs; empty for a batch token */
+  accessor: string
+  /** the token itself, for answers that repeat it */
+  text: Secret
+  rights: Rights
+  /** policies of the entity, not stored on the token */
+  identityPolicies: readonly string[]
+}
+
+/** What is known of a request before anything has been read. */
+export interface Early<F extends Fields = Fields> {
+  readonly request: RequestFacts
+  readonly params: Readonly<Record<string, string>>
+  readonly given: Supplied<F>
+  readonly ports: Ports
+}
+
+export interface RequestFacts {
+  id: string
+  /** without `/v1/` and leading slash, as typed: what policies are evaluated on */
+  path: string
+  operation: Operation
+  /** address of the peer */
+  source: string
+  /** epoch milliseconds; calls to the provider end before */
+  deadline: number
+  /** seconds, when the caller asked for a wrapped answer */
+  wrapTtl?: number
+}
+
+export type Operation = 'write' | 'read' | 'list' | 'delete'
+
+/** What a handler is given: facts that were read for it, and the ports. */
+export interface Call<F extends Fields = Fields> extends Early<F> {
+  /** epoch milliseconds, the same for the whole request */
+  readonly now: number
+  /** absent before initialisation, which only endpoints that serve `always` see */
+  readonly cluster?: ClusterRead
+  readonly mounts: MountTable
+  /** the mount that the path names */
+  readonly mount?: Mount
+  /** the token that came with the request, whether or not it is valid */
+  readonly bearer?: Secret
+  /** parameters as sent, for the one endpoint that takes any */
+  readonly raw: Readonly<Record<string, unknown>>
+  readonly caller?: Caller
+  /** the item that the endpoint is about, read together with the caller's policies */
+  readonly subject?: Item | undefined
+  /** items fetched because `prepare` asked for them */
+  readonly fetched: Fetched
+  /** what `prepare` found out */
+  readonly prepared: unknown
+  /** Work whose result is kept when the request is judged again after a lost race: calls to the provider. */
+  once<T>(name: string, work: () => Promise<T>): Promise<T>
+}
+
+/** Items read so far in this attempt, by key. `has` tells "looked for and absent" from "not looked for". */
+export interface Fetched {
+  has(key: Key): boolean
+  get<K extends Kind>(key: Key<K>): Item<K> | undefined
+  keep(key: Key, item: Item | undefined): void
+}
+
+/** What a handler decided: an answer, and what has to be written before it may be given. */
+export interface Outcome {
+  answer: Answer
+  changes?: readonly Change[]
+  /** cleaning up that may follow the commit; what it leaves undone, tidy does */
+  afterwards?: () => Promise<void>
+}
+
+export type Answer = { warnings?: readonly string[] } & (
+  | { kind: 'nothing' }
+  | { kind: 'data'; data: Readonly<Record<string, unknown>>; status?: 200 | 202 }
+  | { kind: 'keys'; keys: readonly string[]; info?: Readonly<Record<string, unknown>> }
+  | { kind: 'auth'; auth: Auth }
+  | { kind: 'accepted' }
+  | { kind: 'plain'; status: number; body: Readonly<Record<string, unknown>> }
+  | { kind: 'unwrapped'; body: string }
+  | { kind: 'wrapped'; info: WrapInfo }
+)
+
+/** The `auth` object of an answer. @see auth-behaviour 1.4 */
+export interface Auth {
+  client_token: string
+  accessor: string
+  policies: readonly string[]
+  token_policies?: readonly string[]
+  identity_policies?: readonly string[]
+  metadata: Readonly<Record<string, string>> | null
+  lease_duration: number
+  renewable: boolean
+  entity_id: string
+  token_type: 'service' | 'batch'
+  orphan: boolean
+  mfa_requirement: null
+  num_uses: number
+}
+
+const withWarnings = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings } : {})
+
+/** 204, or 200 with `data: null` when there are warnings. */
+export const nothing = (warnings: readonly string[] = []): Answer => ({
+  kind: 'nothing',
+  ...withWarnings(warnings),
+})
+
+/** 200 with data. */
+export const data = (body: Readonly<Record<string, unknown>>, warnings: readonly string[] = []): Answer => ({
+  kind: 'data',
+  data: body,
+  ...withWarnings(warnings),
+})
+
+/** 200 with sorted keys, or 404 when there are none. */
+export const keys = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer => ({
+  kind: 'keys',
+  keys: names,
+  ...(info ? { info } : {}),
+})
+
+/** 202: work goes on in the background. */
+export const accepted = (warning: string): Answer => ({ kind: 'accepted', warnings: [warning] })
+
+/** An answer with nothing to write. */
+export const answer = (result: Answer): Outcome => ({ answer: result })
+
+/** An answer that is given once the changes have been written. */
+export const after = (changes: readonly Change[], result: Answer = nothing()): Outcome => ({
+  answer: result,
+  changes,
+})
+
+/** The cluster record of an endpoint that serves an initialised cluster. */
+export function clusterOf(call: Pick<Call, 'cluster'>): ClusterRead {
+  if (!call.cluster) throw new ApiError('not_initialised')
+  return call.cluster
+}
+
+/** The mount of an endpoint below `auth/:mount`. */
+export function mountOf(call: Pick<Call, 'mount'>): Mount {
+  if (!call.mount) throw new ApiError('internal', 'an endpoint without mount asked for its mount')
+  return call.mount
+}
+
+/** The caller of an endpoint that is not anonymous. */
+export function callerOf(call: Pick<Call, 'caller'>): Caller {
+  if (!call.caller) throw new ApiError('permission_denied')
+  return call.caller
+}
+
+/** The item that an endpoint is about, of the kind its row declares. */
+export function subjectOf<K extends Kind>(call: Pick<Call, 'subject'>, kind: K): Item<K> | undefined {
+  const { subject } = call
+  if (subject && subject.kind !== kind) throw new ApiError('internal', `the subject is not a ${kind}`)
+  return subject as Item<K> | undefined
+}

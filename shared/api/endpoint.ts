@@ -1,0 +1,160 @@
+import type { Capability } from '../policies/policy.ts'
+import type { Key } from '../storage/kinds.ts'
+import { lowerAscii, NAME } from '../values/names.ts'
+import type { Call, Early, Operation, Outcome } from './call.ts'
+import type { Fields } from './fields.ts'
+
+/** What an endpoint reaches; grants and environment of its Lambda follow from it. */
+export const usable = [
+  /** reads the tables and opens the keyring: every endpoint does */
+  'read',
+  /** writes to the tables */
+  'write',
+  /** reads whole tables, in segments */
+  'scan',
+  /** finds entries that tidy may remove, through the index `expiry` */
+  'sweep',
+  /** calls EC2, in satellite accounts by AssumeRole */
+  'instances',
+  /** calls IAM, in satellite accounts by AssumeRole */
+  'principals',
+  /** sends a caller's own request to STS */
+  'caller-identity',
+  /** manages the access keys of the configured IAM user */
+  'access-keys',
+  /** starts work that outlives the request */
+  'background',
+  /** makes the keyring of a new cluster */
+  'genesis',
+  /** writes to the log group of the audit log */
+  'audit-log',
+] as const
+
+export type Use = (typeof usable)[number]
+
+/** Who may call. `by-existence`: `create` for an object that is not there yet, else `update`. */
+export type Access = { by: 'anyone' } | { by: 'policy'; capability: Capability | 'by-existence'; sudo?: true }
+
+/** Names in a path by which a subject is found. */
+export interface Place {
+  /** accessor of the mount that the path names; empty outside mounts */
+  mount: string
+  params: Readonly<Record<string, string>>
+}
+
+/** One line of the interface: everything about an endpoint, read by routing, grants, authorisation and OpenAPI. */
+export interface Endpoint {
+  method: 'POST' | 'GET' | 'LIST' | 'DELETE'
+  /** below `/v1`, with `:name` for parameters */
+  path: string
+  /** deprecated paths that mean the same. @see interface 9.1 */
+  formerly?: string
+  /** another current spelling of the path */
+  also?: string
+  summary: string
+  fields: Fields
+  access: Access
+  /** `always`: also before initialisation and on a DR secondary */
+  serves: 'active' | 'always'
+  uses: readonly Use[]
+  /** what a success looks like, for OpenAPI */
+  answers: 'nothing' | 'data' | 'keys' | 'auth' | 'accepted' | 'plain'
+  /** fields of the answer's data that are secret: the audit log keeps their HMAC */
+  secretAnswers?: readonly string[]
+  /** older clients read the answer's data outside `data` too */
+  mirrored?: true
+  /** takes parameters of any name */
+  freeForm?: true
+  /** answers HEAD as well as GET */
+  head?: true
+  /** answers without the request being written to the audit log: probes by machines */
+  unaudited?: true
+  /** reachable only by direct invocation of its Lambda (and on the embedded host) */
+  unrouted?: true
+  /** bytes of a body; default 1 MiB */
+  largestBody?: number
+  /** whether a repeated key in the body is an error */
+  uniqueKeys?: true
+  subject?: (place: Place) => Key
+  prepare?: (early: Early) => Promise<{ keys: readonly Key[]; prepared: unknown }>
+  handle: (call: Call) => Outcome | Promise<Outcome>
+}
+
+/** Endpoints served by one Lambda. */
+export interface Group {
+  name: string
+  endpoints: readonly Endpoint[]
+}
+
+type Row<F extends Fields> = Omit<Endpoint, 'fields' | 'prepare' | 'handle' | 'serves' | 'uses'> & {
+  fields?: F
+  serves?: Endpoint['serves']
+  uses?: Endpoint['uses']
+  prepare?: (early: Early<F>) => Promise<{ keys: readonly Key[]; prepared: unknown }>
+  handle: (call: Call<F>) => Outcome | Promise<Outcome>
+}
+
+/** Declares an endpoint; its handler sees the fields with their types. */
+export const endpoint = <F extends Fields = Record<never, never>>(row: Row<F>): Endpoint =>
+  ({ fields: {}, serves: 'active', uses: [], ...row }) as unknown as Endpoint
+
+export const anyone: Access = { by: 'anyone' }
+
+export const policy = (capability: Capability | 'by-existence', options: { sudo?: true } = {}): Access => ({
+  by: 'policy',
+  capability,
+  ...options,
+})
+
+/** What a method does to the thing that a path names. */
+export const operationOf: Record<Endpoint['method'], Operation> = {
+  POST: 'write',
+  GET: 'read',
+  LIST: 'list',
+  DELETE: 'delete',
+}
+
+/** A parameter of a path: what it may look like, and how it is normalised. */
+interface Param {
+  pattern: string
+  normal?: (text: string) => string
+}
+
+const name: Param = { pattern: NAME.source.slice(1, -1) }
+const anyText: Param = { pattern: '.*' }
+const segment: Param = { pattern: '[^/]+' }
+
+/** Parameters whose texts are not plain names. @see auth-behaviour 1.2 (6) */
+const params: Record<string, Param> = {
+  mount: segment,
+  role: { ...name, normal: lowerAscii },
+  role_tag: anyText,
+  policy_name: { ...segment, normal: lowerAscii },
+  method_path: anyText,
+}
+
+export const paramOf = (parameter: string): Param => params[parameter] ?? name
+
+/** All paths under which an endpoint is reached: current, alternative, deprecated. */
+export const pathsOf = ({ path, also, formerly }: Endpoint): string[] =>
+  [path, also, formerly].filter(one => one !== undefined)
+
+/** What a group's Lambda reaches. */
+export const usesOf = (group: Group): Use[] =>
+  usable.filter(use => use === 'read' || group.endpoints.some(row => row.uses.includes(use)))
+
+/**
+ * What the gateway routes to a group, below `/v1`: the fixed beginning of a path with everything below it, where
+ * one parameter at most follows; the whole path otherwise, for the beginning may belong to another group.
+ */
+export function routesOf(group: Group): string[] {
+  const paths = group.endpoints.filter(row => !row.unrouted).flatMap(pathsOf)
+  const routes = paths.flatMap(path => {
+    const parts = path.split('/').map(part => part.replace(/^:(.*)$/, '{$1}'))
+    const end = parts.findIndex(part => part.startsWith('{') && part !== '{mount}')
+    if (end >= 0 && end < parts.length - 1) return [parts.join('/')]
+    const prefix = parts.slice(0, end < 0 ? undefined : end).join('/')
+    return [prefix, `${prefix}/{proxy+}`]
+  })
+  return [...new Set(routes)].sort()
+}

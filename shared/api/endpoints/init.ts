@@ -1,0 +1,22 @@
+import { initFields, initialise } from '../../cluster/init.ts'
+import { anyone, endpoint, type Group } from '../endpoint.ts'
+
+/** Not routed on AWS: an administrator invokes the Lambda directly (architecture 8). */
+export const initGroup: Group = {
+  name: 'init',
+  endpoints: [
+    endpoint({
+      method: 'POST',
+      path: '/sys/init',
+      summary: 'Initialise the cluster: keyring, recovery shares, root token',
+      fields: initFields,
+      access: anyone,
+      serves: 'always',
+      uses: ['write', 'genesis'],
+      answers: 'plain',
+      unaudited: true,
+      unrouted: true,
+      handle: initialise,
+    }),
+  ],
+}

@@ -1,0 +1,67 @@
+/**
+ * Every kind of failing answer. The code is stable and travels in the header `X-Error-Code`; `always` is a
+ * text that replaces the detail, so that a denial tells its caller nothing.
+ * @see auth-behaviour 1.5, architecture 4 (provider faults) and 8
+ */
+export const answers = {
+  invalid_request: { status: 400 },
+  unclear_list_flag: { status: 400, always: '' },
+  path_disabled: { status: 400, always: 'path disabled: this cluster is a DR secondary' },
+  permission_denied: { status: 403, always: 'permission denied' },
+  bad_token: { status: 403, always: 'bad token' },
+  not_found: { status: 404, always: '' },
+  no_such_mount: { status: 404 },
+  unsupported_path: { status: 404, always: 'unsupported path' },
+  unsupported_operation: { status: 405, always: 'unsupported operation' },
+  too_large: { status: 413 },
+  unsupported_media_type: { status: 415 },
+  internal: { status: 500, always: 'internal error' },
+  provider_failed: { status: 502 },
+  busy: { status: 503 },
+  not_initialised: { status: 503, always: 'this cluster is not initialised' },
+} as const satisfies Record<string, { status: number; always?: string }>
+
+export type Code = keyof typeof answers
+
+export interface ErrorDetails extends ErrorOptions {
+  /** seconds after which repeating the request makes sense */
+  retryAfter?: number
+  /** precise reason for administrators: goes to the audit log, never to the caller */
+  reason?: Record<string, unknown>
+}
+
+/**
+ * A failing answer, thrown at the edges. The message may reach the caller; `cause` reaches only the log,
+ * `reason` only the audit log.
+ */
+export class ApiError extends Error {
+  readonly code: Code
+  readonly retryAfter: number | undefined
+  readonly reason: Record<string, unknown> | undefined
+  constructor(code: Code, message = '', details: ErrorDetails = {}) {
+    super(message, details)
+    this.name = 'ApiError'
+    this.code = code
+    this.retryAfter = details.retryAfter
+    this.reason = details.reason
+  }
+}
+
+/** The commonest one: the caller's input is at fault, and the text says what to change. */
+export const invalid = (message: string, details?: ErrorDetails): ApiError =>
+  new ApiError('invalid_request', message, details)
+
+/** A verdict of the rules that says no: a value, thrown in one place per flow. */
+export interface Refusal {
+  code: 'invalid_request' | 'permission_denied'
+  /** stable name of the rule, a dimension of metrics and a key of the audit log */
+  why: string
+  /** what the caller reads */
+  text: string
+}
+
+export const refusal = (why: string, text: string, code: Refusal['code'] = 'invalid_request'): Refusal => ({
+  code,
+  why,
+  text,
+})

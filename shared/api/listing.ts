@@ -1,0 +1,17 @@
+import type { Page } from '../ports.ts'
+import { invalid } from './errors.ts'
+import { int, type Supplied, text } from './fields.ts'
+
+/** Paging of listings, which are whole without it. @see architecture 9 */
+export const listFields = {
+  after: text('Names greater than this one'),
+  limit: int('At most so many names'),
+}
+
+export function pageOf(given: Supplied<typeof listFields>): Page {
+  if (given.limit !== undefined && given.limit < 0) throw invalid('limit must not be negative')
+  return {
+    ...(given.after ? { after: given.after } : {}),
+    ...(given.limit ? { limit: given.limit } : {}),
+  }
+}

@@ -1,0 +1,87 @@
+import { X509Certificate } from 'node:crypto'
+import { after, answer, type Call, data, keys, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { lowerText, text } from '../../api/fields.ts'
+import { type listFields, pageOf } from '../../api/listing.ts'
+import { erase, replace } from '../../storage/changes.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import { decodeUnpaddedBase64 } from '../../values/base64.ts'
+
+/** A certificate that an administrator trusts for instance identity documents. @see interface 2.3 */
+export interface Certificate {
+  /** the text as given, one PEM block */
+  pem: string
+  /** `pkcs7` verifies the rsa2048 and pkcs7 documents, `identity` the separate signature */
+  type: 'pkcs7' | 'identity'
+}
+
+export const certificateFields = {
+  cloud_public_cert: text('Certificate as base64 of its PEM text, or the PEM text itself', {
+    formerly: 'aws_public_cert',
+    required: true,
+  }),
+  type: lowerText('`pkcs7` (default) or `identity`'),
+}
+
+/** POST config/certificate/:cert_name. Validity dates are not looked at: keys are pinned. @see auth-behaviour 3.4 */
+export function writeCertificate(call: Call<typeof certificateFields>): Outcome {
+  const stored = subjectOf(call, 'certificate')
+  const type = call.given.type ?? stored?.data.type ?? 'pkcs7'
+  if (type !== 'pkcs7' && type !== 'identity') throw invalid('type must be pkcs7 or identity')
+  const pem = readPem(call.given.cloud_public_cert ?? '')
+  if (!pem) throw invalid('certificate is not a single PEM-encoded X.509 certificate')
+  const fault = keyFault(pem)
+  if (fault) throw invalid(fault)
+  return after([replace(key('certificate', mountOf(call).accessor, nameOf(call)), stored, { pem, type })])
+}
+
+const nameOf = (call: Call): string => call.params['cert_name'] ?? ''
+
+const PEM = /^\s*-----BEGIN CERTIFICATE-----\r?\n[A-Za-z0-9+/=\r\n]+-----END CERTIFICATE-----\s*$/
+
+/** The PEM text of exactly one certificate, from base64 or as it is; undefined otherwise. @see auth-behaviour T-42 */
+export function readPem(given: string): string | undefined {
+  const decoded = decodeUnpaddedBase64(given)?.toString('utf8') ?? given
+  return PEM.test(decoded) && parses(decoded) ? decoded : undefined
+}
+
+function parses(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).serialNumber !== ''
+  } catch {
+    return false
+  }
+}
+
+const CURVES = ['prime256v1', 'secp384r1']
+
+function keyFault(pem: string): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = new X509Certificate(pem).publicKey
+  const strong =
+    (type === 'rsa' && (details?.modulusLength ?? 0) >= 1024) ||
+    type === 'dsa' ||
+    (type === 'ec' && CURVES.includes(details?.namedCurve ?? ''))
+  return strong
+    ? undefined
+    : 'the certificate’s key must be RSA (1024 bits or more), DSA, or ECDSA on P-256 or P-384'
+}
+
+/** GET config/certificate/:cert_name; both names of the field, since clients read either. */
+export function readCertificate(call: Call): Outcome {
+  const stored = subjectOf(call, 'certificate')
+  if (!stored) throw new ApiError('not_found')
+  const { pem, type } = stored.data
+  return answer(data({ cloud_public_cert: pem, aws_public_cert: pem, type }))
+}
+
+export const deleteCertificate = (call: Call): Outcome =>
+  after([erase(key('certificate', mountOf(call).accessor, nameOf(call)))])
+
+/** LIST config/certificates: registered ones; the built-in ones are never listed. */
+export async function listCertificates(call: Call<typeof listFields>): Promise<Outcome> {
+  const found = await call.ports.store.list(
+    partitions('certificate', mountOf(call).accessor),
+    pageOf(call.given),
+  )
+  return answer(keys(found.map(item => item.sk)))
+}

@@ -1,0 +1,126 @@
+import { after, answer, type Call, data, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
+import { invalid } from '../../api/errors.ts'
+import { list, text } from '../../api/fields.ts'
+import { replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { sortedSet } from '../../values/names.ts'
+
+/** Names an alias may be made of. @see interface 2.2 */
+export const aliasKinds = {
+  iam: ['role_id', 'unique_id', 'canonical_arn', 'full_arn'],
+  ec2: ['role_id', 'instance_id', 'image_id'],
+} as const
+
+export type IamAlias = (typeof aliasKinds.iam)[number]
+export type Ec2Alias = (typeof aliasKinds.ec2)[number]
+
+/** Metadata that may be put on tokens and aliases; the defaults come first. */
+const selectable = {
+  iam: {
+    defaults: ['account_id', 'auth_type'],
+    extras: [
+      'canonical_arn',
+      'client_arn',
+      'client_user_id',
+      'inferred_aws_region',
+      'inferred_entity_id',
+      'inferred_entity_type',
+    ],
+  },
+  ec2: { defaults: ['account_id', 'auth_type'], extras: ['ami_id', 'instance_id', 'region'] },
+} as const
+
+/** `default` follows later changes of the default set; a list does not. */
+type Selection = 'default' | readonly string[]
+
+export interface IdentityConfig {
+  iamAlias: IamAlias
+  ec2Alias: Ec2Alias
+  iamMetadata: Selection
+  ec2Metadata: Selection
+}
+
+export const identityFields = {
+  iam_alias: text(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),
+  iam_metadata: list(
+    'Metadata of iam logins; `default` restores the default set, an empty list selects nothing',
+  ),
+  ec2_alias: text(`Name of the alias of an ec2 login: ${aliasKinds.ec2.join(', ')}`),
+  ec2_metadata: list(
+    'Metadata of ec2 logins; `default` restores the default set, an empty list selects nothing',
+  ),
+}
+
+/** What holds where nothing was ever configured. */
+export const defaultIdentity: IdentityConfig = {
+  iamAlias: 'role_id',
+  ec2Alias: 'role_id',
+  iamMetadata: 'default',
+  ec2Metadata: 'default',
+}
+
+/** POST config/identity: all of it or nothing. @see auth-behaviour 3.3 */
+export function writeIdentity(call: Call<typeof identityFields>): Outcome {
+  const stored = subjectOf(call, 'identity-config')
+  const { given } = call
+  const before = stored?.data ?? defaultIdentity
+  const next: IdentityConfig = {
+    iamAlias: oneOf('iam_alias', aliasKinds.iam, given.iam_alias) ?? before.iamAlias,
+    ec2Alias: oneOf('ec2_alias', aliasKinds.ec2, given.ec2_alias) ?? before.ec2Alias,
+    iamMetadata: selection('iam', given.iam_metadata) ?? before.iamMetadata,
+    ec2Metadata: selection('ec2', given.ec2_metadata) ?? before.ec2Metadata,
+  }
+  return after([replace(key('identity-config', mountOf(call).accessor), stored, next)])
+}
+
+function oneOf<T extends string>(
+  field: string,
+  allowed: readonly T[],
+  given: string | undefined,
+): T | undefined {
+  if (given === undefined) return undefined
+  const found = allowed.find(name => name === given)
+  if (!found) throw invalid(`${field} must be one of ${allowed.join(', ')}`)
+  return found
+}
+
+function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): Selection | undefined {
+  if (given === undefined) return undefined
+  const names = sortedSet(given.map(name => name.trim().toLowerCase()))
+  if (names.length === 1 && names[0] === 'default') return 'default'
+  if (names.includes('default'))
+    throw invalid(`${type}_metadata: default cannot be combined with other fields`)
+  const { defaults, extras } = selectable[type]
+  const allowed: readonly string[] = [...defaults, ...extras]
+  const unknown = names.find(name => !allowed.includes(name))
+  if (unknown !== undefined) {
+    throw invalid(`"${unknown}" is not a selectable metadata field; choose from ${allowed.join(', ')}`)
+  }
+  return names
+}
+
+/** GET config/identity: the defaults before any write. */
+export function readIdentity(call: Call): Outcome {
+  const config = subjectOf(call, 'identity-config')?.data ?? defaultIdentity
+  return answer(
+    data({
+      iam_alias: config.iamAlias,
+      iam_metadata: selected('iam', config),
+      ec2_alias: config.ec2Alias,
+      ec2_metadata: selected('ec2', config),
+    }),
+  )
+}
+
+/** The names of the metadata that logins of a type carry. */
+export function selected(type: 'iam' | 'ec2', config: IdentityConfig): readonly string[] {
+  const chosen = type === 'iam' ? config.iamMetadata : config.ec2Metadata
+  return chosen === 'default' ? selectable[type].defaults : chosen
+}
+
+/** Of all that is known about a login, what is configured to be shown; empty values are left out. */
+export const selectMetadata = (
+  names: readonly string[],
+  known: Readonly<Record<string, string>>,
+): Record<string, string> =>
+  Object.fromEntries(names.flatMap(name => (known[name] ? [[name, known[name]] as const] : [])))

@@ -1,0 +1,81 @@
+import {
+  after,
+  answer,
+  type Call,
+  data,
+  keys,
+  mountOf,
+  nothing,
+  type Outcome,
+  subjectOf,
+} from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { text } from '../../api/fields.ts'
+import { type listFields, pageOf } from '../../api/listing.ts'
+import { erase, replace } from '../../storage/changes.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import { parseEntity } from '../../values/arn.ts'
+
+/** The role to assume for a satellite account. @see interface 2.4 */
+export interface StsRole {
+  role: string
+  externalId: string
+}
+
+export const stsFields = {
+  sts_role: text('ARN of the role to assume for this account'),
+  external_id: text('External ID that the role requires'),
+}
+
+const accountOf = (call: Call): string => call.params['account_id'] ?? ''
+
+/** POST config/sts/:account_id: fields that are not supplied keep their values. @see auth-behaviour 3.5 */
+export function writeSts(call: Call<typeof stsFields>): Outcome {
+  const stored = subjectOf(call, 'sts-role')
+  const role = call.given.sts_role ?? stored?.data.role ?? ''
+  if (role === '') throw invalid('sts_role is required')
+  const externalId = call.given.external_id ?? stored?.data.externalId ?? ''
+  const next: StsRole = { role, externalId }
+  return after(
+    [replace(key('sts-role', mountOf(call).accessor, accountOf(call)), stored, next)],
+    nothing(warningsOf(accountOf(call), role, call.ports.deployment.assumableRoles)),
+  )
+}
+
+function warningsOf(account: string, role: string, assumable: readonly string[]): string[] {
+  const entity = parseEntity(role)
+  const warnings: string[] = []
+  if (!/^\d{12}$/.test(account))
+    warnings.push('the account ID is not a 12-digit number: no login can come from it')
+  if (entity?.type !== 'role') warnings.push('sts_role is not the ARN of an IAM role')
+  else if (!assumable.some(pattern => fits(pattern, role))) {
+    warnings.push('this deployment is not allowed to assume sts_role: widen its setting assumableRoleArns')
+  }
+  return warnings
+}
+
+/** Whether a role matches a pattern of the deployment's IAM policy, where `*` stands for any text. */
+export const fits = (pattern: string, role: string): boolean =>
+  new RegExp(
+    `^${pattern
+      .split('*')
+      .map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}$`,
+  ).test(role)
+
+export function readSts(call: Call): Outcome {
+  const stored = subjectOf(call, 'sts-role')
+  if (!stored) throw new ApiError('not_found')
+  return answer(data({ sts_role: stored.data.role, external_id: stored.data.externalId }))
+}
+
+export const deleteSts = (call: Call): Outcome =>
+  after([erase(key('sts-role', mountOf(call).accessor, accountOf(call)))])
+
+export async function listSts(call: Call<typeof listFields>): Promise<Outcome> {
+  const found = await call.ports.store.list(
+    partitions('sts-role', mountOf(call).accessor),
+    pageOf(call.given),
+  )
+  return answer(keys(found.map(item => item.sk)))
+}

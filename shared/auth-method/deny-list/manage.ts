@@ -1,0 +1,78 @@
+import { after, answer, type Call, data, keys, mountOf, type Outcome } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { type listFields, pageOf } from '../../api/listing.ts'
+import { maxTtlOf } from '../../mounts/mount.ts'
+import { erase, replace } from '../../storage/changes.ts'
+import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { decodeBase64, decodeBase64Url } from '../../values/base64.ts'
+import { printTime } from '../../values/time.ts'
+import { isSignedWith, parseTag } from '../role-tags/tag.ts'
+import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
+import type { DenyEntry } from './entry.ts'
+
+/** The texts that a path parameter may stand for: as it is, base64, URL-safe base64. @see auth-behaviour D-21 */
+export function readings(given: string): string[] {
+  const decoded = [decodeBase64(given), decodeBase64Url(given)].map(bytes => bytes?.toString('utf8'))
+  return [...new Set([given, ...decoded])].filter(text => text !== undefined && text !== '') as string[]
+}
+
+const givenTag = (call: Call): string => {
+  const tag = call.params['role_tag'] ?? ''
+  if (tag === '') throw invalid('role_tag is required')
+  return tag
+}
+
+/** The stored entry under any reading. */
+async function findEntry(call: Call): Promise<Item<'deny'> | undefined> {
+  const { accessor } = mountOf(call)
+  const found = await call.ports.store.read(readings(givenTag(call)).map(text => key('deny', accessor, text)))
+  return found.find(item => item !== undefined)
+}
+
+/**
+ * POST roletag-denylist/:role_tag. Only a genuine tag of an existing role can be denied: anything else could not
+ * be used anyway. @see auth-behaviour 3.10
+ */
+export async function denyTag(call: Call): Promise<Outcome> {
+  const { accessor } = mountOf(call)
+  const parsed = readings(givenTag(call)).flatMap(text => {
+    const tag = parseTag(text)
+    return tag ? [{ text, ...tag }] : []
+  })[0]
+  if (!parsed) throw invalid('not a valid role tag: it cannot be read')
+  const place = key('deny', accessor, parsed.text)
+  const [role, stored, tidy] = await call.ports.store.read([
+    key('role', accessor, parsed.tag.role),
+    place,
+    key('tidy-settings', accessor, 'roletag-denylist'),
+  ])
+  if (!role) throw invalid('not a valid role tag: its role does not exist')
+  const tagKey = await call.ports.sealer.open(role, 'hmacKey', role.data.hmacKey)
+  if (!isSignedWith(parsed, tagKey)) throw invalid('not a valid role tag: it was not made for this role')
+  const longest = Math.max(parsed.tag.maxTtl, role.data.token.maxTtl, maxTtlOf(mountOf(call)))
+  const entry: DenyEntry = {
+    createdAt: stored?.data.createdAt ?? call.now,
+    expiresAt: call.now + longest * 1000,
+  }
+  return after([replace(place, stored, entry, sweepTimes(entry.expiresAt, tidy?.data ?? defaultTidy))])
+}
+
+/** GET roletag-denylist/:role_tag. */
+export async function readDenied(call: Call): Promise<Outcome> {
+  const item = await findEntry(call)
+  if (!item) throw new ApiError('not_found')
+  const { createdAt, expiresAt } = item.data
+  return answer(data({ creation_time: printTime(createdAt), expiration_time: printTime(expiresAt) }))
+}
+
+/** DELETE roletag-denylist/:role_tag. */
+export async function allowTag(call: Call): Promise<Outcome> {
+  const item = await findEntry(call)
+  return item ? after([erase(item)]) : answer({ kind: 'nothing' })
+}
+
+/** LIST roletag-denylist: the tags as they are written, expired entries too. */
+export async function listDenied(call: Call<typeof listFields>): Promise<Outcome> {
+  const found = await call.ports.store.list(partitions('deny', mountOf(call).accessor), pageOf(call.given))
+  return answer(keys(found.map(item => item.sk)))
+}

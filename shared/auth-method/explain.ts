@@ -1,0 +1,110 @@
+import { answer, type Call, data, mountOf, type Outcome, subjectOf } from '../api/call.ts'
+import { ApiError } from '../api/errors.ts'
+import { defaultTtlOf, maxTtlOf } from '../mounts/mount.ts'
+import { withDefault } from '../policies/names.ts'
+import type { Grant } from '../tokens/grant.ts'
+import { tokenTypeOf } from '../tokens/mint.ts'
+import { secondsOf } from '../tokens/token.ts'
+import { lifetime } from '../tokens/ttl.ts'
+import { failed, report, type Verdict } from './login/checks.ts'
+import type { loginFields } from './login/fields.ts'
+import { readLogin } from './login/login.ts'
+import * as ec2 from './login-ec2/decide.ts'
+import { gatherEc2, seeEc2 } from './login-ec2/gather.ts'
+import { type Ec2Proof, proveWithRegistered } from './login-ec2/proof.ts'
+import * as iam from './login-iam/decide.ts'
+import { askSts, gatherIam, seeIam } from './login-iam/gather.ts'
+import type { IamProof } from './login-iam/login.ts'
+
+type ExplainCall = Call<typeof loginFields>
+
+/** Verdicts so far; a step that cannot be taken ends the report. */
+interface Report {
+  checks: Verdict[]
+  grant?: Grant
+}
+
+/**
+ * POST role/:role/explain (an addition of ours): the body of a login in, every check with the value it saw and
+ * its verdict out. Nothing is written, and no token is made.
+ */
+export async function explain(call: ExplainCall): Promise<Outcome> {
+  const role = subjectOf(call, 'role')
+  if (!role) throw new ApiError('not_found')
+  const asked: ExplainCall = { ...call, given: { ...call.given, role: role.sk } }
+  const found: Report = { checks: [] }
+  const legacy = call.ports.deployment.legacySignatures
+  const proof = await step(found, 'parameters', () => readLogin(asked.given, legacy))
+  if (proof) await (proof.type === 'ec2' ? explainEc2(asked, proof, found) : explainIam(asked, proof, found))
+  const { grant, checks } = found
+  return answer(
+    data({
+      role: role.sk,
+      ...(proof ? { auth_type: proof.type } : {}),
+      login_would_succeed: grant !== undefined,
+      checks,
+      token: grant ? tokenPreview(asked, grant) : null,
+    }),
+  )
+}
+
+/** Takes a step that may refuse as a whole; undefined when it did. */
+async function step<T>(found: Report, check: string, work: () => Promise<T> | T): Promise<T | undefined> {
+  try {
+    const value = await work()
+    found.checks.push({ check, verdict: 'pass' })
+    return value
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code === 'internal') throw error
+    const { why = error.code, ...seen } = (error.reason ?? {}) as { why?: string }
+    const verdict = failed(check, { code: 'invalid_request', why, text: error.message })
+    found.checks.push(Object.keys(seen).length > 0 ? { ...verdict, seen } : verdict)
+    return undefined
+  }
+}
+
+async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report): Promise<void> {
+  const { store, deployment, entropy } = call.ports
+  const { accessor } = mountOf(call)
+  const proven = await step(found, 'signature', async () => {
+    await proveWithRegistered(proof, store, accessor, deployment.legacySignatures)
+    return true
+  })
+  if (!proven) return
+  const gathered = await gatherEc2(call, proof, entropy.uuid())
+  found.checks.push(...report(ec2.checksBefore, gathered.facts))
+  const facts = await step(found, 'look-up of the instance', () => seeEc2(call, gathered))
+  if (!facts) return
+  found.checks.push(...report(ec2.checksAfter, facts))
+  if (passes(found)) found.grant = ec2.decideEc2Login(facts, loginPath(call)).grant
+}
+
+async function explainIam(call: ExplainCall, proof: IamProof, found: Report): Promise<void> {
+  const caller = await step(found, 'caller identity', () => askSts(call, proof.request))
+  if (!caller) return
+  const gathered = await gatherIam(call, caller)
+  found.checks.push(...report(iam.checksBefore, gathered.facts))
+  const facts = await step(found, 'look-ups of principal and instance', () => seeIam(call, gathered))
+  if (!facts) return
+  found.checks.push(...report(iam.checksAfter, facts))
+  if (passes(found)) found.grant = iam.decideIamLogin(facts, loginPath(call))
+}
+
+const passes = ({ checks }: Report): boolean => checks.every(check => check.verdict !== 'fail')
+
+const loginPath = (call: ExplainCall): string => `auth/${mountOf(call).path}/login`
+
+function tokenPreview(call: ExplainCall, grant: Grant): Record<string, unknown> {
+  const mount = mountOf(call)
+  const now = secondsOf(call.now)
+  const { ttl, period, methodMax, explicitMax } = grant
+  const limits = { default: defaultTtlOf(mount), max: maxTtlOf(mount) }
+  const granted = lifetime({ increment: 0, ttl, period, methodMax, explicitMax }, limits, now, now)
+  return {
+    policies: withDefault(grant.policies, grant.noDefaultPolicy),
+    type: tokenTypeOf(grant.type, mount),
+    ttl: 'ttl' in granted ? granted.ttl : 0,
+    metadata: grant.metadata,
+    alias_name: grant.alias.name,
+  }
+}

@@ -1,0 +1,158 @@
+import { type Refusal, refusal } from '../../api/errors.ts'
+import type { Grant } from '../../tokens/grant.ts'
+import { printDuration } from '../../values/duration.ts'
+import type { AccessEntry } from '../access-list/entry.ts'
+import { selected, selectMetadata } from '../config/identity.ts'
+import type { Check } from '../login/checks.ts'
+import { gates } from '../login/gates.ts'
+import { documentChecks, instanceChecks } from '../login/instance.ts'
+import { isWithinRole } from '../role-tags/policies.ts'
+import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
+import { type Reauthentication, reauthenticate } from './reauthentication.ts'
+
+const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Reauthentication | Refusal =>
+  reauthenticate({
+    ...(facts.entry
+      ? { entry: { stored: facts.entry.data, ...(facts.entryNonce ? { nonce: facts.entryNonce } : {}) } }
+      : {}),
+    ...(facts.sentNonce === undefined ? {} : { sentNonce: facts.sentNonce }),
+    freshNonce: facts.freshNonce,
+    startedAt: facts.document.startedAt,
+    allowMigration: facts.role.allowInstanceMigration,
+    disallow: disallowed,
+  })
+
+/** Everything that needs no call to the provider: a login that fails here costs nothing of EC2's quota. */
+export const checksBefore: readonly Check<Ec2Facts>[] = [
+  ...gates,
+  ...documentChecks,
+  {
+    name: 'reauthentication',
+    seen: ({ entry }) =>
+      entry ? { pending_time: entry.data.pendingTime, role: entry.data.role } : 'first login',
+    refuse: facts => {
+      const found = reauthenticationOf(facts, facts.role.disallowReauthentication)
+      // a role tag may yet disallow reauthentication, and then no nonce is kept that could be too long
+      return 'why' in found && found.why !== 'nonce-length' ? found : undefined
+    },
+  },
+]
+
+/** What EC2, IAM and the role tag say. */
+export const checksAfter: readonly Check<SeenEc2Facts>[] = [
+  ...instanceChecks,
+  {
+    name: 'role_tag',
+    applies: ({ role }) => role.roleTag !== '',
+    seen: ({ tag }) => tag?.value ?? null,
+    refuse: facts => tagFault(facts),
+  },
+  {
+    name: 'nonce',
+    refuse: facts => {
+      const found = reauthenticationOf(facts, isDisallowed(facts))
+      return 'why' in found ? found : undefined
+    },
+  },
+]
+
+const isDisallowed = ({ role, tag }: SeenEc2Facts): boolean =>
+  role.disallowReauthentication || (tag?.tag?.disallowReauthentication ?? false)
+
+/** @see auth-behaviour 4.2.7, "At login" */
+function tagFault({ tag, role, roleName, instanceId }: SeenEc2Facts): Refusal | undefined {
+  const fault =
+    tagReason(tag, roleName, instanceId) ??
+    (isWithinRole(tag?.tag?.policies ?? [], role.token) ? undefined : 'policies')
+  return fault && refusal(`role-tag-${fault}`, `role tag check failed: ${tagTexts[fault]}`)
+}
+
+const tagTexts = {
+  missing: 'the instance does not carry the role’s tag',
+  format: 'the tag’s value is not a role tag',
+  signature: 'the tag was not made for this role',
+  role: 'the tag is for another role',
+  instance: 'the tag is for another instance',
+  denied: 'the tag is on the deny list',
+  policies: 'the tag’s policies are not a subset of the role’s',
+} as const
+
+function tagReason(
+  facts: TagFacts | undefined,
+  roleName: string,
+  instanceId: string,
+): keyof typeof tagTexts | undefined {
+  if (!facts?.value) return 'missing'
+  if (!facts.tag) return 'format'
+  if (facts.tag.role !== roleName) return 'role'
+  if (!facts.genuine) return 'signature'
+  if (facts.tag.instanceId !== '' && facts.tag.instanceId !== instanceId) return 'instance'
+  return facts.denied ? 'denied' : undefined
+}
+
+export interface Ec2Decision {
+  grant: Grant
+  entry: Omit<AccessEntry, 'clientNonce'>
+  /** to be kept with the entry; empty: none */
+  nonce: string
+}
+
+/** What a login that passed every check leads to. @see auth-behaviour 4.2.5 steps 10 to 13 */
+export function decideEc2Login(facts: SeenEc2Facts, path: string): Ec2Decision {
+  const { role, roleName, document, tag, mountMax } = facts
+  const { nonce, disallow, disclose } = reauthenticationOf(facts, isDisallowed(facts)) as Reauthentication
+  const tagMaxTtl = tag?.tag?.maxTtl ?? 0
+  const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
+  const known = knownOf(facts)
+  const chosen = selectMetadata(selected('ec2', facts.identity), known)
+  const grant: Grant = {
+    path,
+    login: {
+      authType: 'ec2',
+      role: roleName,
+      roleId: role.roleId,
+      account: document.accountId,
+      region: document.region,
+      instanceId: document.instanceId,
+      tagMaxTtl,
+    },
+    displayName: '',
+    policies: tag?.tag?.policies.length ? tag.tag.policies : role.token.policies,
+    noDefaultPolicy: role.token.noDefaultPolicy,
+    metadata: { role: roleName, role_tag_max_ttl: printDuration(tagMaxTtl), ...chosen },
+    disclosed: disclose ? { nonce } : {},
+    alias: { name: facts.aliasName, metadata: chosen },
+    ttl: role.token.ttl,
+    methodMax: Math.min(mountMax, ...limits),
+    period: role.token.period,
+    explicitMax: role.token.explicitMaxTtl,
+    numUses: role.token.numUses,
+    boundCidrs: role.token.boundCidrs,
+    type: role.token.type,
+  }
+  return { grant, entry: entryOf(facts, disallow, Math.max(mountMax, ...limits)), nonce }
+}
+
+const knownOf = ({ document }: Ec2Facts): Record<string, string> => ({
+  account_id: document.accountId,
+  auth_type: 'ec2',
+  ami_id: document.imageId,
+  instance_id: document.instanceId,
+  region: document.region,
+})
+
+/** @see auth-behaviour 4.2.9 */
+function entryOf(
+  { entry, roleName, document, now }: Ec2Facts,
+  disallow: boolean,
+  longest: number,
+): Ec2Decision['entry'] {
+  return {
+    role: entry?.data.role ?? roleName,
+    disallowReauthentication: disallow || (entry?.data.disallowReauthentication ?? false),
+    pendingTime: document.pendingTime,
+    createdAt: entry?.data.createdAt ?? now,
+    updatedAt: now,
+    expiresAt: now + longest * 1000,
+  }
+}

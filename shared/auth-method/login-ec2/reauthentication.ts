@@ -1,0 +1,71 @@
+import { type Refusal, refusal } from '../../api/errors.ts'
+import { type Secret, sameSecret } from '../../values/secret.ts'
+import { compareInstants, type Instant, parseInstant } from '../../values/time.ts'
+import type { AccessEntry } from '../access-list/entry.ts'
+
+/** What decides whether an instance may log in again. */
+export interface ReauthenticationFacts {
+  /** the access-list entry, with its nonce opened; expired ones count like others */
+  entry?: { stored: Omit<AccessEntry, 'clientNonce'>; nonce?: Secret }
+  /** absent: the client sent none */
+  sentNonce?: string
+  /** a new UUID, for an instance whose client sent none */
+  freshNonce: string
+  /** start of the instance by its document */
+  startedAt: Instant
+  allowMigration: boolean
+  /** by the role or its tag */
+  disallow: boolean
+}
+
+/** How the login leaves the entry. */
+export interface Reauthentication {
+  /** empty when there will be no later login */
+  nonce: string
+  disallow: boolean
+  /** whether the client has to be told the nonce */
+  disclose: boolean
+}
+
+/** The old way of asking for no reauthentication; it means the same as an empty nonce. */
+const SENTINEL = 'reauthentication-disabled-nonce'
+const LONGEST_NONCE = 128
+
+/**
+ * The state machine of nonce and pendingTime.
+ * @see auth-behaviour 4.2.8: one test per row of its table
+ */
+export function reauthenticate(facts: ReauthenticationFacts): Reauthentication | Refusal {
+  const given = facts.sentNonce === SENTINEL ? '' : facts.sentNonce
+  const disallow = facts.disallow || given === ''
+  if ((given?.length ?? 0) > LONGEST_NONCE && !disallow) {
+    return refusal('nonce-length', `nonce longer than ${LONGEST_NONCE} characters`)
+  }
+  if (!facts.entry) return settle(disallow, given, given ?? facts.freshNonce)
+  const returning = judgeReturn(facts, given)
+  if (typeof returning !== 'string') return returning
+  return settle(disallow, given, returning === 'migrated' ? (given ?? facts.freshNonce) : (given ?? ''))
+}
+
+const settle = (disallow: boolean, given: string | undefined, nonce: string): Reauthentication => ({
+  nonce: disallow ? '' : nonce,
+  disallow,
+  disclose: !disallow && given === undefined,
+})
+
+function judgeReturn(facts: ReauthenticationFacts, given: string | undefined): 'same' | 'migrated' | Refusal {
+  const { stored, nonce } = facts.entry ?? {}
+  if (stored?.disallowReauthentication || given === '') {
+    return refusal('reauthentication-disabled', 'repeat login is disabled for this instance')
+  }
+  const before = parseInstant(stored?.pendingTime ?? '')
+  if (!nonce || !before)
+    return refusal('entry-damaged', 'the access-list entry of this instance is damaged; delete it')
+  const age = compareInstants(facts.startedAt, before)
+  if (given === undefined || !sameSecret(given, nonce.reveal())) {
+    if (!facts.allowMigration) return refusal('nonce-mismatch', 'nonce does not match')
+    if (age <= 0) return refusal('nonce-mismatch', 'nonce does not match and metadata is not newer')
+    return 'migrated'
+  }
+  return age < 0 ? refusal('document-older', 'metadata predates the last login') : 'same'
+}

@@ -1,0 +1,114 @@
+import { refusal } from '../../api/errors.ts'
+import type { Grant } from '../../tokens/grant.ts'
+import { canonicalArn } from '../../values/arn.ts'
+import { selected, selectMetadata } from '../config/identity.ts'
+import type { Check } from '../login/checks.ts'
+import { gates } from '../login/gates.ts'
+import { instanceChecks, type RunningFacts } from '../login/instance.ts'
+import { checksInstances } from '../roles/role.ts'
+import type { IamFacts, SeenIamFacts } from './facts.ts'
+import { inferredId } from './gather.ts'
+import { admits } from './principal.ts'
+
+const admitted = (facts: SeenIamFacts) =>
+  admits(facts.role, {
+    uniqueId: facts.caller.uniqueId,
+    canonicalArn: canonicalArn(facts.caller.entity),
+    ...(facts.fullArn === undefined ? {} : { fullArn: facts.fullArn }),
+  })
+
+const notBound = ({ roleName }: IamFacts) =>
+  refusal('principal-not-bound', `principal is not bound to role "${roleName}"`)
+
+/** Everything that needs neither IAM nor EC2. */
+export const checksBefore: readonly Check<IamFacts>[] = [
+  ...gates,
+  {
+    name: 'bound_iam_principal_arn',
+    applies: ({ role }) => role.boundIamPrincipalArns.length > 0,
+    seen: ({ caller }) => ({ arn: canonicalArn(caller.entity), unique_id: caller.uniqueId }),
+    refuse: facts => (admitted(facts) === 'no' ? notBound(facts) : undefined),
+  },
+  {
+    name: 'inferred_entity_type',
+    applies: ({ role }) => role.inferredEntityType !== '',
+    seen: ({ caller }) => caller.entity.session ?? null,
+    refuse: ({ caller }) =>
+      inferredId(caller) === undefined
+        ? refusal(
+            'session-not-instance',
+            'the name of the caller’s session is not an instance ID: no instance can be inferred',
+          )
+        : undefined,
+  },
+]
+
+const wildcard: Check<SeenIamFacts> = {
+  name: 'bound_iam_principal_arn wildcard',
+  applies: facts => facts.fullArn !== undefined,
+  seen: ({ fullArn }) => fullArn,
+  refuse: facts => (admitted(facts) === 'yes' ? undefined : notBound(facts)),
+}
+
+/** A rule on instances, for the instance that was inferred. */
+const ofInferred = (check: Check<RunningFacts>): Check<SeenIamFacts> => ({
+  name: check.name,
+  applies: facts => checksInstances(facts.role) && (check.applies?.(inferredFacts(facts)) ?? true),
+  seen: facts => check.seen?.(inferredFacts(facts)) ?? null,
+  refuse: facts => check.refuse(inferredFacts(facts)),
+})
+
+const inferredFacts = ({ roleName, role, inferred }: SeenIamFacts): RunningFacts => ({
+  roleName,
+  role,
+  instanceId: '',
+  account: '',
+  region: '',
+  instance: undefined,
+  ...inferred,
+})
+
+/** What IAM and EC2 say. @see auth-behaviour 4.3.4, 4.3.5 */
+export const checksAfter: readonly Check<SeenIamFacts>[] = [wildcard, ...instanceChecks.map(ofInferred)]
+
+/** What a login that passed every check leads to. @see auth-behaviour 4.3.7 */
+export function decideIamLogin(facts: SeenIamFacts, path: string): Grant {
+  const { role, roleName, caller, inferred } = facts
+  const chosen = selectMetadata(selected('iam', facts.identity), knownOf(facts))
+  return {
+    path,
+    login: {
+      authType: 'iam',
+      role: roleName,
+      roleId: role.roleId,
+      account: caller.entity.account,
+      canonicalArn: canonicalArn(caller.entity),
+      clientUserId: caller.uniqueId,
+      ...(inferred ? { instanceId: inferred.instanceId, region: inferred.region } : {}),
+    },
+    displayName: [caller.entity.name, caller.entity.session].filter(Boolean).join('/'),
+    policies: role.token.policies,
+    noDefaultPolicy: role.token.noDefaultPolicy,
+    metadata: { role_id: role.roleId, ...chosen },
+    disclosed: {},
+    alias: { name: facts.aliasName, metadata: chosen },
+    ttl: role.token.ttl,
+    methodMax: role.token.maxTtl,
+    period: role.token.period,
+    explicitMax: role.token.explicitMaxTtl,
+    numUses: role.token.numUses,
+    boundCidrs: role.token.boundCidrs,
+    type: role.token.type,
+  }
+}
+
+const knownOf = ({ caller, inferred, role }: SeenIamFacts): Record<string, string> => ({
+  account_id: caller.entity.account,
+  auth_type: 'iam',
+  canonical_arn: canonicalArn(caller.entity),
+  client_arn: caller.arn,
+  client_user_id: caller.uniqueId,
+  inferred_aws_region: inferred ? role.inferredAwsRegion : '',
+  inferred_entity_id: inferred?.instanceId ?? '',
+  inferred_entity_type: inferred ? role.inferredEntityType : '',
+})

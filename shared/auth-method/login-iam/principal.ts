@@ -1,0 +1,30 @@
+import { matches } from '../../values/pattern.ts'
+import type { Role } from '../roles/role.ts'
+
+/** A principal as far as a role's bindings look at it. */
+export interface PrincipalFacts {
+  /** absent on tokens that pre-date unique IDs */
+  uniqueId?: string
+  canonicalArn: string
+  /** with path; absent until it was looked up */
+  fullArn?: string
+}
+
+type Binding = Pick<Role, 'boundIamPrincipalArns' | 'boundIamPrincipalIds' | 'resolveAwsUniqueIds'>
+
+/**
+ * Whether a role admits a principal. `look-up`: only its full ARN, compared with a wildcard, can tell.
+ * Wildcards are compared with `arn:…:iam::…:role/path/name`, never with the ARN of a session.
+ * @see auth-behaviour 4.3.4
+ */
+export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' | 'look-up' {
+  const arns = role.boundIamPrincipalArns
+  if (arns.length === 0) return 'yes'
+  if (principal.uniqueId !== undefined && role.boundIamPrincipalIds.includes(principal.uniqueId)) return 'yes'
+  if (!role.resolveAwsUniqueIds && arns.includes(principal.canonicalArn)) return 'yes'
+  const wild = arns.filter(arn => arn.endsWith('*'))
+  if (wild.length === 0) return 'no'
+  const { fullArn } = principal
+  if (fullArn === undefined) return 'look-up'
+  return wild.some(pattern => matches(pattern, fullArn)) ? 'yes' : 'no'
+}

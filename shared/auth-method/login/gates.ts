@@ -1,0 +1,51 @@
+import { refusal } from '../../api/errors.ts'
+import { sanitisePolicies } from '../../policies/names.ts'
+import { anyContains } from '../../values/cidr.ts'
+import type { Role } from '../roles/role.ts'
+import type { Check } from './checks.ts'
+
+/** What the rules common to both types of login look at. */
+export interface GateFacts {
+  type: 'ec2' | 'iam'
+  roleName: string
+  role: Role
+  /** address of the caller */
+  source: string
+  /** name of the identity alias that the login leads to */
+  aliasName: string
+}
+
+/** In the order of auth-behaviour 4.1. */
+export const gates: readonly Check<GateFacts>[] = [
+  {
+    name: 'token_bound_cidrs',
+    applies: ({ role }) => role.token.boundCidrs.length > 0,
+    seen: ({ source }) => source,
+    refuse: ({ role, source }) =>
+      anyContains(role.token.boundCidrs, source)
+        ? undefined
+        : refusal('source-address', '', 'permission_denied'),
+  },
+  {
+    name: 'auth_type',
+    seen: ({ type }) => type,
+    refuse: ({ role, roleName, type }) =>
+      role.authType === type
+        ? undefined
+        : refusal('role-type', `${type} login is not allowed for role "${roleName}"`),
+  },
+  {
+    name: 'token_policies',
+    seen: ({ role }) => role.token.policies,
+    refuse: ({ role }) =>
+      sanitisePolicies(role.token.policies).includes('root')
+        ? refusal('root-policy', 'a login may not issue root tokens')
+        : undefined,
+  },
+  {
+    name: 'alias',
+    seen: ({ aliasName }) => aliasName,
+    refuse: ({ aliasName }) =>
+      aliasName === '' ? refusal('no-alias', 'the login has no name for its alias') : undefined,
+  },
+]

@@ -1,0 +1,80 @@
+import type { Call } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import type { Mount } from '../../mounts/mount.ts'
+import { key } from '../../storage/kinds.ts'
+import type { LoginRecord } from '../../tokens/token.ts'
+import { type Entity, parseEntity } from '../../values/arn.ts'
+import { iamRegionOf } from '../../values/region.ts'
+import { accessTo } from '../accounts.ts'
+import { stateFault } from '../login/instance.ts'
+import { fullArnOf } from '../login-iam/full-arn.ts'
+import { admits } from '../login-iam/principal.ts'
+import type { Role } from '../roles/role.ts'
+import type { Renewal } from './renewal.ts'
+import { notRenewed, sameRole } from './role.ts'
+
+type Reach = (region: string) => ReturnType<typeof accessTo>
+
+/**
+ * The principal must still be bound, and an inferred instance must still run. The other constraints on
+ * instances are not looked at again. @see auth-behaviour 5
+ */
+export async function renewIam(call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> {
+  const entity = parseEntity(login.canonicalArn ?? '')
+  if (!entity) throw notRenewed('login-unknown')
+  const [roleItem, client, sts] = await call.ports.store.read([
+    key('role', mount.accessor, login.role),
+    key('client-config', mount.accessor),
+    key('sts-role', mount.accessor, login.account),
+  ])
+  const role = sameRole(roleItem, login)
+  const reach: Reach = region => accessTo(login.account, region, { client, sts }, call.ports.sealer)
+  await checkPrincipal(call, role, login, entity, reach)
+  await checkInferred(call, role, login, reach)
+  const { ttl, maxTtl, period } = role.token
+  return { ttl, methodMax: maxTtl, period, changes: [] }
+}
+
+async function checkPrincipal(
+  call: Call,
+  role: Role,
+  login: LoginRecord,
+  entity: Entity,
+  reach: Reach,
+): Promise<void> {
+  const principal = {
+    canonicalArn: login.canonicalArn ?? '',
+    ...(login.clientUserId === undefined ? {} : { uniqueId: login.clientUserId }),
+  }
+  const first = admits(role, principal)
+  if (first === 'yes') return
+  if (first === 'look-up') {
+    const fullArn = await call.once('principal', async () => {
+      const access = await reach(iamRegionOf(entity.partition))
+      return fullArnOf(call, access, entity, login.clientUserId).catch(unbound)
+    })
+    if (admits(role, { ...principal, fullArn }) === 'yes') return
+  }
+  throw notRenewed('principal-not-bound')
+}
+
+function unbound(error: unknown): never {
+  throw error instanceof ApiError && error.code === 'invalid_request'
+    ? notRenewed('principal-not-bound')
+    : error
+}
+
+async function checkInferred(
+  call: Call,
+  role: Role,
+  { instanceId, region }: LoginRecord,
+  reach: Reach,
+): Promise<void> {
+  if (role.inferredEntityType === '') return
+  // tokens from before inferencing was switched on have no instance and cannot be renewed (interface 2.6)
+  if (!instanceId || !region) throw notRenewed('no-instance')
+  const instance = await call.once('instance', async () =>
+    call.ports.instances.describe(await reach(region), instanceId, call.request.deadline),
+  )
+  if (stateFault(instance, instanceId)) throw notRenewed('instance-not-running')
+}

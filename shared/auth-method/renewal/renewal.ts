@@ -1,0 +1,22 @@
+import type { Call } from '../../api/call.ts'
+import type { Mount } from '../../mounts/mount.ts'
+import type { Change } from '../../storage/changes.ts'
+import type { LoginRecord } from '../../tokens/token.ts'
+import { renewEc2 } from './ec2.ts'
+import { renewIam } from './iam.ts'
+
+/** What a renewal may give, by the role as it is now. Seconds. */
+export interface Renewal {
+  ttl: number
+  methodMax: number
+  period: number
+  changes: readonly Change[]
+}
+
+/**
+ * Checks again what a login stands on: the role as it is now, the instance, the principal's binding.
+ * @throws ApiError `permission_denied` with the reason for the audit log; `busy` or `provider_failed`
+ * @see auth-behaviour 5
+ */
+export const renewLogin = (call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> =>
+  login.authType === 'ec2' ? renewEc2(call, mount, login) : renewIam(call, mount, login)

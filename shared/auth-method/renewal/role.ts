@@ -1,0 +1,15 @@
+import { ApiError } from '../../api/errors.ts'
+import type { Item } from '../../storage/kinds.ts'
+import type { LoginRecord } from '../../tokens/token.ts'
+import type { Role } from '../roles/role.ts'
+
+/** A renewal that a rule forbids; the token lives on until its end. */
+export const notRenewed = (why: string): ApiError =>
+  new ApiError('permission_denied', '', { reason: { why: `renewal-${why}` } })
+
+/** The role of a login, if it still is the same one: a role made again under its name is another. */
+export function sameRole(item: Item<'role'> | undefined, login: LoginRecord): Role {
+  if (!item) throw notRenewed('role-gone')
+  if (item.data.roleId !== login.roleId) throw notRenewed('role-recreated')
+  return item.data
+}

@@ -1,0 +1,73 @@
+import { answer, type Call, data, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
+import { invalid } from '../../api/errors.ts'
+import { bool, duration, list, lowerText } from '../../api/fields.ts'
+import { maxTtlOf } from '../../mounts/mount.ts'
+import { DEFAULT, isPolicyName, sanitisePolicies } from '../../policies/names.ts'
+import type { Role } from '../roles/role.ts'
+import { isWithinRole } from './policies.ts'
+import { LONGEST_TAG, type RoleTag, renderTag } from './tag.ts'
+
+export const roleTagFields = {
+  policies: list(
+    'Policies of logins with the tag, all of them among the role’s; an empty list gives `default` only',
+  ),
+  max_ttl: duration('Greatest lifetime of tokens of such logins'),
+  instance_id: lowerText('The only instance that may use the tag'),
+  allow_instance_migration: bool('As in the role'),
+  disallow_reauthentication: bool('As in the role'),
+}
+
+const NONCE_BYTES = 8
+
+/** POST role/:role/tag: a new tag's key and value; nothing is stored. @see auth-behaviour 3.8 */
+export async function createRoleTag(call: Call<typeof roleTagFields>): Promise<Outcome> {
+  const item = subjectOf(call, 'role')
+  if (!item) throw invalid('role not found')
+  const role = item.data
+  if (role.roleTag === '') throw invalid('role tags are not enabled on this role')
+  const { given } = call
+  if (given.allow_instance_migration && given.disallow_reauthentication) {
+    throw invalid('allow_instance_migration and disallow_reauthentication exclude each other')
+  }
+  const tag: RoleTag = {
+    nonce: call.ports.entropy.bytes(NONCE_BYTES).toString('base64'),
+    role: item.sk,
+    disallowReauthentication: given.disallow_reauthentication ?? false,
+    allowInstanceMigration: given.allow_instance_migration ?? false,
+    policies: policiesOf(given.policies, role),
+    instanceId: given.instance_id ?? '',
+    maxTtl: given.max_ttl ?? 0,
+  }
+  if (tag.instanceId.includes(':')) throw invalid('instance_id must not contain ":"')
+  const key = await call.ports.sealer.open(item, 'hmacKey', role.hmacKey)
+  const value = renderTag(tag, key)
+  if (value.length > LONGEST_TAG)
+    throw invalid(`the tag is longer than the ${LONGEST_TAG} characters that a tag’s value may have`)
+  return answer(
+    data({ tag_key: role.roleTag, tag_value: value }, warningsOf(tag, role, maxTtlOf(mountOf(call)))),
+  )
+}
+
+/** Not given: the tag says nothing, and logins get the role's. Given but empty: only `default`. @see D-6, D-7 */
+function policiesOf(given: readonly string[] | undefined, role: Role): readonly string[] {
+  if (given === undefined) return []
+  if (given.some(name => !isPolicyName(name)))
+    throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
+  const policies = sanitisePolicies(given)
+  const wanted = policies.length === 0 ? [DEFAULT] : policies
+  if (!isWithinRole(policies, role.token))
+    throw invalid('tag policies must be a subset of the role’s policies')
+  return wanted
+}
+
+function warningsOf(tag: RoleTag, role: Role, mountMax: number): string[] {
+  const warnings: string[] = []
+  if (tag.maxTtl > mountMax)
+    warnings.push(`max_ttl is above the mount’s maximum of ${mountMax} seconds, which counts`)
+  if (role.token.maxTtl > 0 && tag.maxTtl > role.token.maxTtl)
+    warnings.push('max_ttl is above the role’s token_max_ttl, which counts')
+  if (tag.allowInstanceMigration && !role.allowInstanceMigration) {
+    warnings.push('allow_instance_migration has no effect, because the role does not have it')
+  }
+  return warnings
+}

@@ -1,0 +1,95 @@
+import { createHmac } from 'node:crypto'
+import { decodeBase64 } from '../../values/base64.ts'
+import { lowerAscii } from '../../values/names.ts'
+import { type Secret, sameSecret } from '../../values/secret.ts'
+
+/** What a role tag says. @see interface 2.7, auth-behaviour 4.2.7 */
+export interface RoleTag {
+  /** standard base64 of 8 random bytes */
+  nonce: string
+  role: string
+  disallowReauthentication: boolean
+  allowInstanceMigration: boolean
+  /** sanitised; empty: the tag says nothing about policies */
+  policies: readonly string[]
+  /** lower case; empty: any instance */
+  instanceId: string
+  /** seconds; 0: no limit */
+  maxTtl: number
+}
+
+/** The provider's limit of a tag's value. */
+export const LONGEST_TAG = 255
+
+/** The text that is signed: items in a fixed order, left out when they say nothing. */
+export const plainText = (tag: RoleTag): string =>
+  [
+    'v1',
+    tag.nonce,
+    `r=${tag.role}`,
+    `d=${tag.disallowReauthentication}`,
+    `m=${tag.allowInstanceMigration}`,
+    ...(tag.policies.length > 0 ? [`p=${tag.policies.join(',')}`] : []),
+    ...(tag.instanceId === '' ? [] : [`i=${tag.instanceId}`]),
+    ...(tag.maxTtl > 0 ? [`t=${tag.maxTtl}`] : []),
+  ].join(':')
+
+const macOf = (plain: string, key: Secret): string =>
+  createHmac('sha256', key.reveal()).update(plain).digest('base64')
+
+/** The tag's value, signed with the role's key. */
+export const renderTag = (tag: RoleTag, key: Secret): string =>
+  `${plainText(tag)}:${macOf(plainText(tag), key)}`
+
+type Item = keyof typeof readers
+type Draft = Partial<Record<Item, string>>
+
+/** Items by prefix, each with what its text must look like. */
+const readers = {
+  r: /^[^:]+$/,
+  d: /^(?:true|false)$/,
+  m: /^(?:true|false)$/,
+  p: /^[^:]+$/,
+  i: /^[^:]+$/,
+  t: /^[1-9]\d{0,9}$/,
+} as const
+
+/**
+ * Reads a tag, without checking its signature. Only the canonical text is read: one that says the same in
+ * another way would slip past a deny list that is keyed by text. @see auth-behaviour D-8
+ */
+export function parseTag(value: string): { tag: RoleTag; plain: string; mac: string } | undefined {
+  if (value.length > LONGEST_TAG) return undefined
+  const [version, nonce = '', ...rest] = value.split(':')
+  const mac = rest.pop() ?? ''
+  const draft = readItems(rest)
+  if (version !== 'v1' || decodeBase64(nonce)?.length !== 8 || decodeBase64(mac)?.length !== 32 || !draft?.r)
+    return undefined
+  const tag: RoleTag = {
+    nonce,
+    role: draft.r,
+    disallowReauthentication: draft.d === 'true',
+    allowInstanceMigration: draft.m === 'true',
+    policies: draft.p?.split(',') ?? [],
+    instanceId: draft.i ?? '',
+    maxTtl: Number(draft.t ?? 0),
+  }
+  const plain = plainText(tag)
+  const canonical = value === `${plain}:${mac}` && tag.role === lowerAscii(tag.role)
+  return canonical ? { tag, plain, mac } : undefined
+}
+
+function readItems(items: readonly string[]): Draft | undefined {
+  const draft: Draft = {}
+  for (const item of items) {
+    const name = item[0] as Item
+    if (item[1] !== '=' || !Object.hasOwn(readers, name) || !readers[name].test(item.slice(2)))
+      return undefined
+    draft[name] = item.slice(2)
+  }
+  return draft
+}
+
+/** Whether the tag was signed with this key. */
+export const isSignedWith = ({ plain, mac }: { plain: string; mac: string }, key: Secret): boolean =>
+  sameSecret(macOf(plain, key), mac)

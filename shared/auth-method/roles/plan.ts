@@ -1,0 +1,162 @@
+import { invalid } from '../../api/errors.ts'
+import type { Supplied } from '../../api/fields.ts'
+import type { Sealed } from '../../ports.ts'
+import { defaultParameters, mergeParameters, parameterWarnings } from '../../tokens/parameters.ts'
+import { canonicalArn, parseEntity } from '../../values/arn.ts'
+import { partitionOf } from '../../values/region.ts'
+import { type BindingName, type Bound, bindingNames, unbound } from '../bindings.ts'
+import type { roleFields } from './fields.ts'
+import { checksInstances, type Role } from './role.ts'
+
+type Given = Supplied<typeof roleFields>
+
+export interface RoleFacts {
+  /** absent: the role is created */
+  stored?: Role
+  given: Given
+  /** what the mount's type gives roles that do not say */
+  defaultAuthType: Role['authType']
+  /** seconds */
+  mountMax: number
+  /** used only on creation */
+  fresh: { roleId: string; hmacKey: Sealed }
+}
+
+export interface RolePlan {
+  role: Role
+  /** principals whose unique IDs have to be found before the role may be stored */
+  resolve: readonly string[]
+  warnings: readonly string[]
+}
+
+const LONGEST_TAG_KEY = 127
+
+/**
+ * The role that a write leads to. All checks that need no look-up come first, so that a refused request
+ * calls nobody.
+ *
+ * @throws ApiError `invalid_request`
+ * @see auth-behaviour 3.7.1
+ */
+export function planRole(facts: RoleFacts): RolePlan {
+  const role = mergeRole(facts)
+  const fault =
+    typeFault(facts, role) ??
+    inferenceFault(role) ??
+    bindingFault(role) ??
+    principalFault(role) ??
+    ec2OnlyFault(role)
+  if (fault) throw invalid(fault)
+  return {
+    role,
+    resolve: role.resolveAwsUniqueIds && role.boundIamPrincipalIds.length === 0 ? exactArns(role) : [],
+    warnings: [...parameterWarnings(role.token, facts.mountMax), ...bindingWarnings(role)],
+  }
+}
+
+/** Principals that are bound by name, not by prefix. */
+export const exactArns = (role: Role): string[] =>
+  role.boundIamPrincipalArns.filter(arn => !arn.endsWith('*'))
+
+function mergeRole({ stored, given, defaultAuthType, mountMax, fresh }: RoleFacts): Role {
+  const arns = given.bound_iam_principal_arn
+  const resolves = given.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? stored === undefined
+  return {
+    authType: (given.auth_type || stored?.authType || defaultAuthType) as Role['authType'],
+    bound: mergeBound(stored?.bound ?? unbound, given),
+    boundIamPrincipalArns: arns ? [...new Set(arns)] : (stored?.boundIamPrincipalArns ?? []),
+    // a list that is given again is resolved again: so a recreated principal is let in
+    boundIamPrincipalIds: arns ? [] : (stored?.boundIamPrincipalIds ?? []),
+    inferredEntityType: (given.inferred_entity_type ??
+      stored?.inferredEntityType ??
+      '') as Role['inferredEntityType'],
+    inferredAwsRegion: given.inferred_aws_region ?? stored?.inferredAwsRegion ?? '',
+    resolveAwsUniqueIds: resolves,
+    roleId: stored?.roleId ?? fresh.roleId,
+    hmacKey: stored?.hmacKey ?? fresh.hmacKey,
+    roleTag: given.role_tag ?? stored?.roleTag ?? '',
+    allowInstanceMigration: given.allow_instance_migration ?? stored?.allowInstanceMigration ?? false,
+    disallowReauthentication: given.disallow_reauthentication ?? stored?.disallowReauthentication ?? false,
+    token: mergeParameters(stored?.token ?? defaultParameters, given, mountMax),
+  }
+}
+
+const mergeBound = (stored: Bound, given: Given): Bound =>
+  Object.fromEntries(
+    bindingNames.map(name => {
+      const list = given[name] as readonly string[] | undefined
+      return [name, list ? [...new Set(list)] : stored[name]]
+    }),
+  ) as unknown as Bound
+
+function typeFault({ stored, given }: RoleFacts, role: Role): string | undefined {
+  if (role.authType !== 'ec2' && role.authType !== 'iam') return 'auth_type must be ec2 or iam'
+  if (stored && stored.authType !== role.authType) return 'auth_type of an existing role cannot be changed'
+  if (stored?.resolveAwsUniqueIds && given.resolve_aws_unique_ids === false) {
+    return 'resolve_aws_unique_ids cannot be switched off; recreate the role'
+  }
+  return undefined
+}
+
+function inferenceFault({ authType, inferredEntityType, inferredAwsRegion }: Role): string | undefined {
+  if (inferredEntityType === '') {
+    return inferredAwsRegion === '' ? undefined : 'inferred_aws_region needs inferred_entity_type'
+  }
+  if (authType !== 'iam') return 'inferred_entity_type applies only to iam roles'
+  if (inferredEntityType !== 'ec2_instance') return 'inferred_entity_type must be ec2_instance'
+  if (inferredAwsRegion === '') return 'inferred_entity_type needs inferred_aws_region'
+  return partitionOf(inferredAwsRegion) ? undefined : 'inferred_aws_region is not a region'
+}
+
+function bindingFault(role: Role): string | undefined {
+  const used = bindingNames.filter(name => role.bound[name].length > 0)
+  if (used[0] && !checksInstances(role)) {
+    return `${used[0]} applies only to ec2 roles or roles that infer an ec2 instance`
+  }
+  if (role.boundIamPrincipalArns.length > 0 && role.authType !== 'iam') {
+    return 'bound_iam_principal_arn applies only to iam roles'
+  }
+  if (used.length === 0 && role.boundIamPrincipalArns.length === 0)
+    return 'at least one bound constraint is required'
+  return undefined
+}
+
+// Every AWS account can produce a valid proof: a prefix that ends before the account would admit them all.
+const BEYOND_ACCOUNT = /^arn:[a-z-]+:iam::\d{12}:/
+
+function principalFault(role: Role): string | undefined {
+  const open = role.boundIamPrincipalArns.find(arn => arn.endsWith('*') && !BEYOND_ACCOUNT.test(arn))
+  return open === undefined
+    ? undefined
+    : `bound_iam_principal_arn: the wildcard in ${open} must come after the account ID`
+}
+
+function ec2OnlyFault(role: Role): string | undefined {
+  if (role.allowInstanceMigration && role.disallowReauthentication) {
+    return 'allow_instance_migration and disallow_reauthentication exclude each other'
+  }
+  if (role.roleTag.length > LONGEST_TAG_KEY)
+    return `role_tag must not be longer than ${LONGEST_TAG_KEY} characters`
+  if (role.authType === 'ec2') return undefined
+  if (role.roleTag !== '') return 'role_tag is valid only for ec2 roles'
+  if (role.allowInstanceMigration) return 'allow_instance_migration applies only to ec2 roles'
+  return role.disallowReauthentication ? 'disallow_reauthentication applies only to ec2 roles' : undefined
+}
+
+const WILD: readonly BindingName[] = ['bound_iam_instance_profile_arn', 'bound_iam_role_arn']
+
+function bindingWarnings(role: Role): string[] {
+  const warnings = WILD.filter(name => role.bound[name].includes('*')).map(
+    name => `${name} of "*" matches everything`,
+  )
+  if (!role.resolveAwsUniqueIds) warnings.push(...exactArns(role).flatMap(unresolvedWarning))
+  return warnings
+}
+
+// Without unique IDs the canonical ARN is compared, which has no path. @see interface 2.6 rule 3
+function unresolvedWarning(arn: string): string[] {
+  const entity = parseEntity(arn)
+  if (!entity) return [`bound_iam_principal_arn: ${arn} is not the ARN of a user or role and matches nobody`]
+  const usable = canonicalArn(entity)
+  return usable === arn ? [] : [`bound_iam_principal_arn: ${arn} matches nobody; use ${usable}`]
+}

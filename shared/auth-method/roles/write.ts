@@ -1,0 +1,80 @@
+import { after, type Call, mountOf, nothing, type Outcome, subjectOf } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { isLegacyEc2, maxTtlOf } from '../../mounts/mount.ts'
+import type { Sealed } from '../../ports.ts'
+import { replace } from '../../storage/changes.ts'
+import { type Key, key } from '../../storage/kinds.ts'
+import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
+import { iamRegionOf } from '../../values/region.ts'
+import { accessTo } from '../accounts.ts'
+import type { roleFields } from './fields.ts'
+import { planRole } from './plan.ts'
+import type { Role } from './role.ts'
+
+/** POST role/:role. @see auth-behaviour 3.7.1 */
+export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome> {
+  const mount = mountOf(call)
+  const stored = subjectOf(call, 'role')
+  const place = key('role', mount.accessor, call.params['role'] ?? '')
+  const plan = planRole({
+    ...(stored ? { stored: stored.data } : {}),
+    given: call.given,
+    defaultAuthType: isLegacyEc2(mount) ? 'ec2' : 'iam',
+    mountMax: maxTtlOf(mount),
+    fresh: {
+      roleId: call.ports.entropy.uuid(),
+      hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
+    },
+  })
+  const ids =
+    plan.resolve.length > 0 ? await call.once('resolve', () => resolveAll(call, plan.resolve)) : undefined
+  const role: Role = ids ? { ...plan.role, boundIamPrincipalIds: ids } : plan.role
+  return after([replace(place, stored, role)], nothing(plan.warnings))
+}
+
+const newTagKey = (call: Call<typeof roleFields>, place: Key<'role'>): Promise<Sealed> =>
+  call.ports.sealer.seal(place, 'hmacKey', call.ports.entropy.uuid())
+
+/** The unique IDs of principals, in their order. @see auth-behaviour 4.3.6 */
+async function resolveAll(call: Call<typeof roleFields>, arns: readonly string[]): Promise<string[]> {
+  const accessor = mountOf(call).accessor
+  const entities = arns.map(arn => resolvable(arn))
+  const accounts = [...new Set(entities.map(entity => entity.account))]
+  const [client, ...associations] = await call.ports.store.read([
+    key('client-config', accessor),
+    ...accounts.map(account => key('sts-role', accessor, account)),
+  ])
+  const ids: string[] = []
+  for (const entity of entities) {
+    const sts = associations[accounts.indexOf(entity.account)]
+    const items = { client, sts }
+    ids.push(await resolve(call, entity, items))
+  }
+  return ids
+}
+
+function resolvable(arn: string): Entity {
+  const entity = parseEntity(arn)
+  if (!entity || entity.type === 'assumed-role') {
+    throw invalid(`cannot resolve unique ID of ${arn}: not the ARN of a user, a role or an instance profile`)
+  }
+  return entity
+}
+
+async function resolve(
+  call: Call<typeof roleFields>,
+  entity: Entity,
+  items: Parameters<typeof accessTo>[2],
+): Promise<string> {
+  const { sealer, principals } = call.ports
+  const arn = iamArn(entity)
+  const access = await accessTo(entity.account, iamRegionOf(entity.partition), items, sealer)
+  const found = await principals.find(access, entity, call.request.deadline).catch(error => {
+    throw error instanceof ApiError && error.code === 'invalid_request'
+      ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
+      : error
+  })
+  if (!found) throw invalid(`cannot resolve unique ID of ${arn}: there is no such ${entity.type}`)
+  if (found.arn !== arn) throw invalid(`cannot resolve unique ID of ${arn}: the path is not right`)
+  return found.uniqueId
+}

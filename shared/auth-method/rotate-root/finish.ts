@@ -1,0 +1,53 @@
+import type { Ports, ProviderSettings } from '../../ports.ts'
+import { type Change, replace } from '../../storage/changes.ts'
+import type { Item } from '../../storage/kinds.ts'
+import { providerSettings } from '../config/client.ts'
+
+/** What became of the key before the last rotation. */
+export type Finish =
+  | { state: 'finished'; change: Change }
+  /** the new key is not accepted yet: the old one stays as a fallback */
+  | { state: 'unverified' }
+  /** the old key could not be deleted */
+  | { state: 'left'; accessKey: string }
+
+const PAUSE_MS = 1000
+
+/**
+ * Ends a rotation whose new key is stored: waits until AWS accepts that key, then deletes the old one.
+ * There is no moment at which the configuration holds no working key.
+ *
+ * @param patience milliseconds to wait for the new key
+ */
+export async function finishRotation(
+  config: Item<'client-config'>,
+  userName: string,
+  ports: Ports,
+  patience: number,
+): Promise<Finish> {
+  const settings = await providerSettings(config, ports.sealer)
+  if (!(await becomesValid(settings, ports, patience))) return { state: 'unverified' }
+  const { previousAccessKey: old = '', previousSecretKey: _, ...clean } = config.data
+  try {
+    const known = await ports.accessKeys
+      .list(settings, userName, deadlineIn(ports, DELETE_MS))
+      .catch(() => undefined)
+    const there = known?.some(one => one.accessKey === old) ?? true
+    if (there) await ports.accessKeys.delete(settings, userName, old, deadlineIn(ports, DELETE_MS))
+  } catch {
+    return { state: 'left', accessKey: old }
+  }
+  return { state: 'finished', change: replace(config, config, clean) }
+}
+
+const DELETE_MS = 5000
+const deadlineIn = ({ clock }: Ports, ms: number): number => clock.now() + ms
+
+async function becomesValid(settings: ProviderSettings, ports: Ports, patience: number): Promise<boolean> {
+  const until = ports.clock.now() + patience
+  for (;;) {
+    if (await ports.accessKeys.works(settings, until)) return true
+    if (ports.clock.now() + PAUSE_MS >= until) return false
+    await ports.clock.sleep(PAUSE_MS)
+  }
+}

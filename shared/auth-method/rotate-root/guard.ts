@@ -1,0 +1,54 @@
+import { type Call, mountOf } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { currentCluster } from '../../cluster/current.ts'
+import type { Change } from '../../storage/changes.ts'
+import { replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import type { Rotation } from './rotation.ts'
+
+const LEASE_MS = 60_000
+
+const keyOf = (call: Call) => key('rotation', mountOf(call).accessor)
+
+/**
+ * Takes the guard: one rotation at a time.
+ * @returns when an earlier rotation was about to make a key that it then never stored; 0: never
+ * @throws ApiError `invalid_request` when one is running
+ */
+export async function takeGuard(call: Call): Promise<number> {
+  const { store, clock } = call.ports
+  const running = invalid('a rotation is running already')
+  const [held] = await store.read([keyOf(call)])
+  if (held && held.data.leaseUntil > clock.now()) throw running
+  const makingSince = held?.data.makingSince ?? 0
+  const guard: Rotation = { leaseUntil: clock.now() + LEASE_MS, makingSince }
+  if ((await store.commit([replace(keyOf(call), held, guard)], await currentCluster(call.ports))) !== 'done')
+    throw running
+  return makingSince
+}
+
+/** The guard with what it should say from now on, to be committed with whatever makes that true. */
+export const guardChange = (call: Call, guard: Rotation): Change => ({
+  put: keyOf(call),
+  data: guard,
+  expected: 'any',
+  times: {},
+})
+
+/** Notes that a key is about to be made. */
+export const noteMaking = (call: Call): Promise<void> =>
+  commitAll(call, [
+    guardChange(call, { leaseUntil: call.ports.clock.now() + LEASE_MS, makingSince: call.ports.clock.now() }),
+  ])
+
+/** Gives the guard back; what it says of a lost key stays. */
+export async function giveBack(call: Call): Promise<void> {
+  const [held] = await call.ports.store.read([keyOf(call)])
+  if (held) await commitAll(call, [replace(keyOf(call), held, { ...held.data, leaseUntil: 0 })])
+}
+
+/** @throws ApiError `busy` when something else changed the same items */
+export async function commitAll(call: Call, changes: readonly Change[]): Promise<void> {
+  if ((await call.ports.store.commit(changes, await currentCluster(call.ports))) === 'done') return
+  throw new ApiError('busy', 'the client configuration is being changed', { retryAfter: 1 })
+}

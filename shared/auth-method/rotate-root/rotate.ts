@@ -1,0 +1,161 @@
+import { type Answer, answer, type Call, data, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { currentCluster } from '../../cluster/current.ts'
+import type { KnownKey, ProviderSettings } from '../../ports.ts'
+import { replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import type { Secret } from '../../values/secret.ts'
+import { type ClientConfig, providerSettings } from '../config/client.ts'
+import { finishRotation } from './finish.ts'
+import { commitAll, giveBack, guardChange, noteMaking, takeGuard } from './guard.ts'
+
+type Config = Item<'client-config'>
+
+const CALL_MS = 5000
+const PATIENCE_MS = 10_000
+
+/**
+ * POST config/rotate-root: a new access key for the configured user. Whatever fails, and wherever a crash
+ * comes, the configuration holds a key that works, and the next call clears up.
+ * @see auth-behaviour 7, architecture 9
+ */
+export async function rotateRoot(call: Call): Promise<Outcome> {
+  const config = configured(subjectOf(call, 'client-config'))
+  const lostSince = await takeGuard(call)
+  try {
+    return answer(await rotate(call, config, lostSince))
+  } finally {
+    await giveBack(call)
+  }
+}
+
+function configured(config: Config | undefined): Config {
+  if (!config) throw invalid('client credentials have not been configured')
+  if (config.data.accessKey === '') throw invalid('no access key to rotate')
+  if (!config.data.secretKey) throw invalid('no secret key to rotate')
+  return config
+}
+
+async function rotate(call: Call, given: Config, lostSince: number): Promise<Answer> {
+  const { sealer, accessKeys, clock } = call.ports
+  const settings = await providerSettings(given, sealer)
+  const { userName } = await accessKeys.owner(settings, clock.now() + CALL_MS)
+  if (userName === undefined)
+    throw invalid('the access key belongs to the root user of its account, which cannot be rotated')
+  const config = given.data.previousSecretKey ? await clearUp(call, given, userName) : given
+  await makeRoom(call, settings, userName, config.data.accessKey, lostSince)
+  await noteMaking(call)
+  const made = await makeKey(call, settings, userName)
+  const stored = await storeKey(call, config, settings, userName, made)
+  const finish = await finishRotation(stored, userName, call.ports, PATIENCE_MS)
+  if (finish.state === 'finished') await commitAll(call, [finish.change])
+  return data({ access_key: made.accessKey }, warningsOf(finish, config.data.accessKey))
+}
+
+function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: string): string[] {
+  if (finish.state === 'finished') return []
+  const what =
+    finish.state === 'left' ? 'could not be deleted' : 'was kept, because AWS does not accept the new one yet'
+  return [`the old access key ${old} ${what}; the next rotation or the hourly run removes it`]
+}
+
+/** An earlier rotation has left its old key: it has to go before the user can have another new one. */
+async function clearUp(call: Call, config: Config, userName: string): Promise<Config> {
+  const finish = await finishRotation(config, userName, call.ports, CALL_MS)
+  if (finish.state !== 'finished') {
+    throw invalid(
+      `the last rotation is not finished: the access key ${config.data.previousAccessKey} is still there`,
+    )
+  }
+  await commitAll(call, [finish.change])
+  return readConfig(call)
+}
+
+/** A key that a crashed rotation made came into being within this time of its note, milliseconds. */
+const LOST_WITHIN = { before: 60_000, after: 60_000 }
+
+/** The user may have one key only; one that an earlier rotation made and lost is deleted. @see interface 2.1 rule 3 */
+async function makeRoom(
+  call: Call,
+  settings: ProviderSettings,
+  userName: string,
+  current: string,
+  lostSince: number,
+): Promise<void> {
+  const { accessKeys, clock } = call.ports
+  const known = await accessKeys.list(settings, userName, clock.now() + CALL_MS).catch(unlessRefused)
+  for (const one of known?.filter(found => found.accessKey !== current) ?? []) {
+    if (!isLost(one, lostSince))
+      throw invalid(`the IAM user has another access key, ${one.accessKey}: delete it first`)
+    await accessKeys.delete(settings, userName, one.accessKey, clock.now() + CALL_MS)
+  }
+}
+
+const isLost = ({ createdAt }: KnownKey, since: number): boolean =>
+  since > 0 && createdAt > since - LOST_WITHIN.before && createdAt < since + LOST_WITHIN.after
+
+/** IAM answered, and said no: to list keys is a permission that the user need not have. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof ApiError && error.reason?.['why'] === 'provider-refused'
+
+function unlessRefused(error: unknown): undefined {
+  if (!isRefused(error)) throw error
+  return undefined
+}
+
+interface NewKey {
+  accessKey: string
+  secretKey: Secret
+}
+
+/** Never repeated: when the answer is lost, the key it told of is found and deleted by the next rotation. */
+async function makeKey(call: Call, settings: ProviderSettings, userName: string): Promise<NewKey> {
+  const { accessKeys, clock } = call.ports
+  try {
+    return await accessKeys.create(settings, userName, clock.now() + CALL_MS)
+  } catch (error) {
+    if (!isRefused(error)) throw error
+    throw invalid(`a new access key could not be made: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Stores the new pair, with the old one behind it; if that fails, the new key is deleted again. */
+async function storeKey(
+  call: Call,
+  config: Config,
+  settings: ProviderSettings,
+  userName: string,
+  made: NewKey,
+): Promise<Config> {
+  const { sealer, store, accessKeys, clock } = call.ports
+  const place = key('client-config', mountOf(call).accessor)
+  const next: ClientConfig = {
+    ...config.data,
+    accessKey: made.accessKey,
+    secretKey: await sealer.seal(place, 'secretKey', made.secretKey.reveal()),
+    previousAccessKey: config.data.accessKey,
+    previousSecretKey: await sealer.seal(
+      place,
+      'previousSecretKey',
+      settings.credentials?.secretKey.reveal() ?? '',
+    ),
+  }
+  const note = guardChange(call, { leaseUntil: clock.now() + PATIENCE_MS * 2, makingSince: 0 })
+  const written = await store
+    .commit([replace(place, config, next), note], await currentCluster(call.ports))
+    .catch((error: unknown) => error)
+  // A commit that seemed to fail may have been done: what is stored decides. Should that not be readable
+  // either, both keys stay: the note tells the next rotation.
+  const [now] = await store.read([place])
+  if (now?.data.accessKey === made.accessKey) return now
+  await accessKeys.delete(settings, userName, made.accessKey, clock.now() + CALL_MS)
+  throw written === 'conflict' ? changed() : written
+}
+
+const changed = () => invalid('the client configuration changed during the rotation; nothing was rotated')
+
+async function readConfig(call: Call): Promise<Config> {
+  const [config] = await call.ports.store.read([key('client-config', mountOf(call).accessor)])
+  if (!config) throw changed()
+  return config
+}

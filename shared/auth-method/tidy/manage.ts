@@ -1,0 +1,117 @@
+import {
+  accepted,
+  after,
+  answer,
+  type Call,
+  clusterOf,
+  data,
+  mountOf,
+  nothing,
+  type Outcome,
+  subjectOf,
+} from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import { bool, duration } from '../../api/fields.ts'
+import { type Change, erase, replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { printTime } from '../../values/time.ts'
+import { acquire, release } from './run.ts'
+import { defaultTidy, SAFETY_BUFFER, type TidyList, type TidySettings, tidyLists } from './settings.ts'
+
+export const tidySettingsFields = {
+  safety_buffer: duration(
+    'Time that must pass after an entry’s expiration before it is removed; default 72h',
+  ),
+  disable_periodic_tidy: bool('Leave the list alone unless a tidy is asked for'),
+}
+
+export const tidyFields = { safety_buffer: tidySettingsFields.safety_buffer }
+
+/** POST config/tidy/<list>: fields that are not supplied keep their values. @see auth-behaviour 3.6 */
+export const writeTidySettings =
+  (list: TidyList) =>
+  (call: Call<typeof tidySettingsFields>): Outcome => {
+    const stored = subjectOf(call, 'tidy-settings')
+    const before = stored?.data ?? defaultTidy
+    const next: TidySettings = {
+      safetyBuffer: call.given.safety_buffer ?? before.safetyBuffer,
+      disablePeriodicTidy: call.given.disable_periodic_tidy ?? before.disablePeriodicTidy,
+    }
+    const same =
+      stored &&
+      next.safetyBuffer === before.safetyBuffer &&
+      next.disablePeriodicTidy === before.disablePeriodicTidy
+    if (same) return answer(nothing())
+    return changing(call, list, replace(key('tidy-settings', mountOf(call).accessor, list), stored, next))
+  }
+
+/** GET config/tidy/<list>. */
+export function readTidySettings(call: Call): Outcome {
+  const stored = subjectOf(call, 'tidy-settings')
+  if (!stored) throw new ApiError('not_found')
+  const { safetyBuffer, disablePeriodicTidy } = stored.data
+  return answer(data({ safety_buffer: safetyBuffer, disable_periodic_tidy: disablePeriodicTidy }))
+}
+
+/** DELETE config/tidy/<list>: defaults apply again. */
+export const deleteTidySettings =
+  (list: TidyList) =>
+  (call: Call): Outcome =>
+    changing(call, list, erase(key('tidy-settings', mountOf(call).accessor, list)))
+
+/** Entries carry times that follow from the settings: they are brought up to date in the background. */
+const changing = (call: Call, list: TidyList, change: Change): Outcome => ({
+  ...after([change]),
+  afterwards: () =>
+    call.ports.background.start({
+      job: 'restamp',
+      mount: mountOf(call).accessor,
+      list,
+      partition: 0,
+      after: '',
+    }),
+})
+
+const RUNNING = 'a tidy of this list is running already'
+const STARTED =
+  'the tidy was started; what it removed can be read at tidy-status, what went wrong is in the log'
+
+/** POST tidy/<list>: starts a run, whatever the settings say. @see auth-behaviour 3.12, 6 */
+export const startTidy =
+  (list: TidyList) =>
+  async (call: Call<typeof tidyFields>): Promise<Outcome> => {
+    const { ports } = call
+    const mount = mountOf(call).accessor
+    const runner = await acquire(ports, clusterOf(call), mount, list)
+    if (runner === undefined) return answer(nothing([RUNNING]))
+    const job = { mount, list, buffer: call.given.safety_buffer ?? SAFETY_BUFFER, runner }
+    try {
+      await ports.background.start({ job: 'tidy', ...job })
+    } catch (error) {
+      await release(ports, clusterOf(call), job)
+      throw error
+    }
+    return answer(accepted(STARTED))
+  }
+
+/** GET tidy-status (an addition of ours): the last run over each list, and the next one. */
+export async function tidyStatus(call: Call): Promise<Outcome> {
+  const mount = mountOf(call).accessor
+  const runs = await call.ports.store.read(tidyLists.map(list => key('tidy-run', mount, list)))
+  const status = tidyLists.map((list, index) => {
+    const run = runs[index]?.data
+    const at = (ms: number | undefined) => (ms ? printTime(ms) : null)
+    return [
+      list.replace('-', '_'),
+      {
+        running: (run?.leaseUntil ?? 0) > call.now,
+        last_start: at(run?.startedAt),
+        last_end: at(run?.endedAt),
+        removed: run?.removed ?? 0,
+        failed: run?.failed ?? 0,
+        next_run: at(run?.nextAt),
+      },
+    ] as const
+  })
+  return answer(data(Object.fromEntries(status)))
+}

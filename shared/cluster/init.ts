@@ -1,0 +1,130 @@
+import { answer, type Call, type Outcome } from '../api/call.ts'
+import { invalid } from '../api/errors.ts'
+import { int, list, type Supplied, text } from '../api/fields.ts'
+import type { Mount, MountTable } from '../mounts/mount.ts'
+import { newMount } from '../mounts/new-mount.ts'
+import { create } from '../storage/changes.ts'
+import { key } from '../storage/kinds.ts'
+import { issueService } from '../tokens/mint.ts'
+import { type Token, tokenText } from '../tokens/token.ts'
+import { encryptEach } from './pgp.ts'
+import type { ClusterRecord } from './record.ts'
+import { checkDivision, type Division, divide } from './shares.ts'
+
+export const initFields = {
+  recovery_shares: int('Number of recovery key shares; default 5'),
+  recovery_threshold: int('Shares needed together; default 3'),
+  recovery_pgp_keys: list('OpenPGP public keys, one for each share, by which the shares are encrypted'),
+  root_token_pgp_key: text('OpenPGP public key by which the root token is encrypted'),
+  stored_shares: int('Accepted and ignored'),
+  secret_shares: int('Not used: the keys are kept by KMS'),
+  secret_threshold: int('Not used: the keys are kept by KMS'),
+  pgp_keys: list('Not used: the keys are kept by KMS'),
+}
+
+type Given = Supplied<typeof initFields>
+
+const DEFAULTS: Division = { shares: 5, threshold: 3 }
+const KEY_BYTES = 32
+
+/**
+ * PUT sys/init: makes the keyring, the recovery key, the root token and the mounts, once, in one commit.
+ * @see dr-behaviour 8.2
+ */
+export async function initialise(call: Call<typeof initFields>): Promise<Outcome> {
+  const { given, ports, now } = call
+  if (call.cluster) throw alreadyDone()
+  const division = divisionOf(given)
+  const { keyring, sealer } = await ports.genesis.newKeyring()
+  const record: ClusterRecord = {
+    id: ports.entropy.uuid(),
+    name: ports.deployment.clusterName,
+    mode: 'disabled',
+    keyring: keyring.id,
+    initialisedAt: now,
+  }
+  const recovery = ports.entropy.bytes(KEY_BYTES)
+  const root = tokenText(ports.entropy.bytes)
+  const shares = await divide(recovery, division)
+  const handedOut = await handOut(shares, root.reveal(), given)
+  const place = key('recovery-key')
+  const changes = [
+    create(key('cluster'), record),
+    create(key('keyring'), keyring),
+    create(place, { ...division, key: await sealer.seal(place, 'key', recovery.toString('base64')) }),
+    create(key('mounts'), firstMounts(ports.entropy.uuid)),
+    ...issueService(rootToken(now), root).changes,
+  ]
+  const written = await ports.store.commit(changes, { record, readAt: now })
+  if (written !== 'done') throw alreadyDone()
+  return answer({ kind: 'plain', status: 200, body: handedOut })
+}
+
+const alreadyDone = () => invalid('the cluster is already initialised')
+
+function divisionOf(given: Given): Division {
+  const other = (['secret_shares', 'secret_threshold', 'pgp_keys'] as const).find(name =>
+    Object.hasOwn(given, name),
+  )
+  if (other)
+    throw invalid(`${other} does not apply: KMS keeps the keys; use recovery_shares and recovery_threshold`)
+  const shares = given.recovery_shares ?? DEFAULTS.shares
+  const threshold = given.recovery_threshold ?? (given.recovery_shares === 1 ? 1 : DEFAULTS.threshold)
+  checkDivision({ shares, threshold })
+  if (given.recovery_pgp_keys?.length && given.recovery_pgp_keys.length !== shares) {
+    throw invalid('recovery_pgp_keys must name one key for each share')
+  }
+  return { shares, threshold }
+}
+
+/** Shares as hex and base64; encrypted ones carry the hex text of the share. @see dr-behaviour 8.1 */
+async function handOut(
+  shares: readonly Buffer[],
+  root: string,
+  given: Given,
+): Promise<Record<string, unknown>> {
+  const hex = shares.map(share => share.toString('hex'))
+  const keys = given.recovery_pgp_keys?.length
+    ? await encryptEach(hex, given.recovery_pgp_keys, 'recovery_pgp_keys')
+    : shares
+  const [rootMessage] = given.root_token_pgp_key
+    ? await encryptEach([root], [given.root_token_pgp_key], 'root_token_pgp_key')
+    : []
+  return {
+    keys: [],
+    keys_base64: [],
+    recovery_keys: keys.map(one => one.toString('hex')),
+    recovery_keys_base64: keys.map(one => one.toString('base64')),
+    root_token: rootMessage?.toString('base64') ?? root,
+  }
+}
+
+const rootToken = (now: number): Token => ({
+  type: 'service',
+  hash: '',
+  path: 'auth/token/root',
+  displayName: 'root',
+  policies: ['root'],
+  meta: null,
+  depth: 0,
+  numUses: 0,
+  renewable: false,
+  createdAt: now,
+  ttl: 0,
+  creationTtl: 0,
+  explicitMaxTtl: 0,
+  period: 0,
+  boundCidrs: [],
+})
+
+const firstMounts = (uuid: () => string): MountTable => {
+  const token: Mount = newMount(
+    { path: 'token', type: 'token', description: 'token based credentials' },
+    uuid(),
+  )
+  const cloud: Mount = newMount(
+    { path: 'cloud', type: 'cloud', description: 'login of AWS workloads' },
+    uuid(),
+  )
+  return { mounts: [token, cloud], removing: [] }
+}

@@ -1,0 +1,130 @@
+import type { Answer, Caller } from '../api/call.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import { type ApiError, answers } from '../api/errors.ts'
+import type { Fields } from '../api/fields.ts'
+import type { Mount } from '../mounts/mount.ts'
+import type { Ports, Sealer } from '../ports.ts'
+import { entityIdOf } from '../tokens/token.ts'
+import type { WrapInfo } from '../tokens/wrapping.ts'
+import { printTime } from '../values/time.ts'
+import type { Intake } from './intake.ts'
+
+/** What is known of the one who calls, once that is known. */
+export interface Seen {
+  caller?: Caller | undefined
+  mount?: Mount | undefined
+}
+
+/** How a request ended. */
+export type Ending = { error: ApiError } | { answer: Answer; wrapped?: WrapInfo }
+
+/** The audit trail of one request: an entry before anything is done, and one before the answer is given. */
+export interface Trail {
+  request(seen: Seen, error?: ApiError): Promise<void>
+  response(ending: Ending): Promise<void>
+}
+
+/**
+ * Starts the trail of a request. Secrets appear as HMACs only; the reasons of a refusal, which callers do not
+ * see, appear in full. @see issue of the audit log in docs/security.md; auth-behaviour part 2 B
+ */
+export function auditTrail(intake: Intake, { audit, sealer, clock }: Ports): Trail {
+  let begun: Readonly<Record<string, unknown>> | undefined
+  const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
+  const begin = async (seen: Seen, error?: ApiError) => {
+    begun = { request: await requestOf(intake, endpoint, seen, sealer), ...authOf(seen) }
+    await audit.write({ audit: 'request', time: printTime(clock.now()), ...begun, ...errorOf(error) })
+  }
+  return {
+    request: begin,
+    response: async ending => {
+      if (!begun) await begin({}, 'error' in ending ? ending.error : undefined)
+      const response = await responseOf(ending, endpoint, sealer)
+      const error = 'error' in ending ? errorOf(ending.error) : {}
+      await audit.write({ audit: 'response', time: printTime(clock.now()), ...begun, response, ...error })
+    },
+  }
+}
+
+async function requestOf(
+  { facts, token, raw }: Intake,
+  endpoint: Endpoint | undefined,
+  { mount }: Seen,
+  sealer: Sealer,
+): Promise<Record<string, unknown>> {
+  return {
+    id: facts.id,
+    operation: facts.operation,
+    path: facts.path,
+    remote_address: facts.source,
+    ...(mount ? { mount_accessor: mount.accessor, mount_type: mount.type } : {}),
+    ...(token ? { client_token: await sealer.hmac(token.reveal()) } : {}),
+    ...(facts.wrapTtl === undefined ? {} : { wrap_ttl: facts.wrapTtl }),
+    data: await hashed(raw, secretFields(endpoint?.fields ?? {}), sealer),
+  }
+}
+
+const secretFields = (fields: Fields): string[] =>
+  Object.entries(fields).flatMap(([name, field]) => (field.secret ? [name, field.formerly ?? name] : []))
+
+const authOf = ({ caller }: Seen): Record<string, unknown> =>
+  caller
+    ? {
+        auth: {
+          accessor: caller.accessor,
+          display_name: caller.token.displayName,
+          entity_id: entityIdOf(caller.token),
+          metadata: caller.token.meta,
+          policies: caller.token.policies,
+          ...(caller.identityPolicies.length > 0 ? { identity_policies: caller.identityPolicies } : {}),
+          token_type: caller.token.type,
+        },
+      }
+    : {}
+
+const errorOf = (error: ApiError | undefined): Record<string, unknown> =>
+  error
+    ? {
+        error: error.code,
+        ...(error.message ? { message: error.message } : {}),
+        ...(error.reason ? { reason: error.reason } : {}),
+      }
+    : {}
+
+async function responseOf(
+  ending: Ending,
+  endpoint: Endpoint | undefined,
+  sealer: Sealer,
+): Promise<Record<string, unknown>> {
+  if ('error' in ending) return { status: answers[ending.error.code].status }
+  const { answer, wrapped } = ending
+  const warnings = answer.warnings?.length ? { warnings: answer.warnings } : {}
+  const wrapInfo = wrapped ? { wrap_info: { ...wrapped, token: await sealer.hmac(wrapped.token) } } : {}
+  if (answer.kind === 'data') {
+    return {
+      data: await hashed(answer.data, endpoint?.secretAnswers ?? [], sealer),
+      ...warnings,
+      ...wrapInfo,
+    }
+  }
+  if (answer.kind !== 'auth') return { ...warnings, ...wrapInfo }
+  const { client_token, metadata, ...auth } = answer.auth
+  const shown = metadata ? await hashed(metadata, ['nonce'], sealer) : null
+  return {
+    auth: { ...auth, client_token: await sealer.hmac(client_token), metadata: shown },
+    ...warnings,
+    ...wrapInfo,
+  }
+}
+
+async function hashed(
+  values: Readonly<Record<string, unknown>>,
+  secret: readonly string[],
+  sealer: Sealer,
+): Promise<Record<string, unknown>> {
+  const entries = Object.entries(values).map(async ([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return [name, secret.includes(name) ? await sealer.hmac(text) : value] as const
+  })
+  return Object.fromEntries(await Promise.all(entries))
+}

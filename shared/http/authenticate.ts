@@ -1,0 +1,99 @@
+import { ApiError } from '../api/errors.ts'
+import { isMounted, type MountTable } from '../mounts/mount.ts'
+import type { ClusterRead, Ports, Sealer } from '../ports.ts'
+import { eraseAs, replace } from '../storage/changes.ts'
+import { type Item, type Key, key } from '../storage/kinds.ts'
+import { accessorOf, BATCH_PREFIX, endOf, hashOf, isTokenOf, secondsOf, type Token } from '../tokens/token.ts'
+import { anyContains } from '../values/cidr.ts'
+import type { Secret } from '../values/secret.ts'
+
+/** A token as presented. */
+export interface Presented {
+  /** where a service token would be stored; absent for a batch token */
+  key?: Key<'token'>
+  /** what is to be checked of it */
+  open: (sealer: Sealer) => Promise<Opened>
+}
+
+export interface Opened {
+  text: Secret
+  /** of a batch token that we sealed */
+  batch?: Token
+}
+
+/** Reads the token of a request; nothing is looked up yet. */
+export function present(text: Secret | undefined): Presented | undefined {
+  if (!text) return undefined
+  const plain = text.reveal()
+  if (!plain.startsWith(BATCH_PREFIX)) {
+    return { key: key('token', accessorOf(hashOf(plain))), open: () => Promise.resolve({ text }) }
+  }
+  return {
+    open: async sealer => {
+      const content = await sealer.openToken(plain.slice(BATCH_PREFIX.length))
+      return content === undefined ? { text } : { text, batch: JSON.parse(content) as Token }
+    },
+  }
+}
+
+/** A token that lives, and whose mount lives. */
+export interface Alive {
+  text: Secret
+  token: Readonly<Token>
+  item?: Item<'token'>
+}
+
+/**
+ * The token behind what was presented, if it lives and may be used from this address.
+ * @throws ApiError `permission_denied`, always the same
+ * @see auth-behaviour 9.1
+ */
+export function authenticate(
+  presented: Opened | undefined,
+  item: Item<'token'> | undefined,
+  facts: { mounts: MountTable; source: string; now: number },
+): Alive {
+  const token = presented?.batch ?? item?.data
+  const denied = (why: string) => new ApiError('permission_denied', '', { reason: { why } })
+  if (!presented || !token) throw denied(presented ? 'token-unknown' : 'token-missing')
+  if (item && !isTokenOf(item.data, presented.text.reveal())) throw denied('token-unknown')
+  const end = endOf(token)
+  if (end !== undefined && end <= secondsOf(facts.now)) throw denied('token-expired')
+  if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denied('mount-gone')
+  const bound = token.boundCidrs.length > 0 && end !== undefined
+  if (bound && !anyContains(token.boundCidrs, facts.source)) throw denied('source-address')
+  return { text: presented.text, token, ...(item ? { item } : {}) }
+}
+
+const TRIES = 10
+
+/**
+ * Takes one of a token's limited uses, before it is even looked at what the token may do. The last use takes
+ * the token away.
+ * @throws ApiError `permission_denied` when the uses are spent
+ * @see auth-behaviour 9.1, T-10
+ */
+export async function takeUse(
+  alive: Alive,
+  cluster: ClusterRead,
+  { store, clock, entropy }: Ports,
+): Promise<void> {
+  let item = alive.item
+  for (let tries = 0; item && item.data.numUses > 0; tries++) {
+    const { numUses, ...rest } = item.data
+    const change =
+      numUses === 1
+        ? eraseAs(item)
+        : replace(
+            item,
+            item,
+            { ...rest, numUses: numUses - 1 },
+            item.expires === undefined ? {} : { expires: item.expires },
+          )
+    if ((await store.commit([change], cluster)) === 'done') return
+    if (tries === TRIES) throw new ApiError('busy', 'the token is used too often at once', { retryAfter: 1 })
+    await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
+    ;[item] = await store.read([item])
+    if (!item) throw new ApiError('permission_denied', '', { reason: { why: 'token-spent' } })
+  }
+}

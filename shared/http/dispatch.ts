@@ -1,0 +1,215 @@
+import type { Answer, Call, Outcome } from '../api/call.ts'
+import type { Endpoint, Group } from '../api/endpoint.ts'
+import { ApiError } from '../api/errors.ts'
+import type { Mount } from '../mounts/mount.ts'
+import type { Ports } from '../ports.ts'
+import { tokenText } from '../tokens/token.ts'
+import { type WrapInfo, wrap } from '../tokens/wrapping.ts'
+import { type Admitted, authorise, type Base, checkCluster, identify, mountOf, readBase } from './admit.ts'
+import { auditTrail, type Trail } from './audit.ts'
+import { type Intake, takeIn } from './intake.ts'
+import { envelopeOf, type Frame, render, renderError, renderWrapped } from './render.ts'
+import type { HttpRequest, HttpResponse } from './request.ts'
+
+/** What one request came to, for the log line. */
+export interface Served {
+  response: HttpResponse
+  operation: string
+  accessor: string
+  error?: ApiError
+}
+
+/**
+ * Serves the requests of a group. The order of checks is that of architecture 8: path, verb and namespace,
+ * cluster role, body, authentication, policy, parameters, state.
+ */
+export const serve =
+  (group: Group, ports: Ports) =>
+  async (request: HttpRequest): Promise<Served> => {
+    let intake: Intake
+    try {
+      intake = await takeIn(group, request, ports)
+    } catch (error) {
+      return failure(error, 'refused early')
+    }
+    const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
+    const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
+    const operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
+    try {
+      return { operation, ...(await answerAudited(intake, trail, ports)) }
+    } catch (error) {
+      return failure(error, operation)
+    }
+  }
+
+const failure = (error: unknown, operation: string): Served => {
+  const known = asApiError(error)
+  return { response: renderError(known), operation, accessor: '', error: known }
+}
+
+const asApiError = (error: unknown): ApiError =>
+  error instanceof ApiError ? error : new ApiError('internal', '', { cause: error })
+
+async function answerAudited(
+  intake: Intake,
+  trail: Trail | undefined,
+  ports: Ports,
+): Promise<Omit<Served, 'operation'>> {
+  const state: State = { accessor: '' }
+  try {
+    return { response: await attempt(intake, trail, ports, state), accessor: state.accessor }
+  } catch (error) {
+    const known = asApiError(error)
+    // before initialisation there is no key to hash an entry's secrets with
+    if (known.code !== 'not_initialised') await trail?.response({ error: known })
+    return { response: renderError(known), accessor: state.accessor, error: known }
+  }
+}
+
+/** What later attempts, and the log, know of earlier ones. */
+interface State {
+  accessor: string
+}
+
+const TRIES = 4
+
+// Everything that was read is read again when a commit finds that something had changed meanwhile.
+async function attempt(
+  intake: Intake,
+  trail: Trail | undefined,
+  ports: Ports,
+  state: State,
+): Promise<HttpResponse> {
+  const kept = new Map<string, Promise<unknown>>()
+  for (let tries = 1; ; tries++) {
+    const first = tries === 1
+    const call = await admitted(intake, trail, ports, state, first, kept)
+    const { endpoint } = call
+    const outcome = await endpoint.handle(call)
+    const { changes, info, frame } = await completed(outcome, call, endpoint, intake, ports)
+    const done =
+      changes.length === 0 || (call.cluster && (await ports.store.commit(changes, call.cluster)) === 'done')
+    if (done) {
+      await outcome.afterwards?.()
+      await trail?.response({ answer: outcome.answer, ...(info ? { wrapped: info } : {}) })
+      return info ? renderWrapped(info, frame) : render(outcome.answer, frame)
+    }
+    if (tries === TRIES)
+      throw new ApiError('busy', 'too many writes to the same thing at once', { retryAfter: 1 })
+    await ports.clock.sleep((ports.entropy.bytes(1)[0] ?? 0) % (10 * tries))
+  }
+}
+
+type Ready = Call & { endpoint: Endpoint }
+
+async function admitted(
+  intake: Intake,
+  trail: Trail | undefined,
+  ports: Ports,
+  state: State,
+  first: boolean,
+  kept: Map<string, Promise<unknown>>,
+): Promise<Ready> {
+  const { found } = intake
+  const base = await readBase(intake, ports)
+  const endpoint = 'miss' in found ? undefined : found.endpoint
+  checkCluster(base, endpoint?.serves)
+  const mount = mountOf(found.params, base)
+  const admission = await admit(intake, base, mount, ports, first).catch(async (error: unknown) => {
+    if (first) await trail?.request({ mount }, asApiError(error))
+    throw error
+  })
+  state.accessor = admission?.caller.accessor ?? ''
+  if (first) await trail?.request({ caller: admission?.caller, mount })
+  if (!endpoint) throw missed(intake)
+  if (intake.fault) throw intake.fault
+  return {
+    endpoint,
+    request: intake.facts,
+    params: found.params,
+    given: intake.given,
+    raw: intake.raw,
+    ...(intake.token ? { bearer: intake.token } : {}),
+    ports,
+    now: base.now,
+    ...(base.cluster ? { cluster: base.cluster } : {}),
+    mounts: base.mounts,
+    ...(mount ? { mount } : {}),
+    ...(admission ? { caller: admission.caller, subject: admission.subject } : {}),
+    fetched: base.fetched,
+    prepared: intake.prepared,
+    once: (name, work) => remembered(kept, name, work),
+  }
+}
+
+function remembered<T>(
+  kept: Map<string, Promise<unknown>>,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!kept.has(name)) kept.set(name, work())
+  return kept.get(name) as Promise<T>
+}
+
+const missed = ({ found }: Intake): ApiError =>
+  new ApiError('miss' in found && found.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path')
+
+/** Undefined for endpoints that are for anyone. */
+async function admit(
+  intake: Intake,
+  base: Base,
+  mount: Mount | undefined,
+  ports: Ports,
+  first: boolean,
+): Promise<Admitted | undefined> {
+  const { found } = intake
+  const unknownMount = 'mount' in found.params && mount === undefined
+  if ('miss' in found) {
+    if (!found.open) await identify(intake, base, ports, first)
+    return undefined
+  }
+  if (found.endpoint.access.by === 'anyone') {
+    // nobody may learn which mounts exist from how an anonymous request fails (CVE-2020-25594)
+    if (unknownMount) throw new ApiError('permission_denied', '', { reason: { why: 'no-mount' } })
+    if (intake.bodyFault) throw intake.bodyFault
+    return undefined
+  }
+  if (intake.bodyFault) throw intake.bodyFault
+  const alive = await identify(intake, base, ports, first)
+  const admission = await authorise(found.endpoint, intake, alive, mount, ports)
+  if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
+  return admission
+}
+
+/** The changes to commit, among them the wrapped answer if one was asked for. */
+async function completed(
+  { answer, changes = [] }: Outcome,
+  call: Ready,
+  endpoint: Endpoint,
+  { facts, warnings }: Intake,
+  { sealer, entropy }: Ports,
+): Promise<{ changes: Outcome['changes'] & {}; info?: WrapInfo; frame: Frame }> {
+  const frame: Frame = {
+    requestId: facts.id,
+    mountType: call.mount?.type ?? (facts.path.startsWith('auth/token/') ? 'token' : 'system'),
+    mirrored: endpoint.mirrored ?? false,
+    warnings,
+  }
+  const body = facts.wrapTtl === undefined || !isWrappable(answer) ? undefined : envelopeOf(answer, frame)
+  if (body === undefined || facts.wrapTtl === undefined) return { changes, frame }
+  const { info, change } = await wrap(
+    {
+      response: JSON.stringify(body),
+      path: facts.path,
+      ttl: facts.wrapTtl,
+      now: call.now,
+      wrappedAccessor: answer.kind === 'auth' ? answer.auth.accessor : '',
+      text: tokenText(entropy.bytes),
+    },
+    sealer,
+  )
+  return { changes: [...changes, change], info, frame }
+}
+
+const isWrappable = (answer: Answer): boolean =>
+  answer.kind === 'data' || answer.kind === 'keys' || answer.kind === 'auth'

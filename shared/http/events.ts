@@ -1,0 +1,114 @@
+import type { HttpRequest, HttpResponse } from './request.ts'
+
+/** What all events of HTTP front ends have, as far as it is read here. */
+export interface FrontEvent {
+  version?: string
+  rawPath?: string
+  rawQueryString?: string
+  path?: string
+  httpMethod?: string
+  headers?: Record<string, string | undefined> | null
+  multiValueHeaders?: Record<string, string[] | undefined> | null
+  queryStringParameters?: Record<string, string | undefined> | null
+  multiValueQueryStringParameters?: Record<string, string[] | undefined> | null
+  body?: string | null
+  isBase64Encoded?: boolean
+  requestContext?: {
+    elb?: unknown
+    requestId?: string
+    http?: { method?: string; sourceIp?: string }
+    identity?: { sourceIp?: string }
+  }
+}
+
+export interface FrontAnswer {
+  statusCode: number
+  headers: Record<string, string>
+  body: string
+  isBase64Encoded: false
+}
+
+type Shared = Pick<HttpRequest, 'headers' | 'body' | 'bodyLength'>
+
+/** Which front end sent an event: its shape says so. */
+export function frontOf(event: FrontEvent): keyof typeof fronts {
+  if (event.version === '2.0') return 'httpApi'
+  return event.requestContext?.elb === undefined ? 'restApi' : 'alb'
+}
+
+/**
+ * The three front ends. They differ in who has decoded the path: an HTTP API has, the others have not, and it
+ * must be decoded exactly once. The caller's address comes from the front end's own knowledge; behind a load
+ * balancer that is the last address of X-Forwarded-For, which the balancer itself appended.
+ * @see architecture 18, aws-platform 1.3
+ */
+const fronts = {
+  httpApi: (event: FrontEvent) => ({
+    method: event.requestContext?.http?.method ?? '',
+    path: event.rawPath ?? '',
+    query: pairsOf(event.rawQueryString ?? ''),
+    source: event.requestContext?.http?.sourceIp ?? '',
+  }),
+  restApi: (event: FrontEvent) => ({
+    method: event.httpMethod ?? '',
+    path: decoded(event.path ?? ''),
+    query: listed(event, text => text),
+    source: event.requestContext?.identity?.sourceIp ?? '',
+  }),
+  alb: (event: FrontEvent) => ({
+    method: event.httpMethod ?? '',
+    path: decoded(event.path ?? ''),
+    query: listed(event, decoded),
+    source: headersOf(event)['x-forwarded-for']?.split(',').at(-1)?.trim() ?? '',
+  }),
+}
+
+/** An event as a request. @param deadline epoch milliseconds */
+export function requestOf(event: FrontEvent, deadline: number): HttpRequest {
+  return {
+    ...fronts[frontOf(event)](event),
+    ...sharedOf(event),
+    id: event.requestContext?.requestId ?? '',
+    deadline,
+  }
+}
+
+function sharedOf(event: FrontEvent): Shared {
+  const bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8')
+  return { headers: headersOf(event), body: bytes.toString('utf8'), bodyLength: bytes.length }
+}
+
+function headersOf({ headers, multiValueHeaders }: FrontEvent): Record<string, string> {
+  const all: Record<string, string> = Object.create(null)
+  for (const [name, value] of Object.entries(headers ?? {})) all[name.toLowerCase()] = value ?? ''
+  for (const [name, values] of Object.entries(multiValueHeaders ?? {}))
+    all[name.toLowerCase()] = (values ?? []).join(',')
+  return all
+}
+
+const pairsOf = (query: string): [string, string][] => [...new URLSearchParams(query)]
+
+function listed(event: FrontEvent, decode: (text: string) => string): [string, string][] {
+  const many = event.multiValueQueryStringParameters
+  const pairs = many
+    ? Object.entries(many).flatMap(([name, values]) => (values ?? []).map(value => [name, value] as const))
+    : Object.entries(event.queryStringParameters ?? {}).map(([name, value]) => [name, value ?? ''] as const)
+  return pairs.map(([name, value]) => [decode(name), decode(value)])
+}
+
+// Text that is not valid percent-encoding cannot be any endpoint's path; it is refused as illegal.
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return `${text}\u0000`
+  }
+}
+
+/** A response in the shape that all three front ends take. */
+export const answerOf = ({ status, headers, body }: HttpResponse, head: boolean): FrontAnswer => ({
+  statusCode: status,
+  headers: { ...headers },
+  body: head ? '' : body,
+  isBase64Encoded: false,
+})

@@ -1,0 +1,106 @@
+import type { Early, Operation, RequestFacts } from '../api/call.ts'
+import type { Endpoint, Group } from '../api/endpoint.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { FieldFault, readFields } from '../api/fields.ts'
+import type { Ports } from '../ports.ts'
+import type { Key } from '../storage/kinds.ts'
+import type { Secret } from '../values/secret.ts'
+import { type Match, match } from './match.ts'
+import { belowVersion, pathFault } from './path.ts'
+import { checkNamespace, operationOf, parametersOf, tokenOf, wrapTtlOf } from './read-request.ts'
+import type { HttpRequest } from './request.ts'
+
+/** A request, read as far as that is possible without reading anything else. */
+export interface Intake {
+  found: Match
+  facts: RequestFacts
+  token: Secret | undefined
+  /** parameters as sent */
+  raw: Readonly<Record<string, unknown>>
+  given: Early['given']
+  /** what the answer should mention, if it has a body */
+  warnings: readonly string[]
+  /** a body that cannot be read: thrown once it is known that this cluster serves */
+  bodyFault?: ApiError
+  /** parameters or a proof that do not do: thrown once it is known that the caller may call */
+  fault?: ApiError
+  /** items to fetch with the first read */
+  keys: readonly Key[]
+  prepared: unknown
+}
+
+/** @throws ApiError for what is refused before anything is read: odd paths, verbs, namespaces, headers */
+export async function takeIn(group: Group, request: HttpRequest, ports: Ports): Promise<Intake> {
+  const fault = pathFault(request.path)
+  if (fault) throw invalid(fault)
+  const path = belowVersion(request.path)
+  const operation = operationOf(request)
+  const found = refuseHead(request, match(group, operation, path))
+  checkNamespace(request, path)
+  const wrapTtl = wrapTtlOf(request)
+  const facts: RequestFacts = {
+    id: ports.entropy.uuid(),
+    path: found.path,
+    operation: operation ?? 'read',
+    source: request.source,
+    deadline: request.deadline,
+    ...(wrapTtl === undefined ? {} : { wrapTtl }),
+  }
+  const base: Intake = {
+    found,
+    facts,
+    token: tokenOf(request),
+    raw: {},
+    given: {},
+    warnings: [],
+    keys: [],
+    prepared: undefined,
+  }
+  return 'miss' in found ? base : readParameters(base, found, request, operation ?? 'read', ports)
+}
+
+// HEAD is an operation of its own, which almost nothing implements.
+const refuseHead = (request: HttpRequest, found: Match): Match =>
+  request.method !== 'HEAD' || 'miss' in found || found.endpoint.head
+    ? found
+    : { miss: 'operation', open: false, params: found.params, path: found.path }
+
+async function readParameters(
+  base: Intake,
+  { endpoint, params }: { endpoint: Endpoint; params: Readonly<Record<string, string>> },
+  request: HttpRequest,
+  operation: Operation,
+  ports: Ports,
+): Promise<Intake> {
+  const body = await settled(() => parametersOf(request, operation, endpoint))
+  if ('fault' in body) return { ...base, bodyFault: body.fault }
+  const overridden = Object.keys(body.value).filter(name => Object.hasOwn(params, name))
+  const raw = Object.fromEntries(Object.entries(body.value).filter(([name]) => !Object.hasOwn(params, name)))
+  const parsed = await settled(() => readFields(endpoint.fields, raw))
+  if ('fault' in parsed) return { ...base, raw, fault: parsed.fault }
+  const { given, unknown } = parsed.value
+  const warnings = [
+    ...(overridden.length > 0
+      ? [`parameters of the path replaced these of the body: ${overridden.join(', ')}`]
+      : []),
+    ...(unknown.length > 0 && !endpoint.freeForm
+      ? [`unknown parameters were ignored: ${unknown.join(', ')}`]
+      : []),
+  ]
+  const read = { ...base, raw, given, warnings }
+  const { prepare } = endpoint
+  if (!prepare) return read
+  const prepared = await settled(() => prepare({ request: base.facts, params, given, ports }))
+  return 'fault' in prepared ? { ...read, fault: prepared.fault } : { ...read, ...prepared.value }
+}
+
+/** The result of some reading, or the fault that its caller will be told of later. */
+async function settled<T>(work: () => T | Promise<T>): Promise<{ value: T } | { fault: ApiError }> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    if (error instanceof FieldFault) return { fault: invalid(error.message) }
+    if (error instanceof ApiError) return { fault: error }
+    throw error
+  }
+}

@@ -1,0 +1,77 @@
+import type { Operation } from '../api/call.ts'
+import { type Endpoint, type Group, operationOf, paramOf, pathsOf } from '../api/endpoint.ts'
+
+/** The endpoint of a request with its path parameters, or how the request missed. */
+export type Match =
+  | { endpoint: Endpoint; params: Readonly<Record<string, string>>; path: string }
+  | { miss: 'path' | 'operation'; open: boolean; params: Readonly<Record<string, string>>; path: string }
+
+interface Route {
+  endpoint: Endpoint
+  operation: Operation
+  template: string
+  pattern: RegExp
+}
+
+const compiled = new WeakMap<Group, readonly Route[]>()
+
+function routesOf(group: Group): readonly Route[] {
+  const found = compiled.get(group)
+  if (found) return found
+  const routes = group.endpoints.flatMap(endpoint =>
+    pathsOf(endpoint).map(template => ({
+      endpoint,
+      operation: operationOf[endpoint.method],
+      template,
+      pattern: patternOf(template, endpoint.method === 'LIST'),
+    })),
+  )
+  compiled.set(group, routes)
+  return routes
+}
+
+// A listing may be written with a trailing slash or without; everything else has one form.
+function patternOf(template: string, list: boolean): RegExp {
+  const parts = template.split('/').map(part => {
+    if (!part.startsWith(':')) return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    return `(?<${part.slice(1)}>${paramOf(part.slice(1)).pattern})`
+  })
+  return new RegExp(`^${parts.join('/').slice(1)}${list ? '/?' : ''}$`)
+}
+
+/**
+ * Finds the endpoint of a path (below `/v1`, without leading slash).
+ * `open` marks a miss whose path anybody may know about, because it names no mount and is for anyone.
+ */
+export function match(group: Group, operation: Operation | undefined, path: string): Match {
+  const hits = routesOf(group).flatMap(route => {
+    const found = route.pattern.exec(path)
+    return found ? [{ route, params: normalised(found.groups ?? {}) }] : []
+  })
+  const hit = hits.find(({ route }) => route.operation === operation)
+  if (hit)
+    return { endpoint: hit.route.endpoint, params: hit.params, path: typed(hit.route.template, hit.params) }
+  const open = hits.some(
+    ({ route }) => route.endpoint.access.by === 'anyone' && !route.template.includes(':mount'),
+  )
+  return {
+    miss: hits.length > 0 ? 'operation' : 'path',
+    open,
+    params: hits[0]?.params ?? mountOnly(path),
+    path,
+  }
+}
+
+const normalised = (groups: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(groups).map(([name, text]) => [name, paramOf(name).normal?.(text) ?? text]),
+  )
+
+// The path as typed, but with names as they count: a policy for role/prod governs role/PROD as well.
+const typed = (template: string, params: Readonly<Record<string, string>>): string =>
+  template.slice(1).replace(/:(\w+)/g, (_, name: string) => params[name] ?? '')
+
+const mountOnly = (path: string): Record<string, string> => {
+  const mount = /^auth\/([^/]+)\//.exec(path)?.[1]
+  return mount === undefined ? {} : { mount }
+}

@@ -1,0 +1,114 @@
+import type { Operation } from '../api/call.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { readFlag } from '../api/fields.ts'
+import { parseDuration } from '../values/duration.ts'
+import { isObject, type JsonLimits, readJson } from '../values/json.ts'
+import { Secret } from '../values/secret.ts'
+import type { HttpRequest } from './request.ts'
+
+const verbs: Record<string, Operation> = {
+  GET: 'read',
+  HEAD: 'read',
+  POST: 'write',
+  PUT: 'write',
+  LIST: 'list',
+  DELETE: 'delete',
+}
+
+/**
+ * What a request wants to do; undefined for verbs that nothing implements.
+ * @throws ApiError `unclear_list_flag`, `unsupported_media_type`
+ * @see auth-behaviour 1.1
+ */
+export function operationOf(request: HttpRequest): Operation | undefined {
+  if (
+    request.method === 'PATCH' &&
+    !/^application\/merge-patch\+json\b/.test(request.headers['content-type'] ?? '')
+  ) {
+    throw new ApiError('unsupported_media_type', 'PATCH needs the content type application/merge-patch+json')
+  }
+  const operation = verbs[request.method]
+  const flag = request.query.find(([name]) => name === 'list')?.[1]
+  if (operation !== 'read' || flag === undefined) return operation
+  const list = readFlag(flag)
+  if (list === undefined) throw new ApiError('unclear_list_flag')
+  return list ? 'list' : 'read'
+}
+
+const LONGEST_TOKEN = 8192
+
+/** The caller's token, from the first header that has one. @throws ApiError when it is too long */
+export function tokenOf({ headers }: HttpRequest): Secret | undefined {
+  const bearer = /^Bearer (.+)$/.exec(headers['authorization'] ?? '')?.[1]
+  const token = headers['x-vault-token'] || headers['x-service-token'] || bearer
+  if ((token?.length ?? 0) > LONGEST_TOKEN) throw invalid('the token is too long')
+  return token ? new Secret(token) : undefined
+}
+
+/**
+ * Admits only the root namespace: named by nothing, by the empty text, or by `root`.
+ * @throws ApiError
+ * @see auth-behaviour 1.3, OpenBao GHSA-mwr2-wmgp-crj6
+ */
+export function checkNamespace({ headers }: HttpRequest, path: string): void {
+  const given = headers['x-vault-namespace'] ?? headers['x-service-namespace'] ?? ''
+  const parts = given.replace(/^\/|\/$/g, '').split('/')
+  if (given !== '' && parts.some(part => part === '' || part === '.' || part === '..')) {
+    throw invalid('the namespace is malformed')
+  }
+  const prefixed = /^(?!auth\/|sys\/|identity\/)[^/]+\/(?:.+\/)?(?:auth|sys|identity)\//.test(path)
+  if (!['', 'root', '/'].includes(given.replace(/\/$/, '')) || prefixed)
+    throw new ApiError('unsupported_path')
+}
+
+/** Seconds of a wanted response wrapping; undefined: none. @throws ApiError */
+export function wrapTtlOf({ headers }: HttpRequest): number | undefined {
+  const given = headers['x-vault-wrap-ttl'] ?? headers['x-service-wrap-ttl']
+  const seconds = given === undefined ? 0 : parseDuration(given)
+  if (seconds === undefined) throw invalid('X-Vault-Wrap-TTL is not a duration')
+  return seconds === 0 ? undefined : seconds
+}
+
+const LARGEST_BODY = 1024 * 1024
+const LIMITS: JsonLimits = { depth: 64, members: 10_000, values: 100_000 }
+
+/**
+ * The parameters of a request: of the body when it writes, of the query otherwise.
+ * @throws ApiError; messages never quote the body
+ * @see auth-behaviour 1.2
+ */
+export function parametersOf(
+  request: HttpRequest,
+  operation: Operation,
+  endpoint: Endpoint,
+): Record<string, unknown> {
+  if (operation !== 'write') return fromPairs(request.query.filter(([name]) => name !== 'list'))
+  if (request.bodyLength > (endpoint.largestBody ?? LARGEST_BODY))
+    throw new ApiError('too_large', 'the body is too large')
+  if (request.body.trim() === '') return {}
+  if (isForm(request)) return fromPairs([...new URLSearchParams(request.body)])
+  const read = readJson(request.body, { ...LIMITS, uniqueKeys: endpoint.uniqueKeys ?? false })
+  if ('fault' in read) throw invalid(faults[read.fault])
+  if (!isObject(read.value)) throw invalid('the body must be a JSON object')
+  return read.value
+}
+
+const faults = {
+  malformed: 'the body is not valid JSON',
+  'too complex': 'the body is nested too deeply or holds too many values',
+  'repeated key': 'the body names a key twice',
+} as const
+
+// curl -d '{…}' sends JSON under the content type of a form
+const isForm = ({ headers, body }: HttpRequest): boolean =>
+  /^application\/x-www-form-urlencoded\b/.test(headers['content-type'] ?? '') && !/^\s*[{[]/.test(body)
+
+function fromPairs(pairs: readonly (readonly [string, string])[]): Record<string, unknown> {
+  const object: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of pairs) {
+    const seen = object[name]
+    object[name] = seen === undefined ? value : Array.isArray(seen) ? [...seen, value] : [seen, value]
+  }
+  return object
+}

@@ -1,0 +1,112 @@
+import type { Answer, Auth } from '../api/call.ts'
+import { ApiError, answers, invalid } from '../api/errors.ts'
+import type { WrapInfo } from '../tokens/wrapping.ts'
+import type { HttpResponse } from './request.ts'
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-type': 'application/json',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+} as const
+
+/** A Lambda may answer with 6 MB, all in all. */
+const LARGEST_ANSWER = 5_500_000
+
+/** What surrounds an answer. */
+export interface Frame {
+  requestId: string
+  /** `cloud`, `token`, `system` … */
+  mountType: string
+  /** repeat the data outside `data` */
+  mirrored: boolean
+  /** further warnings, which never turn a 204 into a 200 */
+  warnings: readonly string[]
+}
+
+/** The body of a success, before it is put on the wire; undefined is 204. @see auth-behaviour 1.4 */
+export function envelopeOf(answer: Answer, frame: Frame): Record<string, unknown> | undefined {
+  const warnings = [...(answer.warnings ?? []), ...frame.warnings]
+  const envelope = (data: unknown, auth: Auth | null = null) => ({
+    request_id: frame.requestId,
+    lease_id: '',
+    renewable: false,
+    lease_duration: 0,
+    data,
+    wrap_info: null,
+    warnings: warnings.length > 0 ? warnings : null,
+    auth,
+    mount_type: frame.mountType,
+  })
+  switch (answer.kind) {
+    case 'nothing':
+      return answer.warnings?.length ? envelope(null) : undefined
+    case 'accepted':
+      return envelope(null)
+    case 'data':
+      return { ...envelope(answer.data), ...(frame.mirrored ? answer.data : {}) }
+    case 'keys':
+      return envelope({ keys: answer.keys, ...(answer.info ? { key_info: answer.info } : {}) })
+    case 'auth':
+      return envelope(null, answer.auth)
+    case 'plain':
+      return { ...answer.body }
+    case 'wrapped':
+      return { ...envelope(null), wrap_info: answer.info }
+    case 'unwrapped':
+      return JSON.parse(answer.body) as Record<string, unknown>
+  }
+}
+
+const statusOf = (answer: Answer): number =>
+  answer.kind === 'accepted'
+    ? 202
+    : answer.kind === 'plain'
+      ? answer.status
+      : (answer.kind === 'data' && answer.status) || 200
+
+/** A success on the wire. */
+export function render(answer: Answer, frame: Frame): HttpResponse {
+  if (answer.kind === 'keys' && answer.keys.length === 0) return renderError(new ApiError('not_found'))
+  const envelope = envelopeOf(answer, frame)
+  if (!envelope) {
+    const { 'content-type': _, ...headers } = HEADERS
+    return { status: 204, headers, body: '' }
+  }
+  const body = JSON.stringify(envelope)
+  if (body.length > LARGEST_ANSWER)
+    return renderError(invalid('the answer is too large: use the parameters after and limit'))
+  return { status: statusOf(answer), headers: HEADERS, body }
+}
+
+/** A success whose content waits elsewhere. */
+export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
+  status: 200,
+  headers: HEADERS,
+  body: JSON.stringify({
+    request_id: frame.requestId,
+    lease_id: '',
+    renewable: false,
+    lease_duration: 0,
+    data: null,
+    wrap_info: info,
+    warnings: null,
+    auth: null,
+    mount_type: frame.mountType,
+  }),
+})
+
+/** A failure on the wire. @see auth-behaviour 1.5 */
+export function renderError(error: ApiError): HttpResponse {
+  const row: { status: number; always?: string } = answers[error.code]
+  const text = row.always ?? error.message
+  return {
+    status: row.status,
+    headers: {
+      ...HEADERS,
+      'x-error-code': error.code,
+      ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
+    },
+    body: JSON.stringify({ errors: text === '' ? [] : [text] }),
+  }
+}

@@ -1,0 +1,23 @@
+/** A request as every front end delivers it. */
+export interface HttpRequest {
+  method: string
+  /** decoded exactly once, with its leading slash */
+  path: string
+  query: readonly (readonly [name: string, value: string])[]
+  /** lower-case names */
+  headers: Readonly<Record<string, string>>
+  body: string
+  /** bytes of the body as sent */
+  bodyLength: number
+  /** address of the peer, from the front end's own knowledge */
+  source: string
+  id: string
+  /** epoch milliseconds at which the answer has to be on its way */
+  deadline: number
+}
+
+export interface HttpResponse {
+  status: number
+  headers: Readonly<Record<string, string>>
+  body: string
+}

@@ -1,0 +1,128 @@
+/** One element of a BER encoding. */
+export interface Node {
+  /** identifier octet */
+  tag: number
+  /** the whole element as it stands in the input */
+  raw: Buffer
+  /** the content octets; of an indefinite-length element without its end mark */
+  content: Buffer
+  /** of a constructed element */
+  children: readonly Node[]
+}
+
+export const TAG = {
+  integer: 0x02,
+  octetString: 0x04,
+  oid: 0x06,
+  sequence: 0x30,
+  set: 0x31,
+  /** [0] and [1], constructed */
+  context0: 0xa0,
+  context1: 0xa1,
+} as const
+
+const CONSTRUCTED = 0x20
+const MULTI_BYTE_TAG = 0x1f
+const LONG_FORM = 0x80
+const DEEPEST = 16
+
+/**
+ * Reads one BER element that fills the input: definite and indefinite lengths, lengths longer than needed.
+ * Bounds: 16 levels, as many bytes as the caller hands over.
+ *
+ * @returns undefined for anything else; never throws
+ * @see auth-behaviour 4.2.2 (2)
+ */
+export function readBer(input: Buffer): Node | undefined {
+  const node = readNode(input, 0, input.length, 0)
+  return node?.raw.length === input.length ? node : undefined
+}
+
+function readNode(input: Buffer, start: number, end: number, depth: number): Node | undefined {
+  const tag = input[start]
+  if (tag === undefined || start + 2 > end || depth > DEEPEST || (tag & MULTI_BYTE_TAG) === MULTI_BYTE_TAG)
+    return undefined
+  const constructed = (tag & CONSTRUCTED) !== 0
+  if (input[start + 1] === LONG_FORM)
+    return constructed ? readIndefinite(input, start, end, depth, tag) : undefined
+  const header = readLength(input, start + 1, end)
+  if (!header || header.at + header.length > end) return undefined
+  const last = header.at + header.length
+  const children = constructed ? readChildren(input, header.at, last, depth) : []
+  return (
+    children && { tag, raw: input.subarray(start, last), content: input.subarray(header.at, last), children }
+  )
+}
+
+function readLength(input: Buffer, at: number, end: number): { at: number; length: number } | undefined {
+  const first = input[at] ?? LONG_FORM
+  if (first < LONG_FORM) return { at: at + 1, length: first }
+  const count = first & ~LONG_FORM
+  if (count === 0 || count > 8 || at + 1 + count > end) return undefined
+  let length = 0
+  for (const byte of input.subarray(at + 1, at + 1 + count)) length = length * 256 + byte
+  return { at: at + 1 + count, length }
+}
+
+function readChildren(input: Buffer, start: number, end: number, depth: number): Node[] | undefined {
+  const children: Node[] = []
+  for (let at = start; at < end; ) {
+    const child = readNode(input, at, end, depth + 1)
+    if (!child) return undefined
+    children.push(child)
+    at += child.raw.length
+  }
+  return children
+}
+
+function readIndefinite(
+  input: Buffer,
+  start: number,
+  end: number,
+  depth: number,
+  tag: number,
+): Node | undefined {
+  const children: Node[] = []
+  let at = start + 2
+  while (at + 2 <= end && (input[at] !== 0 || input[at + 1] !== 0)) {
+    const child = readNode(input, at, end, depth + 1)
+    if (!child) return undefined
+    children.push(child)
+    at += child.raw.length
+  }
+  if (at + 2 > end) return undefined
+  return { tag, raw: input.subarray(start, at + 2), content: input.subarray(start + 2, at), children }
+}
+
+/** The bytes of an OCTET STRING, whose pieces may be nested; undefined for other elements. */
+export function octets(node: Node | undefined): Buffer | undefined {
+  if (node?.tag === TAG.octetString) return node.content
+  if (node?.tag !== (TAG.octetString | CONSTRUCTED)) return undefined
+  const pieces = node.children.map(octets)
+  return pieces.includes(undefined) ? undefined : Buffer.concat(pieces as Buffer[])
+}
+
+/** The dotted text of an OBJECT IDENTIFIER; undefined for other elements. */
+export function oid(node: Node | undefined): string | undefined {
+  if (node?.tag !== TAG.oid || node.content.length === 0 || node.content.length > 20) return undefined
+  const arcs: number[] = []
+  let value = 0
+  for (const byte of node.content) {
+    value = value * 128 + (byte & 0x7f)
+    if (byte < LONG_FORM) {
+      arcs.push(value)
+      value = 0
+    }
+  }
+  const [first = 0, ...rest] = arcs
+  const root = Math.min(Math.floor(first / 40), 2)
+  return [root, first - root * 40, ...rest].join('.')
+}
+
+/** The content under another tag, with the shortest definite length: DER, when the content is. */
+export function withTag(tag: number, content: Buffer): Buffer {
+  if (content.length < LONG_FORM) return Buffer.concat([Buffer.from([tag, content.length]), content])
+  const hex = content.length.toString(16)
+  const length = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')
+  return Buffer.concat([Buffer.from([tag, LONG_FORM | length.length]), length, content])
+}

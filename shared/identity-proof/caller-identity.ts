@@ -1,0 +1,70 @@
+import { ApiError, type Refusal, refusal } from '../api/errors.ts'
+import type { StsAnswer } from '../ports.ts'
+import { type Entity, parseEntity } from '../values/arn.ts'
+import { type Element, only, readXml } from '../values/xml.ts'
+
+/** Who signed a caller-identity request, by the word of STS. */
+export interface Identity {
+  /** as STS wrote it, with the session name of an assumed role */
+  arn: string
+  entity: Entity
+  /** AIDA…, AROA…: without the session name */
+  uniqueId: string
+}
+
+const NAMESPACE = 'https://sts.amazonaws.com/doc/2011-06-15/'
+
+/** Codes of STS that tell a caller what is wrong with its signature; no other text of STS is passed on. */
+const CODES = [
+  'AccessDenied',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'IncompleteSignature',
+  'InvalidAction',
+  'InvalidClientTokenId',
+  'InvalidParameterValue',
+  'MissingAuthenticationToken',
+  'OptInRequired',
+  'RequestExpired',
+  'SignatureDoesNotMatch',
+]
+
+const THROTTLED = ['Throttling', 'ThrottlingException', 'RequestLimitExceeded']
+
+/**
+ * Reads the answer of STS strictly: exactly the document of a caller identity and nothing around it.
+ *
+ * @throws ApiError `busy` or `provider_failed` when STS could not answer
+ * @see auth-behaviour 4.3.2, CVE-2020-16250
+ */
+export function readIdentity({ status, contentType, body }: StsAnswer): Identity | Refusal {
+  const document = contentType === 'text/xml' ? readXml(body.trim()) : undefined
+  const code = document && errorCode(document)
+  if (status === 429 || THROTTLED.includes(code ?? ''))
+    throw new ApiError('busy', 'STS is throttling', { retryAfter: 1 })
+  if (status >= 500) throw new ApiError('provider_failed', 'STS could not answer')
+  if (contentType !== 'text/xml') return unexpected
+  if (status !== 200)
+    return refusal('sts-refused', `STS answered ${code && CODES.includes(code) ? code : status}`)
+  return (document && identityOf(document)) ?? unexpected
+}
+
+const unexpected = refusal('sts-answer', 'unexpected answer from STS')
+
+const errorCode = (document: Element): string | undefined => {
+  const error = document.name === 'ErrorResponse' ? only(document, 'Error') : undefined
+  return error && only(error, 'Code')?.text
+}
+
+function identityOf(document: Element): Identity | Refusal {
+  const result =
+    document.name === 'GetCallerIdentityResponse' ? only(document, 'GetCallerIdentityResult') : undefined
+  const [arn, userId, account] = ['Arn', 'UserId', 'Account'].map(name => result && only(result, name)?.text)
+  if (document.namespace !== NAMESPACE || !arn || !userId || !account) return unexpected
+  const entity = parseEntity(arn)
+  if (!entity || (entity.type !== 'user' && entity.type !== 'assumed-role')) {
+    return refusal('principal-type', 'only IAM users and assumed roles can log in')
+  }
+  const uniqueId = userId.split(':')[0] ?? ''
+  return entity.account === account && uniqueId !== '' ? { arn, entity, uniqueId } : unexpected
+}

@@ -1,0 +1,147 @@
+import { verify } from 'node:crypto'
+import { type Refusal, refusal } from '../api/errors.ts'
+import { decodeBase64, decodeWrappedBase64 } from '../values/base64.ts'
+import { isObject, type JsonLimits, readJson } from '../values/json.ts'
+import { partitionOf } from '../values/region.ts'
+import { type Instant, parseInstant } from '../values/time.ts'
+import { verifySignedData } from './pkcs7.ts'
+import { readSignedData, type SignedData } from './signed-data.ts'
+import type { TrustedKey } from './trust.ts'
+
+/** What the provider says about an instance, signed by it. @see aws-platform 5 */
+export interface InstanceDocument {
+  instanceId: string
+  /** empty when the document names none */
+  imageId: string
+  accountId: string
+  region: string
+  /** verbatim: launch or last start */
+  pendingTime: string
+  startedAt: Instant
+}
+
+/** A proof as sent: read, but not verified. */
+export type DocumentProof = { document: InstanceDocument } & (
+  | { form: 'pkcs7'; message: SignedData }
+  | { form: 'identity'; bytes: Buffer; signature: Buffer }
+)
+
+export interface ProofInput {
+  pkcs7?: string
+  identity?: string
+  signature?: string
+}
+
+const unverifiable = (form: DocumentProof['form'], why: string): Refusal =>
+  refusal(
+    why,
+    form === 'pkcs7'
+      ? 'the PKCS#7 signature of the identity document could not be verified'
+      : 'the signature of the identity document could not be verified',
+  )
+
+/**
+ * Reads what a login sent; a refusal when it cannot be a signed identity document at all.
+ * @see auth-behaviour 4.2.1, 4.2.4
+ */
+export function readProof({
+  pkcs7 = '',
+  identity = '',
+  signature = '',
+}: ProofInput): DocumentProof | Refusal {
+  if (pkcs7 === '' && identity === '' && signature === '') {
+    return refusal('proof-missing', 'give pkcs7, or identity with signature')
+  }
+  if (pkcs7 === '') return readIdentity(identity, signature)
+  if (identity !== '' && signature !== '') {
+    return refusal('proof-ambiguous', 'give only one of pkcs7, and identity with signature')
+  }
+  return readPkcs7(pkcs7)
+}
+
+function readIdentity(identity: string, signature: string): DocumentProof | Refusal {
+  const bytes = decodeWrappedBase64(identity)
+  const signed = decodeWrappedBase64(signature)
+  if (!bytes?.length) return refusal('identity-encoding', 'identity must be base64')
+  if (!signed) return refusal('signature-encoding', 'signature must be base64')
+  const document = readDocument(bytes)
+  if ('why' in document) return document
+  return { form: 'identity', document, bytes, signature: signed }
+}
+
+const ARMOUR = /^\s*-----BEGIN (PKCS7|CMS)-----\r?\n([\s\S]*?)\r?\n?-----END \1-----\s*$/
+
+function readPkcs7(pkcs7: string): DocumentProof | Refusal {
+  const body = ARMOUR.exec(pkcs7)?.[2] ?? pkcs7
+  const der = decodeBase64(body.replace(/[\r\n]+/g, ''))
+  const message = der && readSignedData(der)
+  if (!message) return unverifiable('pkcs7', 'not-signed-data')
+  const document = readDocument(message.content)
+  if ('why' in document) return document
+  return { form: 'pkcs7', document, message }
+}
+
+/**
+ * Whether one of the keys vouches for the document; undefined when it does, else the reason why not.
+ *
+ * @param legacy whether SHA-1 and, for documents in pkcs7 form, RSA-1024 count
+ * @see auth-behaviour 4.2.2, 4.2.3
+ */
+export function refuseProof(
+  proof: DocumentProof,
+  keys: readonly TrustedKey[],
+  legacy: boolean,
+): Refusal | undefined {
+  // A key that the provider uses in some regions only must not speak for another one.
+  const { region } = proof.document
+  const speaking = keys.filter(({ regions }) => !regions || regions.includes(region))
+  const verdict =
+    proof.form === 'pkcs7' ? verifySignedData(proof.message, speaking, legacy) : bySignature(proof, speaking)
+  if (!('fault' in verdict)) return undefined
+  if (verdict.fault === 'sha1') {
+    return refusal('sha1', 'SHA-1 signatures are not accepted; use the rsa2048 document')
+  }
+  return unverifiable(proof.form, verdict.fault)
+}
+
+/** Refusals that a certificate registered by an administrator can still turn. */
+export const needsMoreKeys = (found: Refusal): boolean =>
+  ['unknown-signer', 'signature', 'weak-key'].includes(found.why)
+
+function bySignature(
+  proof: Extract<DocumentProof, { form: 'identity' }>,
+  keys: readonly TrustedKey[],
+): { by: TrustedKey } | { fault: 'signature' } {
+  const by = keys.find(trusted => {
+    const key = trusted.key()
+    return key.asymmetricKeyType === 'rsa' && verify('sha256', proof.bytes, key, proof.signature)
+  })
+  return by ? { by } : { fault: 'signature' }
+}
+
+const LIMITS: JsonLimits = { depth: 8, members: 200, values: 1000, uniqueKeys: true }
+const INSTANCE = /^i-[0-9a-f]{8,17}$/
+const ACCOUNT = /^\d{12}$/
+
+/** The document's fields, from exactly the bytes that were signed. @see auth-behaviour 4.2.4, T-44 */
+export function readDocument(bytes: Buffer): InstanceDocument | Refusal {
+  const fault = (what: string) => refusal('document', `the identity document ${what}`)
+  const text = bytes.toString('utf8')
+  const read = readJson(text, LIMITS)
+  if (!('value' in read) || !isObject(read.value) || !Buffer.from(text).equals(bytes))
+    return fault('is not a JSON object')
+  const field = (name: string): string => {
+    const value = Object.hasOwn(read.value as object, name)
+      ? (read.value as Record<string, unknown>)[name]
+      : ''
+    return typeof value === 'string' ? value : ''
+  }
+  const [instanceId, accountId, region] = [field('instanceId'), field('accountId'), field('region')]
+  const pendingTime = field('pendingTime')
+  const startedAt = parseInstant(pendingTime)
+  if (!INSTANCE.test(instanceId)) return fault('names no instance')
+  if (!ACCOUNT.test(accountId)) return fault('names no account')
+  if (!partitionOf(region)) return fault('names no region')
+  if (!startedAt) return fault('has no valid pendingTime')
+  return { instanceId, imageId: field('imageId'), accountId, region, pendingTime, startedAt }
+}

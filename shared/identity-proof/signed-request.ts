@@ -1,0 +1,205 @@
+import { invalid } from '../api/errors.ts'
+import { decodeBase64 } from '../values/base64.ts'
+import { isObject, type JsonLimits, readJson } from '../values/json.ts'
+
+/** A signed caller-identity request as a login carries it: read and bounded, not yet judged. */
+export interface SignedRequest {
+  method: 'GET' | 'POST'
+  /** lower case, with port if one was given */
+  host: string
+  /** what was signed: `/` with the query */
+  target: string
+  /** decoded query in its order; empty for POST */
+  query: readonly (readonly [name: string, value: string])[]
+  body: string
+  /** in the form `X-Amz-Date`, values in their order */
+  headers: ReadonlyMap<string, readonly string[]>
+  /** lower-case names that the signature covers */
+  signedHeaders: readonly string[]
+  /** region and service of the signature's scope */
+  scope: { region: string; service: string }
+}
+
+/** The parameters of a login, as supplied. */
+export interface RequestInput {
+  method: string
+  url: string
+  body: string
+  headers: unknown
+}
+
+/** The two bodies that a caller-identity request may have: byte for byte, so that no parser can read another. */
+const BODIES = ['Action=GetCallerIdentity&Version=2011-06-15', 'Version=2011-06-15&Action=GetCallerIdentity']
+
+/**
+ * Reads the four `iam_*` parameters. Nothing that STS might read in another way than we do gets through.
+ *
+ * @throws ApiError `invalid_request`
+ * @see auth-behaviour 4.3.1 steps 1 to 4, T-27, T-28
+ */
+export function readSignedRequest(input: RequestInput): SignedRequest {
+  const { method } = input
+  if (method !== 'GET' && method !== 'POST') throw invalid('iam_http_request_method must be GET or POST')
+  const { host, target, query } = readUrl(input.url)
+  const headers = readHeaders(input.headers)
+  if (method === 'POST') {
+    if (query.length > 0) throw invalid('iam_request_url must have no query when the method is POST')
+    return { method, host, target, query, body: readBody(input.body), headers, ...readAuthorization(headers) }
+  }
+  if (input.body !== '') throw invalid('iam_request_body must be empty when the method is GET')
+  // Signed in both places, a request could be read by its header here and by its query there.
+  if (headers.has('Authorization'))
+    throw invalid('a presigned request must not carry an Authorization header')
+  return { method, host, target, query, body: '', headers, ...readPresigned(query) }
+}
+
+const LONGEST_URL = 8192
+const URL_FORM =
+  /^https:\/\/([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?)\/?(?:\?([\x21-\x22\x24-\x5b\x5d-\x7e]*))?$/
+
+function readUrl(encoded: string): Pick<SignedRequest, 'host' | 'target' | 'query'> {
+  const text = decodeText('iam_request_url', encoded)
+  const match = text.length > LONGEST_URL ? null : URL_FORM.exec(text)
+  if (!match) throw invalid('iam_request_url must be an https URL of STS with the path "/"')
+  const [, host = '', search] = match
+  return {
+    host: host.toLowerCase().replace(/:443$/, ''),
+    target: search === undefined ? '/' : `/?${search}`,
+    query: search ? search.split('&').map(readParameter) : [],
+  }
+}
+
+function readParameter(pair: string): [string, string] {
+  const equals = pair.indexOf('=')
+  const plain = !pair.includes('+') && equals > 0
+  if (!plain) throw invalid('iam_request_url has a malformed query')
+  try {
+    return [decodeURIComponent(pair.slice(0, equals)), decodeURIComponent(pair.slice(equals + 1))]
+  } catch {
+    throw invalid('iam_request_url has a malformed query')
+  }
+}
+
+function readBody(encoded: string): string {
+  const text = decodeText('iam_request_body', encoded)
+  if (!BODIES.includes(text)) {
+    throw invalid('iam_request_body must be exactly Action=GetCallerIdentity&Version=2011-06-15')
+  }
+  return text
+}
+
+function decodeText(field: string, encoded: string): string {
+  if (encoded === '') throw invalid(`${field} is required`)
+  const bytes = decodeBase64(encoded)
+  if (!bytes) throw invalid(`${field} must be base64`)
+  return bytes.toString('latin1')
+}
+
+const LIMITS: JsonLimits = { depth: 4, members: 100, values: 200, uniqueKeys: false }
+const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+const VALUE = /^[\t\x20-\x7e]*$/
+const MOST_VALUES = 100
+const LONGEST_HEADERS = 16_384
+
+/** @see auth-behaviour 4.3.1 step 4 */
+function readHeaders(given: unknown): ReadonlyMap<string, readonly string[]> {
+  const headers = new Map<string, string[]>()
+  let size = 0
+  let values = 0
+  for (const [name, value] of headerPairs(given)) {
+    const canonical = canonicalName(name)
+    size += name.length + value.length
+    values += 1
+    if (!TOKEN.test(name) || !VALUE.test(value))
+      throw invalid('iam_request_headers holds an illegal name or value')
+    if (size > LONGEST_HEADERS || values > MOST_VALUES) throw invalid('iam_request_headers is too large')
+    headers.set(canonical, [...(headers.get(canonical) ?? []), value])
+  }
+  if (headers.size === 0) throw invalid('iam_request_headers is required')
+  return headers
+}
+
+/** `x-amz-date` as HTTP writes it: `X-Amz-Date`. */
+const canonicalName = (name: string): string =>
+  name.toLowerCase().replace(/(^|-)[a-z]/g, letter => letter.toUpperCase())
+
+function headerPairs(given: unknown): (readonly [string, string])[] {
+  if (Array.isArray(given)) return given.map(readLine)
+  const object = typeof given === 'string' ? decodeHeaders(given) : given
+  if (!isObject(object)) throw invalid('iam_request_headers must be a JSON object, or base64 of one')
+  return Object.entries(object).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map(one => [name, scalar(one)] as const),
+  )
+}
+
+function readLine(line: unknown): [string, string] {
+  const colon = typeof line === 'string' ? line.indexOf(':') : -1
+  if (typeof line !== 'string' || colon <= 0)
+    throw invalid('iam_request_headers: each line must be "name:value"')
+  return [line.slice(0, colon), line.slice(colon + 1).trim()]
+}
+
+function decodeHeaders(text: string): unknown {
+  for (const candidate of [decodeBase64(text)?.toString('utf8'), text]) {
+    const read = candidate === undefined ? undefined : readJson(candidate, LIMITS)
+    if (read && 'value' in read) return read.value
+  }
+  return undefined
+}
+
+function scalar(value: unknown): string {
+  if (typeof value === 'string' || typeof value === 'number') return String(value)
+  throw invalid('iam_request_headers: values must be strings or numbers')
+}
+
+type Signature = Pick<SignedRequest, 'signedHeaders' | 'scope'>
+
+const AUTHORIZATION =
+  /^AWS4-HMAC-SHA256 +Credential=([\w/+=-]+), *SignedHeaders=([a-z0-9;!#$%&'*+.^_`|~-]+), *Signature=[0-9a-f]{64}$/
+
+/** One signature, whose parts may be spread over several values of the header. */
+function readAuthorization(headers: ReadonlyMap<string, readonly string[]>): Signature {
+  const values = headers.get('Authorization')
+  if (!values) throw invalid('iam_request_headers holds no Authorization')
+  const match = AUTHORIZATION.exec(values.map(value => value.trim()).join(', '))
+  const scope = readScope(match?.[1])
+  if (!match || !scope) throw invalid('iam_request_headers: Authorization is not an AWS signature, version 4')
+  return { signedHeaders: (match[2] ?? '').split(';'), scope }
+}
+
+/** What may stand in a presigned URL, spelled exactly so; further names come from the configuration. */
+const REQUIRED = [
+  'Action',
+  'X-Amz-Algorithm',
+  'X-Amz-Credential',
+  'X-Amz-Date',
+  'X-Amz-SignedHeaders',
+  'X-Amz-Signature',
+]
+
+/** Two names that differ only in case might be one to STS and two to us (CVE-2022-2385). */
+function readPresigned(query: SignedRequest['query']): Signature {
+  const names = query.map(([name]) => name.toLowerCase())
+  if (new Set(names).size !== names.length) throw invalid('iam_request_url names a parameter twice')
+  const values = new Map(query)
+  const missing = REQUIRED.find(name => !values.has(name))
+  if (missing) throw invalid(`iam_request_url holds no ${missing}`)
+  if (values.get('Action') !== 'GetCallerIdentity')
+    throw invalid('iam_request_url must ask for GetCallerIdentity')
+  if ((values.get('Version') ?? '2011-06-15') !== '2011-06-15')
+    throw invalid('iam_request_url has a wrong Version')
+  const scope = readScope(values.get('X-Amz-Credential'))
+  const signedHeaders = (values.get('X-Amz-SignedHeaders') ?? '').split(';')
+  const right =
+    values.get('X-Amz-Algorithm') === 'AWS4-HMAC-SHA256' && signedHeaders.every(name => TOKEN.test(name))
+  if (!scope || !right) throw invalid('iam_request_url is not presigned with an AWS signature, version 4')
+  return { signedHeaders, scope }
+}
+
+/** `AKID/date/region/service/aws4_request`. */
+function readScope(credential: string | undefined): SignedRequest['scope'] | undefined {
+  const parts = (credential ?? '').split('/')
+  const [, date = '', region = '', service = '', end] = parts
+  const well = parts.length === 5 && /^\d{8}$/.test(date) && end === 'aws4_request'
+  return well ? { region, service } : undefined
+}

@@ -1,0 +1,175 @@
+import { type Refusal, refusal } from '../api/errors.ts'
+import type { StsRequest } from '../ports.ts'
+import { GLOBAL_STS_REGION, partitionOf, regionOfStsHost, stsHost } from '../values/region.ts'
+import { sameSecret } from '../values/secret.ts'
+import type { SignedRequest } from './signed-request.ts'
+
+/** What decides where a caller's request goes. */
+export interface StsRules {
+  /** empty: not required */
+  serverId: string
+  allowedHeaders: readonly string[]
+  /** empty: the partition's default */
+  endpoint: string
+  regionFromClient: boolean
+  /** region of the configured endpoint; empty: unknown */
+  endpointRegion: string
+  /** region of this deployment, whose partition the mount belongs to */
+  homeRegion: string
+  maxRetries: number
+}
+
+/** Both spellings of the header that ties a request to one server. */
+const SERVER_ID = ['X-Service-Cloud-Iam-Server-Id', 'X-Vault-Aws-Iam-Server-Id']
+
+/** Headers and query keys of AWS that a caller-identity request needs. @see auth-behaviour 4.3.1 step 6 */
+const AMZ = [
+  'X-Amz-Algorithm',
+  'X-Amz-Content-Sha256',
+  'X-Amz-Credential',
+  'X-Amz-Date',
+  'X-Amz-Security-Token',
+  'X-Amz-Signature',
+  'X-Amz-SignedHeaders',
+  'X-Amz-User-Agent',
+].map(name => name.toLowerCase())
+
+/** Presigners always send it, and STS ignores it. */
+const QUERY = ['action', 'version', 'x-amz-expires', ...AMZ]
+
+const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect']
+const isHopByHop = (name: string): boolean => HOP_BY_HOP.includes(name) || name.startsWith('proxy-')
+
+/**
+ * The request to send to STS, rebuilt from its parts: target host by configuration, only headers that are
+ * signed or needed, never anything else of the caller's. Refused when a part must not be sent.
+ *
+ * @see auth-behaviour 4.3.1 steps 5 to 7, 4.3.2; architecture 8
+ */
+export function rebuildRequest(request: SignedRequest, rules: StsRules): StsRequest | Refusal {
+  const endpoint = chooseEndpoint(request, rules)
+  if ('why' in endpoint) return endpoint
+  const fault = serverIdFault(request, rules.serverId) ?? nameFault(request, rules) ?? headerFault(request)
+  if (fault) return fault
+  return {
+    method: request.method,
+    endpoint: endpoint.url,
+    host: request.host,
+    target: request.target,
+    headers: forwarded(request, rules),
+    body: request.body,
+    maxRetries: rules.maxRetries,
+  }
+}
+
+function serverIdFault(request: SignedRequest, serverId: string): Refusal | undefined {
+  if (serverId === '') return undefined
+  const sent = SERVER_ID.filter(name => request.headers.has(name))
+  if (sent.length === 0)
+    return refusal('server-id-missing', 'the header X-Service-Cloud-IAM-Server-ID is missing')
+  const right = sent.every(name => sameSecret((request.headers.get(name) ?? []).join(','), serverId))
+  if (!right)
+    return refusal(
+      'server-id-mismatch',
+      'the header X-Service-Cloud-IAM-Server-ID does not have the expected value',
+    )
+  return sent.some(name => request.signedHeaders.includes(name.toLowerCase()))
+    ? undefined
+    : refusal(
+        'server-id-unsigned',
+        'the header X-Service-Cloud-IAM-Server-ID is not among the signed headers',
+      )
+}
+
+function nameFault({ headers, query }: SignedRequest, { allowedHeaders }: StsRules): Refusal | undefined {
+  const extra = allowedHeaders.map(name => name.toLowerCase())
+  const header = [...headers.keys()].find(name => {
+    const lower = name.toLowerCase()
+    return lower.startsWith('x-amz-') && !AMZ.includes(lower) && !extra.includes(lower)
+  })
+  if (header) return refusal('header-not-allowed', `header "${header}" is not allowed in the request`)
+  const key = query.find(
+    ([name]) => !QUERY.includes(name.toLowerCase()) && !extra.includes(name.toLowerCase()),
+  )?.[0]
+  return key === undefined
+    ? undefined
+    : refusal('query-not-allowed', 'a query parameter of iam_request_url is not allowed')
+}
+
+function headerFault({ headers, host, signedHeaders, body }: SignedRequest): Refusal | undefined {
+  const refused = (name: string) =>
+    refusal('header-refused', `header "${name}" cannot be sent to STS as it was signed`)
+  if (headers.has('Host') && headers.get('Host')?.join(',').toLowerCase().replace(/:443$/, '') !== host)
+    return refused('Host')
+  const signed = (name: string) =>
+    signedHeaders.includes(name.toLowerCase()) ? headers.get(name)?.join(',') : undefined
+  const length = signed('Content-Length')
+  if (length !== undefined && length.trim() !== String(Buffer.byteLength(body)))
+    return refused('Content-Length')
+  const accept = signed('Accept')
+  if (accept !== undefined && !/xml|\*\/\*/.test(accept)) return refused('Accept')
+  const hop = signedHeaders.find(isHopByHop)
+  return hop === undefined ? undefined : refused(hop)
+}
+
+function forwarded(
+  { headers, signedHeaders, body }: SignedRequest,
+  { allowedHeaders }: StsRules,
+): [string, string][] {
+  const extra = allowedHeaders.map(name => name.toLowerCase())
+  const sent = [...headers].filter(([name]) => {
+    const lower = name.toLowerCase()
+    if (lower === 'host' || lower === 'content-length') return false
+    return (
+      signedHeaders.includes(lower) ||
+      AMZ.includes(lower) ||
+      lower === 'content-type' ||
+      lower === 'authorization' ||
+      extra.includes(lower)
+    )
+  })
+  const lines = sent.flatMap(([name, values]): [string, string][] =>
+    name === 'Authorization' ? [[name, values.join(', ')]] : values.map(value => [name, value]),
+  )
+  if (!signedHeaders.includes('accept')) lines.push(['Accept', 'application/xml'])
+  if (!signedHeaders.includes('accept-encoding')) lines.push(['Accept-Encoding', 'identity'])
+  if (body !== '' && !headers.has('Content-Type'))
+    lines.push(['Content-Type', 'application/x-www-form-urlencoded'])
+  if (body !== '') lines.push(['Content-Length', String(Buffer.byteLength(body))])
+  return lines
+}
+
+const unknownHost = refusal('sts-host', 'iam_request_url does not name an endpoint of STS')
+
+// The connection always goes to a host of our choice; the name that the client signed is only a header.
+function chooseEndpoint(request: SignedRequest, rules: StsRules): { url: string } | Refusal {
+  const region = regionOfStsHost(request.host)
+  if (rules.regionFromClient) return regionalEndpoint(request, region, rules)
+  if (rules.endpoint !== '') {
+    const { host, origin } = new URL(rules.endpoint)
+    return region !== undefined || request.host === host ? { url: origin } : unknownHost
+  }
+  if (region === undefined) return unknownHost
+  const global = partitionOf(rules.homeRegion) === 'aws'
+  const home = global ? stsHost() : stsHost(rules.homeRegion)
+  if (region === (global ? GLOBAL_STS_REGION : rules.homeRegion)) return { url: `https://${home}` }
+  return refusal(
+    'sts-region',
+    `the request is signed for ${request.host}: sign for ${home}, or have use_sts_region_from_client switched on in config/client`,
+  )
+}
+
+function regionalEndpoint(
+  { scope, host }: SignedRequest,
+  region: string | undefined,
+  rules: StsRules,
+): { url: string } | Refusal {
+  const partition = partitionOf(scope.region)
+  if (!partition || scope.service !== 'sts')
+    return refusal('sts-region', 'the signature names no region of STS')
+  if (partition !== partitionOf(rules.endpointRegion || rules.homeRegion)) {
+    return refusal('sts-partition', 'the signature is for another partition of the cloud')
+  }
+  if (region !== scope.region) return unknownHost
+  return { url: `https://${host === stsHost() ? host : stsHost(region)}` }
+}

@@ -1,0 +1,81 @@
+import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { readBer, TAG } from './ber.ts'
+import rsa2048 from './certificates/rsa2048.json' with { type: 'json' }
+
+/** A key that may vouch for identity documents. */
+export interface TrustedKey {
+  /** `registered` by an administrator, or one of the provider's published kinds */
+  origin: 'registered' | 'rsa2048' | 'dsa' | 'rsa'
+  /** DER of the issuer's name and content octets of the serial number, as hex */
+  issuer: string
+  serial: string
+  /** regions that the key speaks for; a registered one speaks for all */
+  regions?: readonly string[]
+  key: () => KeyObject
+}
+
+/** The published certificates in compact form: see certificates/README.md. */
+export interface Compiled {
+  issuers: readonly string[]
+  keys: readonly string[]
+  certificates: readonly {
+    kind: string
+    serial: string
+    issuer: number
+    key: number
+    regions: readonly string[]
+  }[]
+}
+
+/** The keys of a compiled list; each is decoded when it is first used. */
+export const keysOf = (compiled: Compiled): TrustedKey[] =>
+  compiled.certificates.map(({ kind, serial, issuer, key, regions }) => ({
+    origin: kind as TrustedKey['origin'],
+    issuer: Buffer.from(compiled.issuers[issuer] ?? '', 'base64').toString('hex'),
+    serial,
+    regions,
+    key: once(() =>
+      createPublicKey({ key: Buffer.from(compiled.keys[key] ?? '', 'base64'), format: 'der', type: 'spki' }),
+    ),
+  }))
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const modern = keysOf(rsa2048)
+let legacy: Promise<TrustedKey[]> | undefined
+
+/**
+ * The provider's own keys: `rsa2048` always, `dsa` and `rsa` (1024 bits) only where the deployment still
+ * accepts them. The older ones are not even loaded otherwise. @see architecture 17
+ */
+export async function builtInKeys(legacySignatures: boolean): Promise<readonly TrustedKey[]> {
+  if (!legacySignatures) return modern
+  legacy ??= import('./certificates/legacy.json', { with: { type: 'json' } }).then(file =>
+    keysOf(file.default),
+  )
+  return [...modern, ...(await legacy)]
+}
+
+/** The key of a certificate that an administrator registered. */
+export function registeredKey(pem: string): TrustedKey {
+  const certificate = new X509Certificate(pem)
+  const { issuer, serial } = nameOf(certificate.raw)
+  return { origin: 'registered', issuer, serial, key: once(() => certificate.publicKey) }
+}
+
+/**
+ * Issuer and serial number of a DER certificate, as hex: how a CMS signer names it.
+ * @throws when the bytes are not a certificate
+ */
+export function nameOf(certificate: Buffer): { issuer: string; serial: string } {
+  const fields = readBer(certificate)?.children[0]?.children ?? []
+  const [serial, , issuer] = fields[0]?.tag === TAG.context0 ? fields.slice(1) : fields
+  if (!serial || !issuer) throw new Error('not an X.509 certificate')
+  return { issuer: issuer.raw.toString('hex'), serial: serial.content.toString('hex') }
+}

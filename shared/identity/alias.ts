@@ -1,0 +1,25 @@
+/** An entity with its one alias: a workload as a mount knows it. @see auth-behaviour 4.4 (2) */
+export interface Alias {
+  entityId: string
+  aliasId: string
+  /** accessor of the mount */
+  mount: string
+  name: string
+  /** selected metadata of the last login that changed it */
+  metadata: Readonly<Record<string, string>>
+  /** a disabled entity cannot log in, and its tokens do not work */
+  disabled: boolean
+  /** policies that every token of the entity has in addition */
+  policies: readonly string[]
+  entityName: string
+  entityMetadata: Readonly<Record<string, string>>
+  /** epoch milliseconds */
+  createdAt: number
+  updatedAt: number
+}
+
+/** Leads from an id to the alias item. */
+export interface Pointer {
+  mount: string
+  name: string
+}

@@ -1,0 +1,126 @@
+import { after, answer, type Call, data, keys, type Outcome, subjectOf } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { bool, list, map, text } from '../api/fields.ts'
+import { type listFields, pageOf } from '../api/listing.ts'
+import type { MountTable } from '../mounts/mount.ts'
+import { isPolicyName, ROOT, sanitisePolicies } from '../policies/names.ts'
+import { replace } from '../storage/changes.ts'
+import { type Item, key, partitions } from '../storage/kinds.ts'
+import { printTime } from '../values/time.ts'
+import type { Alias } from './alias.ts'
+
+export const entityFields = {
+  name: text('Name of the entity'),
+  disabled: bool('Whether logins and tokens of the entity are refused'),
+  policies: list('Policies that every token of the entity has in addition'),
+  metadata: map('Texts by name'),
+}
+
+export const entityLookupFields = {
+  id: text('ID of the entity'),
+  alias_id: text('ID of its alias'),
+  alias_name: text('Name of its alias, together with alias_mount_accessor'),
+  alias_mount_accessor: text('Accessor of the mount of the alias'),
+}
+
+type Kind = 'entity' | 'alias-id'
+
+/** The alias item behind an id. */
+async function aliasOf(call: Call, kind: Kind): Promise<Item<'alias'> | undefined> {
+  const pointer = subjectOf(call, kind)?.data
+  if (!pointer) return undefined
+  const [item] = await call.ports.store.read([key('alias', pointer.mount, pointer.name)])
+  return item
+}
+
+const known = (item: Item<'alias'> | undefined): Item<'alias'> => {
+  if (!item) throw new ApiError('not_found')
+  return item
+}
+
+/** GET identity/entity/id/:id. */
+export const readEntity = async (call: Call): Promise<Outcome> =>
+  answer(data(entityAnswer(known(await aliasOf(call, 'entity')).data, call.mounts)))
+
+/** GET identity/entity-alias/id/:id. */
+export const readAlias = async (call: Call): Promise<Outcome> =>
+  answer(data(aliasAnswer(known(await aliasOf(call, 'alias-id')).data, call.mounts)))
+
+/** POST identity/entity/id/:id: disabling takes effect with the next request of any of its tokens. */
+export async function writeEntity(call: Call<typeof entityFields>): Promise<Outcome> {
+  const item = known(await aliasOf(call, 'entity'))
+  const { given } = call
+  const policies = given.policies && sanitisePolicies(given.policies)
+  if (policies?.includes(ROOT)) throw invalid('policies must not contain root')
+  if (policies?.some(name => !isPolicyName(name)))
+    throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
+  const next: Alias = {
+    ...item.data,
+    entityName: given.name || item.data.entityName,
+    disabled: given.disabled ?? item.data.disabled,
+    policies: policies ?? item.data.policies,
+    entityMetadata: given.metadata ?? item.data.entityMetadata,
+    updatedAt: call.now,
+  }
+  return after([replace(item, item, next)])
+}
+
+/** LIST identity/entity/id and identity/entity-alias/id. */
+const listIds =
+  (kind: Kind) =>
+  async (call: Call<typeof listFields>): Promise<Outcome> => {
+    const found = await call.ports.store.list(partitions(kind), pageOf(call.given))
+    return answer(keys(found.map(item => item.sk)))
+  }
+
+export const listEntities = listIds('entity')
+export const listAliases = listIds('alias-id')
+
+/** POST identity/lookup/entity: by one of its names; nothing found is 204. */
+export async function lookupEntity(call: Call<typeof entityLookupFields>): Promise<Outcome> {
+  const { id, alias_id: aliasId, alias_name: name, alias_mount_accessor: mount } = call.given
+  const { store } = call.ports
+  if (!id && !aliasId && !(name && mount))
+    throw invalid('give id, alias_id, or alias_name with alias_mount_accessor')
+  const [pointer] = id
+    ? await store.read([key('entity', id)])
+    : aliasId
+      ? await store.read([key('alias-id', aliasId)])
+      : []
+  const place = pointer?.data ?? (name && mount ? { name, mount } : undefined)
+  const [item] = place ? await store.read([key('alias', place.mount, place.name)]) : []
+  return answer(item ? data(entityAnswer(item.data, call.mounts)) : { kind: 'nothing' })
+}
+
+const entityAnswer = (alias: Alias, mounts: MountTable): Record<string, unknown> => ({
+  id: alias.entityId,
+  name: alias.entityName,
+  disabled: alias.disabled,
+  policies: alias.policies,
+  metadata: alias.entityMetadata,
+  creation_time: printTime(alias.createdAt),
+  last_update_time: printTime(alias.updatedAt),
+  aliases: [aliasAnswer(alias, mounts)],
+  group_ids: [],
+  direct_group_ids: [],
+  inherited_group_ids: [],
+  merged_entity_ids: null,
+  namespace_id: 'root',
+})
+
+function aliasAnswer(alias: Alias, { mounts }: MountTable): Record<string, unknown> {
+  const mount = mounts.find(one => one.accessor === alias.mount)
+  return {
+    id: alias.aliasId,
+    canonical_id: alias.entityId,
+    name: alias.name,
+    metadata: alias.metadata,
+    mount_accessor: alias.mount,
+    mount_path: mount ? `auth/${mount.path}/` : '',
+    mount_type: mount?.type ?? '',
+    creation_time: printTime(alias.createdAt),
+    last_update_time: printTime(alias.updatedAt),
+    local: false,
+    namespace_id: 'root',
+  }
+}

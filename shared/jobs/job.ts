@@ -1,0 +1,58 @@
+import { ApiError } from '../api/errors.ts'
+import { currentCluster } from '../cluster/current.ts'
+import type { ClusterRead, Ports } from '../ports.ts'
+
+/** Work that outlives a request, in a Lambda of its own. A run that would outlast it goes on in the next. */
+export interface JobRun {
+  ports: Ports
+  /** epoch milliseconds at which this Lambda has to stop */
+  deadline: number
+  /** the cluster record, fresh enough to commit with; undefined once this cluster does not serve any more */
+  cluster: () => Promise<ClusterRead | undefined>
+}
+
+/** `again`: there is more to do than time. */
+export type JobResult = 'done' | { again: Readonly<Record<string, unknown>> }
+
+/** Age at which the cluster record is read again: commits refuse one of 20 s. */
+const RECORD_MS = 5000
+
+/** The surroundings of a run. */
+export function jobRun(ports: Ports, deadline: number): JobRun {
+  let read: ClusterRead | undefined
+  return {
+    ports,
+    deadline,
+    cluster: async () => {
+      if (!read || ports.clock.now() - read.readAt > RECORD_MS)
+        read = await currentCluster(ports).catch(unlessRetired)
+      return read
+    },
+  }
+}
+
+function unlessRetired(error: unknown): undefined {
+  if (!(error instanceof ApiError && error.code === 'busy')) throw error
+  return undefined
+}
+
+/** Whether there is time for another step. */
+export const hasTime = ({ ports, deadline }: JobRun): boolean => ports.clock.now() < deadline
+
+const AT_ONCE = 16
+
+/** Does something with each element, sixteen at a time. Faults are counted, not thrown. */
+export async function eachOf<T>(
+  elements: readonly T[],
+  work: (element: T) => Promise<boolean>,
+): Promise<{ done: number; failed: number }> {
+  const counts = { done: 0, failed: 0 }
+  for (let at = 0; at < elements.length; at += AT_ONCE) {
+    const results = await Promise.allSettled(elements.slice(at, at + AT_ONCE).map(work))
+    for (const result of results) {
+      if (result.status === 'rejected') counts.failed += 1
+      else if (result.value) counts.done += 1
+    }
+  }
+  return counts
+}

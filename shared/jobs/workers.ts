@@ -1,0 +1,31 @@
+import type { Use } from '../api/endpoint.ts'
+
+/** A Lambda that answers events rather than requests. */
+export interface Worker {
+  uses: readonly Use[]
+  summary: string
+  /** minutes */
+  timeout: number
+  /** hours between runs, for one that a schedule starts */
+  every?: number
+}
+
+/** One line per worker, named after its folder in functions/. */
+export const workers = {
+  'on-tidy-schedule': {
+    uses: ['read', 'write', 'background'],
+    summary: 'starts the hourly tidy of every list, and whatever an earlier request left unfinished',
+    timeout: 5,
+    every: 1,
+  },
+  'on-job': {
+    uses: ['read', 'write', 'scan', 'sweep', 'access-keys', 'background'],
+    summary: 'runs background jobs: tidy, removal of mounts, ends of rotations',
+    timeout: 10,
+  },
+  'on-audit-entries': {
+    uses: ['audit-log'],
+    summary: 'carries audit entries from the logs of functions to the log group of the audit log',
+    timeout: 1,
+  },
+} as const satisfies Record<string, Worker>

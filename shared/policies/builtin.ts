@@ -1,0 +1,18 @@
+/** What every token may do unless its role leaves `default` out. An administrator may rewrite it. */
+export const DEFAULT_POLICY = `# A token looks after itself.
+path "auth/token/lookup-self" { capabilities = ["read"] }
+path "auth/token/renew-self"  { capabilities = ["update"] }
+path "auth/token/revoke-self" { capabilities = ["update"] }
+
+# What may I do?
+path "sys/capabilities-self"         { capabilities = ["update"] }
+path "sys/internal/ui/resultant-acl" { capabilities = ["read"] }
+
+# Wrapped answers
+path "sys/wrapping/wrap"   { capabilities = ["update"] }
+path "sys/wrapping/lookup" { capabilities = ["update"] }
+path "sys/wrapping/unwrap" { capabilities = ["update"] }
+`
+
+/** Policies that exist without being stored. `root` has no text: it is not made of rules. */
+export const builtInPolicies: Readonly<Record<string, string>> = { root: '', default: DEFAULT_POLICY }

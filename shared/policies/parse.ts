@@ -1,0 +1,156 @@
+import { parseDuration } from '../values/duration.ts'
+import { isObject } from '../values/json.ts'
+import { type Body, HclFault, readHcl } from './hcl.ts'
+import { type Capability, capabilities, type ParameterRules, type Rule } from './policy.ts'
+
+/** A policy that cannot be used; the message says why and where. */
+export class PolicyFault extends Error {}
+
+const fault = (message: string): never => {
+  throw new PolicyFault(message)
+}
+
+/** Old one-word form: `policy = "write"`. */
+const shorthands: Record<string, readonly Capability[]> = {
+  deny: ['deny'],
+  read: ['read', 'list'],
+  write: ['create', 'read', 'update', 'delete', 'list', 'patch'],
+  sudo: ['create', 'read', 'update', 'delete', 'list', 'patch', 'sudo'],
+}
+
+/**
+ * Reads a policy in HCL or JSON. Whatever would change access and is not understood is refused:
+ * unknown arguments, templates, wildcards in the wrong place.
+ *
+ * @throws PolicyFault
+ * @see auth-behaviour 9.5, 9.6
+ */
+export function parsePolicy(text: string): Rule[] {
+  return pathsOf(text.trimStart().startsWith('{') ? fromJson(text) : fromHcl(text)).map(([path, body]) =>
+    toRule(path, body),
+  )
+}
+
+type PathBody = [path: string, body: Record<string, unknown>]
+
+function fromHcl(text: string): Body {
+  try {
+    return readHcl(text)
+  } catch (error) {
+    throw error instanceof HclFault ? new PolicyFault(error.message) : error
+  }
+}
+
+function fromJson(text: string): Body {
+  try {
+    const value: unknown = JSON.parse(text)
+    return { attributes: isObject(value) ? value : fault('a policy must be an object'), blocks: [] }
+  } catch (error) {
+    throw error instanceof PolicyFault ? error : new PolicyFault('the policy is not valid JSON')
+  }
+}
+
+function pathsOf({ attributes, blocks }: Body): PathBody[] {
+  const unknown = [...Object.keys(attributes), ...blocks.map(block => block.type)].find(
+    name => name !== 'path' && name !== 'name',
+  )
+  if (unknown) fault(`"${unknown}" is not known here; expected "path"`)
+  const fromBlocks = blocks.map(({ type, label, body }): PathBody => {
+    if (type !== 'path' || label === undefined) return fault('expected path "…" { … }')
+    if (body.blocks.some(block => block.label !== undefined)) fault('unexpected label inside a path')
+    const nested = body.blocks.map(block => [block.type, block.body.attributes])
+    return [label, { ...body.attributes, ...Object.fromEntries(nested) }]
+  })
+  return [...fromBlocks, ...pathsOfValue(attributes['path'])]
+}
+
+function pathsOfValue(value: unknown): PathBody[] {
+  if (value === undefined) return []
+  if (Array.isArray(value)) return value.flatMap(pathsOfValue)
+  if (!isObject(value)) return fault('"path" must hold rules by path')
+  return Object.entries(value).flatMap(([path, body]): PathBody[] =>
+    (Array.isArray(body) ? body : [body]).map(one =>
+      isObject(one) ? [path, one] : fault('a path must hold an object'),
+    ),
+  )
+}
+
+const ARGUMENTS = [
+  'capabilities',
+  'policy',
+  'allowed_parameters',
+  'denied_parameters',
+  'required_parameters',
+  'min_wrapping_ttl',
+  'max_wrapping_ttl',
+]
+
+function toRule(written: string, body: Record<string, unknown>): Rule {
+  const path = written.replace(/^\//, '')
+  const unknown = Object.keys(body).find(name => !ARGUMENTS.includes(name))
+  if (unknown) fault(`path "${path}": "${unknown}" is not supported`)
+  checkPath(path)
+  const maxWrapping = wrappingTtl(body['max_wrapping_ttl'])
+  const minWrapping = wrappingTtl(body['min_wrapping_ttl'])
+  if (maxWrapping > 0 && minWrapping > maxWrapping)
+    fault(`path "${path}": min_wrapping_ttl is above max_wrapping_ttl`)
+  return {
+    path,
+    capabilities: readCapabilities(path, body),
+    allowed: parameters(body['allowed_parameters']),
+    denied: parameters(body['denied_parameters']),
+    required: texts(body['required_parameters'] ?? []).map(name => name.toLowerCase()),
+    minWrapping,
+    maxWrapping,
+  }
+}
+
+function checkPath(path: string): void {
+  if (path.includes('{{')) fault(`path "${path}": templates are not supported`)
+  if (path.includes('+*')) fault(`path "${path}": "+*" is not allowed`)
+  const star = path.indexOf('*')
+  if (star >= 0 && star !== path.length - 1) fault(`path "${path}": "*" is allowed only at the end`)
+  if (path.split('/').some(part => part.includes('+') && part !== '+')) {
+    fault(`path "${path}": "+" must stand for a whole segment`)
+  }
+}
+
+function readCapabilities(path: string, body: Record<string, unknown>): ReadonlySet<Capability> {
+  const shorthand = body['policy']
+  const words = texts(body['capabilities'] ?? []).map(word => word.toLowerCase())
+  const unknown = words.find(word => !isCapability(word))
+  if (unknown !== undefined) fault(`path "${path}": unknown capability`)
+  const old =
+    shorthand === undefined
+      ? []
+      : (shorthands[String(shorthand)] ?? fault(`path "${path}": unknown policy word`))
+  const all = new Set<Capability>([...(words as Capability[]), ...old])
+  return all.has('deny') ? new Set(['deny']) : all
+}
+
+const isCapability = (word: string): word is Capability => (capabilities as readonly string[]).includes(word)
+
+function texts(value: unknown): string[] {
+  if (!Array.isArray(value) || value.some(item => typeof item !== 'string'))
+    return fault('expected a list of strings')
+  return value
+}
+
+function parameters(value: unknown): ParameterRules {
+  const rules: Record<string, readonly unknown[]> = Object.create(null)
+  if (value === undefined) return rules
+  if (!isObject(value)) return fault('expected parameters with lists of values')
+  for (const [name, values] of Object.entries(value)) {
+    rules[name.toLowerCase()] = Array.isArray(values)
+      ? values
+      : fault(`parameter "${name}" needs a list of values`)
+  }
+  return rules
+}
+
+function wrappingTtl(value: unknown): number {
+  if (value === undefined) return 0
+  const seconds =
+    typeof value === 'number' || typeof value === 'string' ? parseDuration(String(value)) : undefined
+  return seconds ?? fault('a wrapping TTL is not a duration')
+}

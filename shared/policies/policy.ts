@@ -1,0 +1,37 @@
+/** A policy as stored: the text as its author wrote it. */
+export interface StoredPolicy {
+  /** HCL or JSON */
+  text: string
+}
+
+/** What a rule may allow. `deny` clears the others. @see auth-behaviour 9.5 */
+export const capabilities = [
+  'create',
+  'read',
+  'update',
+  'patch',
+  'delete',
+  'list',
+  'sudo',
+  'deny',
+  'subscribe',
+  'recover',
+] as const
+
+export type Capability = (typeof capabilities)[number]
+
+/** Values by parameter name; an empty list means every value. */
+export type ParameterRules = Readonly<Record<string, readonly unknown[]>>
+
+/** What one path pattern allows. */
+export interface Rule {
+  /** exact, with a trailing `*`, or with `+` for one segment */
+  path: string
+  capabilities: ReadonlySet<Capability>
+  allowed: ParameterRules
+  denied: ParameterRules
+  required: readonly string[]
+  /** bounds of a requested wrapping, seconds */
+  minWrapping: number
+  maxWrapping: number
+}

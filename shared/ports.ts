@@ -1,0 +1,250 @@
+import type { ClusterRecord, Keyring } from './cluster/record.ts'
+import type { Change } from './storage/changes.ts'
+import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
+import type { Entity } from './values/arn.ts'
+import type { Secret } from './values/secret.ts'
+
+/** The items of several keys, in their order; undefined where there is none (or it has died). */
+export type Items<K extends readonly Key[]> = {
+  [I in keyof K]: K[I] extends Key<infer T> ? Item<T> | undefined : never
+}
+
+/** The tables. Reads are strongly consistent; `commit` is the only writer. */
+export interface Store {
+  /** One batch read. */
+  read<const K extends readonly Key[]>(keys: K): Promise<Items<K>>
+  /** All items of a collection, sorted by name. */
+  list<K extends Kind>(where: Partitions<K>, page?: Page): Promise<Item<K>[]>
+  /** Items that tidy may remove, in pages: `due` before the given epoch second. The cost is that of what is found. */
+  due<K extends Kind>(where: Partitions<K>, before: number): AsyncIterable<Due<K>[]>
+  /** Items of a kind wherever they stand, in pages; the cost is that of reading the whole table. */
+  scan<K extends Kind>(kind: K, segment: Segment): AsyncIterable<Item<K>[]>
+  /**
+   * Writes all changes or none. A conflict means that something is no longer as it was read: read again and
+   * judge again.
+   * @throws ApiError `busy` when the engine cannot take the write now, or the cluster record is too old
+   */
+  commit(changes: readonly Change[], as: ClusterRead): Promise<'done' | 'conflict'>
+}
+
+export interface Page {
+  /** names greater than this one */
+  after?: string
+  limit?: number
+}
+
+/** An entry of the index `expiry`: enough to delete it as it was seen. */
+export type Due<K extends Kind> = Key<K> & { readonly rev: string; readonly due: number }
+
+export interface Segment {
+  index: number
+  of: number
+}
+
+/** The cluster record with the moment it was read, epoch milliseconds: commits refuse one that is too old. */
+export interface ClusterRead {
+  record: ClusterRecord
+  readAt: number
+}
+
+declare const sealed: unique symbol
+
+/** A secret as stored: readable only with the keyring, and only in the place it was sealed for. */
+export type Sealed = string & { readonly [sealed]: true }
+
+/** The keyring at work. Its keys never leave the adapter. */
+export interface Sealer {
+  /** names the keyring that the cluster record speaks of; a remembered one of another name is forgotten */
+  expect(keyring: string): void
+  seal(key: Key, field: string, text: string): Promise<Sealed>
+  open(key: Key, field: string, text: Sealed): Promise<Secret>
+  /** a batch token's content, sealed and opened again; undefined for anything that we did not seal */
+  sealToken(content: string): Promise<string>
+  openToken(text: string): Promise<string | undefined>
+  /** `hmac-sha256:…` of a value, for the audit log */
+  hmac(text: string): Promise<string>
+}
+
+/** The keys of a new cluster. */
+export interface Genesis {
+  /** a new keyring, wrapped for storage, and a sealer that works with it before it is stored */
+  newKeyring(): Promise<{ keyring: Keyring; sealer: Pick<Sealer, 'seal'> }>
+}
+
+/** Where a call to AWS goes, and as whom. */
+export interface Access {
+  region: string
+  /** 12 digits: the account whose resources are looked at */
+  account: string
+  client: ProviderSettings
+  /** role to assume for that account; absent: the account must be the server's own */
+  assume?: { role: string; externalId: string }
+}
+
+/** What a mount's client configuration says about calls to AWS. */
+export interface ProviderSettings {
+  /** changes whenever the settings do: clients are cached by it */
+  version: string
+  credentials?: { accessKey: string; secretKey: Secret }
+  /** used while the first is not yet known everywhere, after a rotation */
+  previous?: { accessKey: string; secretKey: Secret }
+  /** negative: the SDK's default */
+  maxRetries: number
+  endpoint: string
+  iamEndpoint: string
+  stsEndpoint: string
+  stsRegion: string
+}
+
+/** What DescribeInstances tells, as far as rules look at it. */
+export interface Instance {
+  id: string
+  state: string
+  amiId?: string
+  vpcId?: string
+  subnetId?: string
+  profileArn?: string
+  tags: Readonly<Record<string, string>>
+}
+
+/** A user, role or instance profile as IAM knows it. */
+export interface Principal {
+  arn: string
+  /** AIDA…, AROA…, AIPA… */
+  uniqueId: string
+}
+
+export interface InstanceProfile extends Principal {
+  roleArns: readonly string[]
+}
+
+/** EC2. Faults of the provider are thrown as ApiError `provider_failed` or `busy`. */
+export interface Instances {
+  /** undefined when EC2 knows no such instance */
+  describe(access: Access, instanceId: string, deadline: number): Promise<Instance | undefined>
+}
+
+/** IAM. Undefined when there is no such entity. */
+export interface Principals {
+  find(
+    access: Access,
+    entity: Pick<Entity, 'type' | 'name'>,
+    deadline: number,
+  ): Promise<Principal | undefined>
+  profile(access: Access, name: string, deadline: number): Promise<InstanceProfile | undefined>
+}
+
+/** A caller-identity request, rebuilt from parts, ready to be sent. */
+export interface StsRequest {
+  method: 'GET' | 'POST'
+  /** where to connect: scheme, host, port */
+  endpoint: string
+  /** what the signature names */
+  host: string
+  /** path and query, as signed */
+  target: string
+  headers: readonly (readonly [name: string, value: string])[]
+  body: string
+  maxRetries: number
+}
+
+export interface StsAnswer {
+  status: number
+  contentType: string
+  body: string
+}
+
+/** STS, called with the caller's own signature: needs no credentials of ours. */
+export interface CallerIdentity {
+  ask(request: StsRequest, deadline: number): Promise<StsAnswer>
+}
+
+/** Access keys of the IAM user that a mount is configured with. */
+export interface AccessKeys {
+  owner(settings: ProviderSettings, deadline: number): Promise<{ userName?: string }>
+  list(settings: ProviderSettings, userName: string, deadline: number): Promise<KnownKey[]>
+  create(
+    settings: ProviderSettings,
+    userName: string,
+    deadline: number,
+  ): Promise<{ accessKey: string; secretKey: Secret }>
+  delete(settings: ProviderSettings, userName: string, accessKey: string, deadline: number): Promise<void>
+  /** whether a key is accepted by now */
+  works(settings: ProviderSettings, deadline: number): Promise<boolean>
+}
+
+export interface KnownKey {
+  accessKey: string
+  /** epoch milliseconds */
+  createdAt: number
+}
+
+export interface Clock {
+  /** epoch milliseconds */
+  now(): number
+  sleep(ms: number): Promise<void>
+}
+
+export interface Entropy {
+  bytes(length: number): Buffer
+  uuid(): string
+}
+
+/** Writes one entry of the audit log; a request whose entry cannot be written fails. */
+export interface Audit {
+  write(entry: Readonly<Record<string, unknown>>): Promise<void>
+}
+
+export interface Log {
+  info(message: string, fields: Readonly<Record<string, unknown>>): void
+  warn(message: string, fields: Readonly<Record<string, unknown>>): void
+  error(message: string, fields: Readonly<Record<string, unknown>>): void
+}
+
+/** Work that outlives the request: runs in a Lambda of its own. */
+export interface Background {
+  start(job: Readonly<Record<string, unknown>>): Promise<void>
+}
+
+/** Settings of the deployment that rules depend on. */
+export interface Deployment {
+  version: string
+  clusterName: string
+  /** region that this cluster runs in */
+  region: string
+  /** trust the built-in DSA and RSA-1024 certificates, and SHA-1 */
+  legacySignatures: boolean
+  /** accept `http://` endpoints in client configurations: only where the provider is an imitation */
+  plainEndpoints: boolean
+  /** role ARN patterns that a satellite account's role must match; trailing and inner `*` */
+  assumableRoles: readonly string[]
+  /** address under which clients reach this cluster */
+  apiAddress: string
+}
+
+/** What a handler may reach. Each endpoint names what it uses; the rest throws. */
+export interface Ports {
+  store: Store
+  sealer: Sealer
+  instances: Instances
+  principals: Principals
+  callerIdentity: CallerIdentity
+  accessKeys: AccessKeys
+  background: Background
+  genesis: Genesis
+  clock: Clock
+  entropy: Entropy
+  audit: Audit
+  log: Log
+  deployment: Deployment
+  /** numbers of calls made for the current request, by service */
+  meter: Meter
+  /** things remembered from earlier requests that are only ever used as a guess and confirmed by a read */
+  recall: Map<string, string>
+}
+
+export interface Meter {
+  count(service: string): void
+  /** the numbers since the last call */
+  take(): Record<string, number>
+}

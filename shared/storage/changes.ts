@@ -1,0 +1,42 @@
+import type { Item, Key, Kind, Stored } from './kinds.ts'
+
+/** What a write expects to find: nothing, the revision that was read, or whatever is there. */
+export type Expected = 'absent' | 'any' | { rev: string }
+
+/** One element of a commit. All elements of a commit take effect together or not at all. */
+export type Change =
+  | { readonly put: Key; readonly data: Stored[Kind]; readonly expected: Expected; readonly times: Times }
+  | { readonly delete: Key; readonly expected: Expected }
+  | { readonly check: Key; readonly expected: Expected | 'present' }
+
+/** Epoch seconds, all optional. */
+export interface Times {
+  /** when an item that dies counts as absent */
+  expires?: number
+  /** when an item that is swept may be considered by tidy */
+  due?: number
+  /** when the engine itself may delete it, long after it stopped mattering */
+  ttl?: number
+}
+
+/** Stores an item that must not exist yet. */
+export const create = <K extends Kind>(key: Key<K>, data: Stored[K], times: Times = {}): Change => ({
+  put: key,
+  data,
+  expected: 'absent',
+  times,
+})
+
+/** Replaces an item that must still be as it was read; an item never read must not exist. */
+export const replace = <K extends Kind>(
+  key: Key<K>,
+  read: Item<K> | undefined,
+  data: Stored[K],
+  times: Times = {},
+): Change => ({ put: key, data, expected: read ? { rev: read.rev } : 'absent', times })
+
+/** Deletes an item, whether it exists or not. */
+export const erase = (key: Key): Change => ({ delete: key, expected: 'any' })
+
+/** Deletes an item that must still be as it was read. */
+export const eraseAs = (item: Item): Change => ({ delete: item, expected: { rev: item.rev } })

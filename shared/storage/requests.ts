@@ -1,0 +1,92 @@
+import type { Change, Expected } from './changes.ts'
+import { type Item, type Key, type Kind, specOf } from './kinds.ts'
+
+/** Names of the two tables. */
+export interface Tables {
+  data: string
+  cluster: string
+}
+
+/** An item as it stands in a table. Attribute names are reserved words nowhere. */
+export interface StoredItem {
+  pk: string
+  sk: string
+  kind: Kind
+  rev: string
+  data: unknown
+  expires?: number
+  due?: number
+  ttl?: number
+}
+
+export const tableOf = (tables: Tables, key: Key): string => tables[specOf(key.kind).table]
+
+/** One element of a transaction in the engine's terms (document form). */
+export type WriteItem =
+  | { Put: Conditional & { Item: StoredItem } }
+  | { Delete: Conditional & { Key: { pk: string; sk: string } } }
+  | { ConditionCheck: Conditional & { Key: { pk: string; sk: string }; ConditionExpression: string } }
+
+interface Conditional {
+  TableName: string
+  ConditionExpression?: string
+  ExpressionAttributeValues?: Record<string, unknown>
+}
+
+/** Items that die are deleted by the engine an hour after they stopped counting. */
+const GRACE = 3600
+
+/**
+ * A change as the plain strategy writes it: one conditional element.
+ * @param rev the new revision of everything that this commit puts
+ */
+export function toWrite(change: Change, rev: string, tables: Tables): WriteItem {
+  if ('put' in change) {
+    const { put, data, times, expected } = change
+    const ttl = times.ttl ?? (times.expires === undefined ? undefined : times.expires + GRACE)
+    const { pk, sk, kind } = put
+    const item: StoredItem = { pk, sk, kind, rev, data, ...times, ...(ttl === undefined ? {} : { ttl }) }
+    return { Put: { TableName: tableOf(tables, put), Item: item, ...condition(expected) } }
+  }
+  if ('delete' in change) {
+    const { pk, sk } = change.delete
+    return {
+      Delete: { TableName: tableOf(tables, change.delete), Key: { pk, sk }, ...condition(change.expected) },
+    }
+  }
+  const { pk, sk } = change.check
+  const checked = condition(change.expected)
+  return {
+    ConditionCheck: {
+      TableName: tableOf(tables, change.check),
+      Key: { pk, sk },
+      ...checked,
+      ConditionExpression: checked.ConditionExpression ?? 'attribute_exists(pk)',
+    },
+  }
+}
+
+function condition(
+  expected: Expected | 'present',
+): Pick<Conditional, 'ConditionExpression' | 'ExpressionAttributeValues'> {
+  if (expected === 'any') return {}
+  if (expected === 'absent') return { ConditionExpression: 'attribute_not_exists(pk)' }
+  if (expected === 'present') return { ConditionExpression: 'attribute_exists(pk)' }
+  return { ConditionExpression: 'rev = :rev', ExpressionAttributeValues: { ':rev': expected.rev } }
+}
+
+/**
+ * An item as the domain sees it; undefined when it has died, or is of another kind than its key says.
+ * @param now epoch seconds
+ */
+export function fromStored<K extends Kind>(
+  kind: K,
+  stored: StoredItem | undefined,
+  now: number,
+): Item<K> | undefined {
+  if (!stored || stored.kind !== kind) return undefined
+  if (specOf(kind).expiry === 'dies' && stored.expires !== undefined && stored.expires <= now)
+    return undefined
+  const { pk, sk, rev, data, expires } = stored
+  return { kind, pk, sk, rev, data, ...(expires === undefined ? {} : { expires }) } as Item<K>
+}

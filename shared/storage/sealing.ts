@@ -1,0 +1,82 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
+import type { Sealed } from '../ports.ts'
+import type { Key } from './kinds.ts'
+
+/** The keys of one version of the keyring. */
+export interface Term {
+  version: number
+  /** AES-256: fields of items, and batch tokens */
+  items: Buffer
+  tokens: Buffer
+  /** HMAC-SHA-256: values in the audit log */
+  audit: Buffer
+}
+
+const NONCE = 12
+const TAG = 16
+const KEY = 32
+
+/** The working keys that follow from a data key. */
+export function termOf(version: number, dataKey: Uint8Array): Term {
+  const derive = (purpose: string) =>
+    Buffer.from(hkdfSync('sha256', dataKey, '', `cloud-auth ${purpose}`, KEY))
+  return { version, items: derive('items'), tokens: derive('batch tokens'), audit: derive('audit') }
+}
+
+/** Where a sealed text belongs: it opens nowhere else. The table's name is not part of it (architecture 9). */
+const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string =>
+  JSON.stringify([kind, pk, sk, field, version])
+
+/** `<version>.<nonce, ciphertext and tag as base64url>` */
+export const sealField = (term: Term, key: Key, field: string, text: string, nonce: Buffer): Sealed =>
+  `${term.version}.${encrypt(term.items, placeOf(key, field, term.version), text, nonce)}` as Sealed
+
+/** @throws when the text was not sealed for this place by this keyring */
+export function openField(terms: readonly Term[], key: Key, field: string, sealed: Sealed): string {
+  const { term, body } = split(terms, sealed)
+  const text = term && decrypt(term.items, placeOf(key, field, term.version), body)
+  if (text === undefined) throw new Error(`a sealed ${field} of a ${key.kind} cannot be opened`)
+  return text
+}
+
+const BATCH = 'batch token'
+
+export const sealBatch = (term: Term, content: string, nonce: Buffer): string =>
+  `${term.version}.${encrypt(term.tokens, BATCH, content, nonce)}`
+
+/** Undefined for everything that this keyring did not seal. */
+export function openBatch(terms: readonly Term[], sealed: string): string | undefined {
+  const { term, body } = split(terms, sealed)
+  return term && decrypt(term.tokens, BATCH, body)
+}
+
+/** How a secret appears in the audit log. */
+export const auditHash = (term: Term, text: string): string =>
+  `hmac-sha256:${createHmac('sha256', term.audit).update(text).digest('hex')}`
+
+function split(terms: readonly Term[], sealed: string): { term: Term | undefined; body: string } {
+  const dot = sealed.indexOf('.')
+  const version = sealed.slice(0, Math.max(dot, 0))
+  return { term: terms.find(one => String(one.version) === version), body: sealed.slice(dot + 1) }
+}
+
+function encrypt(key: Buffer, place: string, text: string, nonce: Buffer): string {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
+  const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([body, cipher.getAuthTag()]).toString('base64url')
+}
+
+function decrypt(key: Buffer, place: string, body: string): string | undefined {
+  const bytes = Buffer.from(body, 'base64url')
+  if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== body) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE), { authTagLength: TAG })
+  decipher.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(-TAG))
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(NONCE, -TAG)), decipher.final()]).toString('utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Length of the nonces that the sealing functions want: random, never used twice. */
+export const NONCE_LENGTH = NONCE

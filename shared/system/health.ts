@@ -1,0 +1,107 @@
+import { type Answer, answer, type Call, type Outcome } from '../api/call.ts'
+import { invalid } from '../api/errors.ts'
+import { text } from '../api/fields.ts'
+import { type ClusterRecord, isActive } from '../cluster/record.ts'
+import { key } from '../storage/kinds.ts'
+
+/** Overrides of the status by situation; each takes a number. @see dr-behaviour 8.5 */
+export const healthFields = {
+  uninitcode: text('Status when not initialised; default 501'),
+  sealedcode: text('Accepted for compatibility: this service has no sealed state'),
+  removedcode: text('Accepted for compatibility'),
+  drsecondarycode: text('Status of a DR secondary; default 472'),
+  haunhealthycode: text('Accepted for compatibility: there are no standby nodes'),
+  performancestandbycode: text('Accepted for compatibility: there are no standby nodes'),
+  standbycode: text('Accepted for compatibility: there are no standby nodes'),
+  activecode: text('Status of an active cluster; default 200'),
+  standbyok: text('Accepted for compatibility'),
+  perfstandbyok: text('Accepted for compatibility'),
+}
+
+const situations = {
+  uninitialised: { status: 501, override: 'uninitcode' },
+  secondary: { status: 472, override: 'drsecondarycode' },
+  changing: { status: 503, override: undefined },
+  active: { status: 200, override: 'activecode' },
+} as const
+
+function situationOf(record: ClusterRecord | undefined): keyof typeof situations {
+  if (!record) return 'uninitialised'
+  if (record.mode === 'bootstrapping') return 'changing'
+  return isActive(record) ? 'active' : 'secondary'
+}
+
+/** GET and HEAD sys/health: for load balancers and monitors. @see dr-behaviour 8.5 */
+export function health(call: Call<typeof healthFields>): Outcome {
+  const bad = Object.entries(call.given).find(
+    ([name, value]) => name.endsWith('code') && !/^[1-5]\d\d$/.test(value ?? ''),
+  )
+  if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
+  const record = call.cluster?.record
+  const { status, override } = situations[situationOf(record)]
+  const wanted = override === undefined ? undefined : call.given[override]
+  return answer({ kind: 'plain', status: Number(wanted ?? status), body: healthOf(call, record) })
+}
+
+const healthOf = ({ ports, now }: Call<typeof healthFields>, record: ClusterRecord | undefined) => ({
+  initialized: record !== undefined,
+  sealed: false,
+  standby: false,
+  performance_standby: false,
+  replication_performance_mode: 'disabled',
+  replication_dr_mode: record?.mode ?? 'disabled',
+  server_time_utc: Math.floor(now / 1000),
+  version: ports.deployment.version,
+  enterprise: true,
+  cluster_name: record?.name ?? ports.deployment.clusterName,
+  cluster_id: record?.id ?? '',
+  echo_duration_ms: 0,
+  clock_skew_ms: 0,
+  replication_primary_canary_age_ms: 0,
+})
+
+/** GET sys/seal-status. KMS keeps the keys: an initialised cluster is never sealed. @see dr-behaviour 8.4 */
+export async function sealStatus(call: Call): Promise<Outcome> {
+  const record = call.cluster?.record
+  const [recovery] = record ? await call.ports.store.read([key('recovery-key')]) : [undefined]
+  return answer({
+    kind: 'plain',
+    status: 200,
+    body: {
+      type: 'awskms',
+      initialized: record !== undefined,
+      sealed: record === undefined,
+      t: recovery?.data.threshold ?? 0,
+      n: recovery?.data.shares ?? 0,
+      progress: 0,
+      nonce: '',
+      version: call.ports.deployment.version,
+      build_date: '',
+      migration: false,
+      recovery_seal: true,
+      recovery_seal_type: 'shamir',
+      storage_type: 'dynamodb',
+      ...(record ? { cluster_name: record.name, cluster_id: record.id } : {}),
+    },
+  })
+}
+
+/** GET sys/leader: there are no nodes, so the cluster leads itself. @see dr-behaviour 11.1 */
+export const leader = (call: Call): Outcome => answer(leaderOf(call.ports.deployment.apiAddress))
+
+const leaderOf = (address: string): Answer => ({
+  kind: 'plain',
+  status: 200,
+  body: {
+    ha_enabled: true,
+    is_self: true,
+    leader_address: address,
+    leader_cluster_address: address,
+    performance_standby: false,
+    performance_standby_last_remote_wal: 0,
+  },
+})
+
+/** GET sys/init: whether the cluster is initialised. */
+export const initStatus = (call: Call): Outcome =>
+  answer({ kind: 'plain', status: 200, body: { initialized: call.cluster !== undefined } })

@@ -1,0 +1,228 @@
+import { after, type Call, type Caller, callerOf, type Outcome } from '../api/call.ts'
+import { invalid } from '../api/errors.ts'
+import { bool, duration, int, list, map, type Supplied, text } from '../api/fields.ts'
+import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
+import { permits } from '../policies/access.ts'
+import { builtInPolicies } from '../policies/builtin.ts'
+import { DEFAULT, isPolicyName, ROOT, sanitisePolicies, withDefault } from '../policies/names.ts'
+import { type Change, create } from '../storage/changes.ts'
+import { key } from '../storage/kinds.ts'
+import { Secret } from '../values/secret.ts'
+import { DEEPEST_FAMILY } from './family.ts'
+import { authOf, displayName, issueBatch, issueService } from './mint.ts'
+import { BATCH_PREFIX, isRoot, SERVICE_PREFIX, secondsOf, type Token, tokenText } from './token.ts'
+import { lifetime } from './ttl.ts'
+
+export const createFields = {
+  id: text('Text of the token, instead of a random one; needs sudo', { secret: true }),
+  policies: list('Policies; default: those of the parent'),
+  meta: map('Metadata, texts by name'),
+  no_parent: bool('Make an orphan; needs sudo'),
+  no_default_policy: bool('Leave the policy `default` out'),
+  renewable: bool('Whether the token can be renewed; default true'),
+  ttl: duration('Lifetime', { formerly: 'lease' }),
+  explicit_max_ttl: duration('Hard limit of the lifetime'),
+  period: duration('Period of a periodic token; needs sudo'),
+  display_name: text('Name in logs; default `token`'),
+  num_uses: int('How many requests the token may make; 0: any number'),
+  type: text('`service` (default) or `batch`'),
+  entity_alias: text('Not supported: an entity comes from a login'),
+}
+
+export type CreateGiven = Supplied<typeof createFields>
+
+/** What decides about a new token. Seconds, where nothing else is said. */
+export interface CreateFacts {
+  given: CreateGiven
+  parent: Pick<Caller, 'token' | 'accessor'>
+  /** the caller may do this path with sudo, or is root */
+  privileged: boolean
+  path: string
+  /** epoch milliseconds */
+  now: number
+  /** what a token role says; without one the caller's own rights decide */
+  role?: RoleRules
+  /** the endpoint makes orphans, whoever calls */
+  orphan: boolean
+}
+
+/** What a token role says about the tokens that are made with it. */
+export interface RoleRules {
+  name: string
+  /** decides about the wanted policies; throws when they are not allowed */
+  policies: (wanted: readonly string[]) => readonly string[]
+  orphan: boolean
+  renewable: boolean
+  period: number
+  explicitMaxTtl: number
+  numUses: number
+  boundCidrs: readonly string[]
+  noDefaultPolicy: boolean
+  type: 'default' | 'service' | 'batch'
+  pathSuffix: string
+}
+
+/**
+ * The token that a request makes.
+ * @throws ApiError `invalid_request`
+ * @see auth-behaviour 9.2, "Create rules"
+ */
+export function decideToken(facts: CreateFacts): { token: Token; warnings: string[] } {
+  const { given, parent, role, now } = facts
+  checkParent(facts)
+  const type = typeOf(given, role)
+  const orphan = facts.orphan || (role?.orphan ?? false) || (given.no_parent ?? false)
+  const policies = policiesOf(facts)
+  const period = role?.period || (given.period ?? 0)
+  const explicitMax = smallest(given.explicit_max_ttl ?? 0, role?.explicitMaxTtl ?? 0)
+  const numUses = smallest(given.num_uses ?? 0, role?.numUses ?? 0)
+  if (type === 'batch' && (numUses > 0 || period > 0 || (given.explicit_max_ttl ?? 0) > 0)) {
+    throw invalid('batch tokens can have neither num_uses nor period nor explicit_max_ttl')
+  }
+  const endless =
+    policies.includes(ROOT) && !given.ttl && period === 0 && explicitMax === 0 && parent.token.ttl === 0
+  const granted = endless
+    ? { ttl: 0, warnings: [] }
+    : grantedOf({ ttl: given.ttl ?? 0, period, explicitMax }, now)
+  const token: Token = {
+    type,
+    hash: '',
+    path: role?.pathSuffix ? `${facts.path}/${role.pathSuffix}` : facts.path,
+    displayName: displayName('token', given.display_name ?? ''),
+    policies,
+    meta: given.meta && Object.keys(given.meta).length > 0 ? given.meta : null,
+    ...(role ? { role: role.name } : {}),
+    ...(orphan
+      ? {}
+      : { parent: parent.accessor, ...(parent.token.entity ? { entity: parent.token.entity } : {}) }),
+    depth: orphan ? 0 : parent.token.depth + 1,
+    numUses,
+    renewable:
+      type === 'service' && granted.ttl > 0 && (role?.renewable ?? true) && (given.renewable ?? true),
+    createdAt: now,
+    ttl: granted.ttl,
+    creationTtl: granted.ttl,
+    explicitMaxTtl: explicitMax,
+    period,
+    boundCidrs: role?.boundCidrs ?? [],
+  }
+  return { token, warnings: granted.warnings }
+}
+
+const smallest = (...limits: number[]): number =>
+  Math.min(...limits.filter(limit => limit > 0), Number.MAX_SAFE_INTEGER) % Number.MAX_SAFE_INTEGER
+
+function checkParent({ given, parent, privileged, role, orphan }: CreateFacts): void {
+  const { token } = parent
+  if (token.type === 'batch') throw invalid('batch tokens cannot create more tokens')
+  if (token.numUses > 0) throw invalid('restricted use token cannot generate child tokens')
+  if (token.depth >= DEEPEST_FAMILY && !orphan && !role?.orphan)
+    throw invalid('the family of this token is too deep')
+  if (given.entity_alias) throw invalid('entity_alias is not supported')
+  const negative = (['num_uses'] as const).find(name => (given[name] ?? 0) < 0)
+  if (negative) throw invalid(`${negative} must not be negative`)
+  if (privileged) return
+  const sudo = (['no_parent', 'id', 'period'] as const).find(name => given[name])
+  if (sudo) throw invalid(`${sudo} needs a root token or the sudo capability`)
+}
+
+function typeOf({ type }: CreateGiven, role: RoleRules | undefined): Token['type'] {
+  if (type !== undefined && !['', 'service', 'batch'].includes(type))
+    throw invalid('type must be service or batch')
+  if (role && role.type !== 'default') return role.type
+  return type === 'batch' ? 'batch' : 'service'
+}
+
+function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] {
+  const wanted = sanitisePolicies(given.policies ?? [])
+  if (wanted.some(name => !isPolicyName(name)))
+    throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
+  const suppressed = (given.no_default_policy ?? false) || (role?.noDefaultPolicy ?? false)
+  if (role) {
+    const allowed = sanitisePolicies(role.policies(wanted))
+    if (allowed.includes(ROOT)) throw invalid('a token role cannot give the policy root')
+    return withDefault(allowed, suppressed)
+  }
+  const own = parent.token.policies
+  const policies = wanted.length > 0 ? wanted : own
+  if (policies.includes(ROOT) && !isRoot(parent.token))
+    throw invalid('root tokens may not be created without parent token being root')
+  if (policies.includes(ROOT) && parent.token.ttl > 0 && !given.ttl) {
+    throw invalid('a root token without end needs a parent that is one')
+  }
+  const within = policies.every(name => own.includes(name) || (name === DEFAULT && !suppressed))
+  if (!privileged && !within) throw invalid('child policies must be subset of parent')
+  return withDefault(policies, suppressed)
+}
+
+function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, now: number) {
+  const granted = lifetime(
+    { increment: 0, ttl: wish.ttl, period: wish.period, methodMax: 0, explicitMax: wish.explicitMax },
+    { default: SYSTEM_LEASE_TTL, max: SYSTEM_LEASE_TTL },
+    secondsOf(now),
+    secondsOf(now),
+  )
+  if ('why' in granted) throw invalid(granted.text)
+  return granted
+}
+
+/** POST auth/token/create. */
+export const createToken = (call: Call<typeof createFields>): Promise<Outcome> =>
+  creating(call, { orphan: false })
+
+/** POST auth/token/create-orphan. */
+export const createOrphan = (call: Call<typeof createFields>): Promise<Outcome> =>
+  creating(call, { orphan: true })
+
+/** Makes and stores a token, under the rules of a token role if there is one. */
+export async function creating(
+  call: Call<typeof createFields>,
+  how: { orphan: boolean; role?: RoleRules },
+): Promise<Outcome> {
+  const caller = callerOf(call)
+  const { sealer, entropy } = call.ports
+  const { path } = call.request
+  const privileged = caller.rights.root || permits(caller.rights, { path, capability: 'update', sudo: true })
+  const { token, warnings } = decideToken({
+    given: call.given,
+    parent: caller,
+    privileged,
+    path,
+    now: call.now,
+    ...how,
+  })
+  const text = customText(call.given.id) ?? tokenText(entropy.bytes)
+  const issued = token.type === 'batch' ? await issueBatch(token, sealer) : issueService(token, text)
+  const unknown = await unknownPolicies(call, token.policies)
+  return after([...issued.changes, ...family(token, issued.accessor)], {
+    kind: 'auth',
+    auth: { ...authOf(token, issued.text, token.meta, []), accessor: issued.accessor },
+    warnings: [...warnings, ...unknown.map(name => `policy "${name}" does not exist`)],
+  })
+}
+
+/** The child is found from its parent, which has to live at the moment of the commit. */
+function family(token: Token, accessor: string): Change[] {
+  if (token.parent === undefined) return []
+  const alive: Change = { check: key('token', token.parent), expected: 'present' }
+  return accessor === '' ? [] : [alive, create(key('child', token.parent, accessor), {})]
+}
+
+function customText(id: string | undefined): Secret | undefined {
+  if (!id) return undefined
+  if (
+    id.includes('.') ||
+    id.startsWith(SERVICE_PREFIX) ||
+    id.startsWith(BATCH_PREFIX) ||
+    id.startsWith('s.')
+  ) {
+    throw invalid('id must not contain "." or begin like a token of this service')
+  }
+  return new Secret(id)
+}
+
+async function unknownPolicies(call: Call<typeof createFields>, names: readonly string[]): Promise<string[]> {
+  const asked = names.filter(name => builtInPolicies[name] === undefined)
+  const found = asked.length > 0 ? await call.ports.store.read(asked.map(name => key('policy', name))) : []
+  return asked.filter((_, index) => !found[index])
+}

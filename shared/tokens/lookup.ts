@@ -1,0 +1,103 @@
+import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { text } from '../api/fields.ts'
+import { key } from '../storage/kinds.ts'
+import { printTime } from '../values/time.ts'
+import { livingToken } from './family.ts'
+import { accessorOf, BATCH_PREFIX, endOf, entityIdOf, hashOf, secondsOf, type Token } from './token.ts'
+
+export const tokenField = { token: text('The token', { secret: true }) }
+export const requiredToken = { token: text('The token', { secret: true, required: true }) }
+export const accessorField = { accessor: text('Accessor of the token', { required: true }) }
+
+/** What a lookup finds. */
+interface Found {
+  token: Readonly<Token>
+  /** empty: not to be shown */
+  id: string
+  accessor: string
+}
+
+/** POST and GET auth/token/lookup; without a token, the caller's own. */
+export async function lookup(call: Call<typeof tokenField>): Promise<Outcome> {
+  const caller = callerOf(call)
+  const asked = call.given.token || caller.text.reveal()
+  return answer(data(await shown(call, await findToken(call, asked))))
+}
+
+/** GET and POST auth/token/lookup-self. */
+export async function lookupSelf(call: Call): Promise<Outcome> {
+  const { token, text: own, accessor } = callerOf(call)
+  return answer(data(await shown(call, { token, id: own.reveal(), accessor })))
+}
+
+/** POST auth/token/lookup-accessor: everything but the token itself. */
+export async function lookupAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
+  const item = await tokenByAccessor(call, call.given.accessor ?? '')
+  return answer(data(await shown(call, { token: item.data, id: '', accessor: item.sk })))
+}
+
+/** The stored token of an accessor. @throws ApiError `invalid_request` */
+export async function tokenByAccessor(call: Call, accessor: string) {
+  const item = await livingToken(accessor, call.ports)
+  if (!item || !isOfMount(call, item.data)) throw invalid('invalid accessor')
+  return { ...item, sk: accessor }
+}
+
+/** A token by its text. @throws ApiError `bad_token` */
+async function findToken(call: Call, asked: string): Promise<Found> {
+  if (asked.startsWith(BATCH_PREFIX)) {
+    const content = await call.ports.sealer.openToken(asked.slice(BATCH_PREFIX.length))
+    const token = content === undefined ? undefined : (JSON.parse(content) as Token)
+    const end = token && endOf(token)
+    if (!token || (end !== undefined && end <= secondsOf(call.now)) || !isOfMount(call, token))
+      throw new ApiError('bad_token')
+    return { token, id: asked, accessor: '' }
+  }
+  const accessor = accessorOf(hashOf(asked))
+  const item = await livingToken(accessor, call.ports)
+  if (!item || !isOfMount(call, item.data)) throw new ApiError('bad_token')
+  return { token: item.data, id: asked, accessor }
+}
+
+/** A token whose mount is gone is dead, whether or not it is stored still. */
+export const isOfMount = ({ mounts }: Pick<Call, 'mounts'>, { mount }: Readonly<Token>): boolean =>
+  mount === undefined || mounts.mounts.some(one => one.accessor === mount)
+
+/** @see auth-behaviour 9.2, "Lookup data" */
+async function shown(call: Call, { token, id, accessor }: Found): Promise<Record<string, unknown>> {
+  const end = endOf(token)
+  const issued = token.renewedAt ?? token.createdAt
+  return {
+    id,
+    accessor,
+    type: token.type,
+    path: token.path,
+    display_name: token.displayName,
+    policies: token.policies,
+    identity_policies: await identityPoliciesOf(call, token),
+    meta: token.meta,
+    entity_id: entityIdOf(token),
+    orphan: token.parent === undefined,
+    num_uses: token.numUses,
+    renewable: token.renewable,
+    creation_time: secondsOf(token.createdAt),
+    issue_time: printTime(token.createdAt),
+    creation_ttl: token.creationTtl,
+    ttl: end === undefined ? 0 : Math.max(0, end - secondsOf(call.now)),
+    expire_time: end === undefined ? null : printTime(issued - (issued % 1000) + token.ttl * 1000),
+    explicit_max_ttl: token.explicitMaxTtl,
+    ...(token.role ? { role: token.role } : {}),
+    ...(token.period > 0 ? { period: token.period } : {}),
+    ...(token.boundCidrs.length > 0 ? { bound_cidrs: token.boundCidrs } : {}),
+    ...(token.renewedAt === undefined
+      ? {}
+      : { last_renewal: printTime(token.renewedAt), last_renewal_time: secondsOf(token.renewedAt) }),
+  }
+}
+
+async function identityPoliciesOf(call: Call, { entity }: Readonly<Token>): Promise<readonly string[]> {
+  if (!entity) return []
+  const [alias] = await call.ports.store.read([key('alias', entity.mount, entity.alias)])
+  return alias?.data.policies ?? []
+}

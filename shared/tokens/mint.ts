@@ -1,0 +1,140 @@
+import type { Auth } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import type { Alias } from '../identity/alias.ts'
+import { defaultTtlOf, type Mount, maxTtlOf } from '../mounts/mount.ts'
+import { sanitisePolicies, withDefault } from '../policies/names.ts'
+import type { Sealer } from '../ports.ts'
+import { type Change, create } from '../storage/changes.ts'
+import { key } from '../storage/kinds.ts'
+import type { Secret } from '../values/secret.ts'
+import type { Grant } from './grant.ts'
+import { accessorOf, BATCH_PREFIX, endOf, entityIdOf, hashOf, secondsOf, type Token } from './token.ts'
+import { lifetime } from './ttl.ts'
+
+/** Everything else that minting a login's token depends on. */
+export interface MintFacts {
+  mount: Mount
+  alias: Alias
+  /** epoch milliseconds */
+  now: number
+  /** text of the new token; a batch token has another one */
+  text: Secret
+}
+
+export interface Minted {
+  auth: Auth
+  changes: readonly Change[]
+  warnings: readonly string[]
+}
+
+/** Mints the token of a login. A service token is one item to write, a batch token none. */
+export async function mintLogin(grant: Grant, facts: MintFacts, sealer: Sealer): Promise<Minted> {
+  if (facts.alias.disabled)
+    throw new ApiError('permission_denied', '', { reason: { why: 'entity-disabled' } })
+  const { token, warnings } = tokenOf(grant, facts)
+  const minted = token.type === 'batch' ? await issueBatch(token, sealer) : issueService(token, facts.text)
+  const identityPolicies = sanitisePolicies(facts.alias.policies)
+  return {
+    ...minted,
+    auth: authOf(token, minted.text, { ...token.meta, ...grant.disclosed }, identityPolicies),
+    warnings,
+  }
+}
+
+function tokenOf(grant: Grant, { mount, alias, now }: MintFacts): { token: Token; warnings: string[] } {
+  const type = tokenTypeOf(grant.type, mount)
+  const granted = lifetime(
+    {
+      increment: 0,
+      ttl: grant.ttl,
+      period: grant.period,
+      methodMax: grant.methodMax,
+      explicitMax: grant.explicitMax,
+    },
+    { default: defaultTtlOf(mount), max: maxTtlOf(mount) },
+    secondsOf(now),
+    secondsOf(now),
+  )
+  if ('why' in granted) throw invalid(granted.text)
+  if (type === 'batch' && (grant.period > 0 || grant.numUses > 0)) {
+    throw invalid('the role asks for a periodic or limited-use token, but the mount gives batch tokens')
+  }
+  const token: Token = {
+    type,
+    hash: '',
+    path: grant.path,
+    displayName: displayName(mount.path, grant.displayName),
+    policies: withDefault(grant.policies, grant.noDefaultPolicy),
+    meta: grant.metadata,
+    mount: mount.accessor,
+    entity: { id: alias.entityId, mount: alias.mount, alias: alias.name },
+    login: grant.login,
+    depth: 0,
+    numUses: grant.numUses,
+    renewable: type === 'service',
+    createdAt: now,
+    ttl: granted.ttl,
+    creationTtl: granted.ttl,
+    explicitMaxTtl: grant.explicitMax,
+    period: grant.period,
+    boundCidrs: grant.boundCidrs,
+  }
+  return { token, warnings: granted.warnings }
+}
+
+/** What a role's or mount's token type comes to. */
+export function tokenTypeOf(wanted: Grant['type'], mount: Pick<Mount, 'tokenType'>): Token['type'] {
+  if (mount.tokenType === 'service' || mount.tokenType === 'batch') return mount.tokenType
+  if (wanted !== 'default') return wanted
+  return mount.tokenType === 'default-batch' ? 'batch' : 'service'
+}
+
+/** `<mount>-<name>` of letters, digits and dashes. @see auth-behaviour 9.1 */
+export const displayName = (prefix: string, name: string): string =>
+  (name === '' ? prefix : `${prefix}-${name}`).replace(/[^A-Za-z0-9-]/g, '-').replace(/^-+|-+$/g, '')
+
+interface Issued {
+  /** the token's text as its holder gets it */
+  text: string
+  accessor: string
+  changes: readonly Change[]
+}
+
+/** A stored token under the hash of its text. */
+export function issueService(token: Token, text: Secret): Issued {
+  const hash = hashOf(text.reveal())
+  const stored = { ...token, hash }
+  const expires = endOf(stored)
+  return {
+    text: text.reveal(),
+    accessor: accessorOf(hash),
+    changes: [create(key('token', accessorOf(hash)), stored, expires === undefined ? {} : { expires })],
+  }
+}
+
+/** A token that carries everything in itself: nothing is written. */
+export async function issueBatch(token: Token, sealer: Sealer): Promise<Issued> {
+  return { text: BATCH_PREFIX + (await sealer.sealToken(JSON.stringify(token))), accessor: '', changes: [] }
+}
+
+/** The `auth` object for a token. @see auth-behaviour 1.4 */
+export const authOf = (
+  token: Token,
+  text: string,
+  metadata: Readonly<Record<string, string>> | null,
+  identityPolicies: readonly string[],
+): Auth => ({
+  client_token: text,
+  accessor: token.type === 'batch' ? '' : accessorOf(hashOf(text)),
+  policies: [...new Set([...token.policies, ...identityPolicies])].sort(),
+  ...(token.policies.length > 0 ? { token_policies: token.policies } : {}),
+  ...(identityPolicies.length > 0 ? { identity_policies: identityPolicies } : {}),
+  metadata,
+  lease_duration: token.ttl,
+  renewable: token.renewable,
+  entity_id: entityIdOf(token),
+  token_type: token.type,
+  orphan: token.parent === undefined,
+  mfa_requirement: null,
+  num_uses: token.numUses,
+})

@@ -1,0 +1,99 @@
+import { type Auth, after, type Call, callerOf, type Outcome } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { duration, text } from '../api/fields.ts'
+import { type Renewal, renewLogin } from '../auth-method/renewal/renewal.ts'
+import { defaultTtlOf, type Mount, maxTtlOf } from '../mounts/mount.ts'
+import { replace } from '../storage/changes.ts'
+import { type Item, key } from '../storage/kinds.ts'
+import { livingToken } from './family.ts'
+import { accessorField, isOfMount, requiredToken, tokenByAccessor } from './lookup.ts'
+import { authOf } from './mint.ts'
+import { accessorOf, BATCH_PREFIX, endOf, hashOf, secondsOf, type Token } from './token.ts'
+import { lifetime } from './ttl.ts'
+
+const increment = { increment: duration('Lifetime from now that is wished for') }
+
+export const renewFields = { ...requiredToken, ...increment }
+export const renewSelfFields = { ...increment, token: text('Accepted and ignored', { secret: true }) }
+export const renewAccessorFields = { ...accessorField, ...increment }
+
+/** POST auth/token/renew. */
+export async function renew(call: Call<typeof renewFields>): Promise<Outcome> {
+  const asked = call.given.token ?? ''
+  if (asked.startsWith(BATCH_PREFIX)) throw notRenewable()
+  const item = await livingToken(accessorOf(hashOf(asked)), call.ports)
+  if (!item || !isOfMount(call, item.data)) throw invalid('token not found')
+  return renewing(call, item, asked, call.given.increment ?? 0)
+}
+
+/** POST auth/token/renew-self. */
+export async function renewSelf(call: Call<typeof renewSelfFields>): Promise<Outcome> {
+  const { item, text: own, token } = callerOf(call)
+  if (token.type === 'batch') throw notRenewable()
+  if (!item) throw new ApiError('permission_denied')
+  return renewing(call, item, own.reveal(), call.given.increment ?? 0)
+}
+
+/** POST auth/token/renew-accessor: the answer does not name the token. */
+export async function renewAccessor(call: Call<typeof renewAccessorFields>): Promise<Outcome> {
+  const item = await tokenByAccessor(call, call.given.accessor ?? '')
+  return renewing(call, item, '', call.given.increment ?? 0)
+}
+
+const notRenewable = () => invalid('the token is not renewable')
+
+/** Renews a living token. @see auth-behaviour 5, 9.3 */
+async function renewing(call: Call, item: Item<'token'>, shownText: string, wish: number): Promise<Outcome> {
+  const token = item.data
+  if (!token.renewable) throw notRenewable()
+  const mount = originOf(call, token)
+  const limits = token.login && mount ? await renewLogin(call, mount, token.login) : ofToken(token)
+  const granted = lifetime(
+    {
+      increment: wish,
+      ttl: limits.ttl,
+      period: limits.period,
+      methodMax: limits.methodMax,
+      explicitMax: token.explicitMaxTtl,
+    },
+    { default: defaultTtlOf(mount ?? SYSTEM), max: maxTtlOf(mount ?? SYSTEM) },
+    secondsOf(token.createdAt),
+    secondsOf(call.now),
+  )
+  if ('why' in granted) throw invalid(granted.text)
+  const renewed: Token = { ...token, ttl: granted.ttl, renewedAt: call.now }
+  const expires = endOf(renewed)
+  return after(
+    [
+      replace(key('token', accessorOf(token.hash)), item, renewed, expires === undefined ? {} : { expires }),
+      ...limits.changes,
+    ],
+    {
+      kind: 'auth',
+      auth: await authAnswer(call, renewed, shownText),
+      warnings: granted.warnings,
+    },
+  )
+}
+
+const SYSTEM = { defaultLeaseTtl: 0, maxLeaseTtl: 0 }
+
+const originOf = ({ mounts }: Call, token: Readonly<Token>): Mount | undefined =>
+  mounts.mounts.find(mount => mount.accessor === token.mount)
+
+/** Tokens that no login made keep what they were made with. */
+const ofToken = (token: Readonly<Token>): Renewal => ({
+  ttl: token.creationTtl,
+  methodMax: 0,
+  period: token.period,
+  changes: [],
+})
+
+async function authAnswer(call: Call, token: Token, shownText: string): Promise<Auth> {
+  const { entity } = token
+  const [alias] = entity
+    ? await call.ports.store.read([key('alias', entity.mount, entity.alias)])
+    : [undefined]
+  const auth = authOf(token, shownText, token.meta, alias?.data.policies ?? [])
+  return { ...auth, accessor: accessorOf(token.hash) }
+}

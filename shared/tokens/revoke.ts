@@ -1,0 +1,60 @@
+import { after, answer, type Call, callerOf, clusterOf, nothing, type Outcome } from '../api/call.ts'
+import { invalid } from '../api/errors.ts'
+import { currentCluster } from '../cluster/current.ts'
+import { type Change, erase } from '../storage/changes.ts'
+import { key } from '../storage/kinds.ts'
+import { orphanChildren, sweepFamily } from './family.ts'
+import type { accessorField, requiredToken } from './lookup.ts'
+import { accessorOf, BATCH_PREFIX, hashOf, type Token } from './token.ts'
+
+/** POST auth/token/revoke: the token and all its descendants. An unknown token is as good as revoked. */
+export function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
+  const asked = call.given.token ?? ''
+  if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
+  return revoking(call, accessorOf(hashOf(asked)))
+}
+
+const noBatch = () => invalid('batch tokens cannot be revoked')
+
+/** POST auth/token/revoke-self. */
+export function revokeSelf(call: Call): Promise<Outcome> {
+  const { accessor } = callerOf(call)
+  if (accessor === '') throw noBatch()
+  return revoking(call, accessor)
+}
+
+/** POST auth/token/revoke-accessor; one that is unknown is a warning, not an error. */
+export async function revokeAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
+  const accessor = call.given.accessor ?? ''
+  const [item] = await call.ports.store.read([key('token', accessor)])
+  if (!item) return answer(nothing(['no token of this accessor exists']))
+  return revoking(call, accessor)
+}
+
+/** POST auth/token/revoke-orphan: the token only; its children live on without a parent. */
+export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
+  const asked = call.given.token ?? ''
+  if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
+  const accessor = accessorOf(hashOf(asked))
+  const [item] = await call.ports.store.read([key('token', accessor)])
+  if (!item) throw invalid('token not found')
+  await orphanChildren(accessor, call.ports, clusterOf(call))
+  return after(gone(accessor, item.data))
+}
+
+// The token goes first and alone: with it all descendants are dead. Their places are freed afterwards.
+async function revoking(call: Call, accessor: string): Promise<Outcome> {
+  const [item] = await call.ports.store.read([key('token', accessor)])
+  return {
+    answer: nothing(),
+    changes: gone(accessor, item?.data),
+    afterwards: async () => {
+      await sweepFamily(accessor, call.ports, () => currentCluster(call.ports), call.request.deadline)
+    },
+  }
+}
+
+const gone = (accessor: string, token: Readonly<Token> | undefined): Change[] => [
+  erase(key('token', accessor)),
+  ...(token?.parent ? [erase(key('child', token.parent, accessor))] : []),
+]

@@ -1,0 +1,52 @@
+import { type Refusal, refusal } from '../api/errors.ts'
+
+/** What bounds a token's lifetime. All in seconds; 0 means "says nothing". */
+export interface Lifetime {
+  /** asked for by a renewal */
+  increment: number
+  ttl: number
+  period: number
+  /** of the role, or of role and role tag together */
+  methodMax: number
+  explicitMax: number
+}
+
+export interface MountTtl {
+  default: number
+  max: number
+}
+
+export interface Granted {
+  /** seconds from now */
+  ttl: number
+  warnings: string[]
+}
+
+/**
+ * The lifetime of a token at issue or renewal.
+ *
+ * @param issuedAt epoch seconds of the token's creation
+ * @param now epoch seconds
+ * @see auth-behaviour 9.3
+ */
+export function lifetime(wish: Lifetime, mount: MountTtl, issuedAt: number, now: number): Granted | Refusal {
+  const max = smallest(mount.max, wish.methodMax, wish.explicitMax)
+  const warnings: string[] = []
+  const capped = (wanted: number, limit: number, what: string): number => {
+    if (wanted > limit) warnings.push(`the ${what} of ${wanted} seconds was cut to ${limit} seconds`)
+    return Math.min(wanted, limit)
+  }
+  const wanted =
+    wish.period > 0
+      ? capped(wish.period, max, 'period')
+      : wish.increment || wish.ttl || Math.min(mount.default, max)
+  const end =
+    wish.period > 0 ? (wish.explicitMax > 0 ? issuedAt + wish.explicitMax : undefined) : issuedAt + max
+  if (end === undefined) return { ttl: wanted, warnings }
+  const left = end - now
+  if (left <= 0) return refusal('maximum-lifetime', 'the maximum lifetime of the token is reached')
+  return { ttl: capped(wanted, left, 'lifetime'), warnings }
+}
+
+const smallest = (mountMax: number, ...others: number[]): number =>
+  Math.min(mountMax, ...others.filter(other => other > 0))

@@ -1,0 +1,66 @@
+import { after, answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
+import { invalid } from '../api/errors.ts'
+import { text } from '../api/fields.ts'
+import { eraseAs } from '../storage/changes.ts'
+import { type Item, key } from '../storage/kinds.ts'
+import { sameSecret } from '../values/secret.ts'
+import { printTime } from '../values/time.ts'
+import { accessorOf, hashOf, tokenText } from './token.ts'
+import { wrap } from './wrapping.ts'
+
+export const wrappingField = { token: text('The wrapping token; default: the caller’s', { secret: true }) }
+
+const gone = () => invalid('wrapping token is not valid or does not exist')
+
+/** The wrapped answer behind a token; whoever holds the token may have it, once. */
+async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrapped'>> {
+  const asked = call.given.token || call.bearer?.reveal()
+  if (!asked) throw invalid('token is required')
+  const [item] = await call.ports.store.read([key('wrapped', accessorOf(hashOf(asked)))])
+  if (!item || !sameSecret(item.data.hash, hashOf(asked))) throw gone()
+  return item
+}
+
+/** POST sys/wrapping/unwrap: the answer as it would have been. A second time there is nothing. */
+export async function unwrap(call: Call<typeof wrappingField>): Promise<Outcome> {
+  const item = await wrappedOf(call)
+  const body = await call.ports.sealer.open(item, 'response', item.data.response)
+  return after([eraseAs(item)], { kind: 'unwrapped', body: body.reveal() })
+}
+
+/** POST sys/wrapping/lookup: what is known without opening it. */
+export async function lookupWrapping(call: Call<typeof wrappingField>): Promise<Outcome> {
+  const { data: wrapped } = await wrappedOf(call)
+  return answer(
+    data({
+      creation_path: wrapped.creationPath,
+      creation_time: printTime(wrapped.createdAt),
+      creation_ttl: wrapped.ttl,
+    }),
+  )
+}
+
+/** POST sys/wrapping/rewrap: the same answer under a new token; the old one is spent. */
+export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome> {
+  const item = await wrappedOf(call)
+  const { sealer, entropy } = call.ports
+  const { info, change } = await wrap(
+    {
+      response: (await sealer.open(item, 'response', item.data.response)).reveal(),
+      path: item.data.creationPath,
+      ttl: item.data.ttl,
+      now: call.now,
+      wrappedAccessor: item.data.wrappedAccessor,
+      text: tokenText(entropy.bytes),
+    },
+    sealer,
+  )
+  return after([eraseAs(item), change], { kind: 'wrapped', info })
+}
+
+/** POST sys/wrapping/wrap: wraps what the caller sends; needs the header X-Vault-Wrap-TTL. */
+export function wrapGiven(call: Call): Outcome {
+  callerOf(call)
+  if (call.request.wrapTtl === undefined) throw invalid('the header X-Vault-Wrap-TTL is required')
+  return answer(data({ ...call.raw }))
+}

@@ -1,0 +1,65 @@
+import type { Sealed, Sealer } from '../ports.ts'
+import { type Change, create } from '../storage/changes.ts'
+import { key } from '../storage/kinds.ts'
+import type { Secret } from '../values/secret.ts'
+import { printTime } from '../values/time.ts'
+import { accessorOf, hashOf, secondsOf } from './token.ts'
+
+/** An answer that waits for the one holder of its wrapping token. */
+export interface Wrapped {
+  /** SHA-256 of the wrapping token */
+  hash: string
+  response: Sealed
+  creationPath: string
+  /** epoch milliseconds */
+  createdAt: number
+  /** seconds */
+  ttl: number
+  wrappedAccessor: string
+}
+
+/** What the holder of a wrapping token is told. @see auth-behaviour 1.3 */
+export interface WrapInfo {
+  token: string
+  accessor: string
+  ttl: number
+  creation_time: string
+  creation_path: string
+  wrapped_accessor?: string
+}
+
+export interface Wrapping {
+  /** body of the answer, as it would have been sent */
+  response: string
+  path: string
+  ttl: number
+  now: number
+  /** accessor of the token inside, of a login */
+  wrappedAccessor: string
+  text: Secret
+}
+
+/** Puts an answer away under a new single-use token. */
+export async function wrap(given: Wrapping, sealer: Sealer): Promise<{ info: WrapInfo; change: Change }> {
+  const hash = hashOf(given.text.reveal())
+  const place = key('wrapped', accessorOf(hash))
+  const item: Wrapped = {
+    hash,
+    response: await sealer.seal(place, 'response', given.response),
+    creationPath: given.path,
+    createdAt: given.now,
+    ttl: given.ttl,
+    wrappedAccessor: given.wrappedAccessor,
+  }
+  return {
+    change: create(place, item, { expires: secondsOf(given.now) + given.ttl }),
+    info: {
+      token: given.text.reveal(),
+      accessor: accessorOf(hash),
+      ttl: given.ttl,
+      creation_time: printTime(given.now),
+      creation_path: given.path,
+      ...(given.wrappedAccessor === '' ? {} : { wrapped_accessor: given.wrappedAccessor }),
+    },
+  }
+}

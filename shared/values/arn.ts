@@ -1,0 +1,58 @@
+import { isPartition, type Partition } from './region.ts'
+
+/** An IAM entity named by an ARN. @see auth-behaviour 4.3.3 */
+export interface Entity {
+  type: 'user' | 'role' | 'assumed-role' | 'instance-profile'
+  partition: Partition
+  /** 12 digits */
+  account: string
+  name: string
+  /** path between type and name, without outer slashes */
+  path: string
+  /** session name of an assumed role */
+  session?: string
+}
+
+const ACCOUNT = /^\d{12}$/
+const SESSION = /^[\w+=,.@-]{2,64}$/
+const services = { user: 'iam', role: 'iam', 'instance-profile': 'iam', 'assumed-role': 'sts' } as const
+
+/**
+ * Reads the ARN of a user, a role, an assumed role or an instance profile.
+ * @returns undefined for every other text; never throws
+ */
+export function parseEntity(arn: string): Entity | undefined {
+  const parts = arn.split(':')
+  if (parts.length !== 6) return undefined
+  const [prefix, partition, service, region, account, resource] = parts as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  const [type, ...names] = resource.split('/')
+  if (prefix !== 'arn' || !isPartition(partition) || region !== '' || !ACCOUNT.test(account)) return undefined
+  if (!isEntityType(type) || service !== services[type] || names.some(part => part === '')) return undefined
+  if (type === 'assumed-role') return assumedRole(partition, account, names)
+  const name = names.pop()
+  return name === undefined ? undefined : { type, partition, account, name, path: names.join('/') }
+}
+
+const isEntityType = (type: string | undefined): type is Entity['type'] =>
+  type !== undefined && Object.hasOwn(services, type)
+
+function assumedRole(partition: Partition, account: string, names: string[]): Entity | undefined {
+  const [name, session] = names
+  if (names.length !== 2 || !name || !session || !SESSION.test(session)) return undefined
+  return { type: 'assumed-role', partition, account, name, path: '', session }
+}
+
+/** `arn:P:iam::ACCOUNT:type/name`: without path, an assumed role as its role. */
+export const canonicalArn = (entity: Entity): string =>
+  `arn:${entity.partition}:iam::${entity.account}:${entity.type === 'assumed-role' ? 'role' : entity.type}/${entity.name}`
+
+/** The name and path as IAM writes them: `arn:P:iam::ACCOUNT:type/path/name`. */
+export const iamArn = (entity: Entity): string =>
+  `arn:${entity.partition}:iam::${entity.account}:${entity.type}/${entity.path === '' ? '' : `${entity.path}/`}${entity.name}`

@@ -1,0 +1,32 @@
+const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/
+const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/
+
+/**
+ * Decodes standard base64 and refuses everything that `Buffer.from` would let pass: other alphabets,
+ * missing padding, junk, stray bits in the last character.
+ *
+ * @returns the bytes, or undefined when the text is not exactly what encoding those bytes gives
+ * @see auth-behaviour T-41
+ */
+export function decodeBase64(text: string): Buffer | undefined {
+  if (text.length % 4 !== 0 || !STANDARD.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? bytes : undefined
+}
+
+/** The same, after removing ASCII white space: the metadata service wraps its documents into lines. */
+export const decodeWrappedBase64 = (text: string): Buffer | undefined =>
+  decodeBase64(text.replace(/[\t\n\r ]+/g, ''))
+
+/** Decodes base64 with or without padding and line breaks, as Terraform writes certificates back. */
+export function decodeUnpaddedBase64(text: string): Buffer | undefined {
+  const bare = text.replace(/[\t\n\r ]+/g, '').replace(/=+$/, '')
+  return decodeBase64(bare.padEnd(Math.ceil(bare.length / 4) * 4, '='))
+}
+
+/** Decodes the URL-safe alphabet, padded or not; undefined when the text is something else. */
+export function decodeBase64Url(text: string): Buffer | undefined {
+  if (!URL_SAFE.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text.replace(/=+$/, '') ? bytes : undefined
+}

@@ -1,0 +1,93 @@
+/** Limits of a body, against exhaustion by depth or number. @see auth-behaviour 1.2 (8) */
+export interface JsonLimits {
+  depth: number
+  /** members of one object, elements of one array */
+  members: number
+  /** values in all */
+  values: number
+  /** whether a repeated key is an error; otherwise the last one counts */
+  uniqueKeys?: boolean
+}
+
+export type JsonResult = { value: unknown } | { fault: 'malformed' | 'too complex' | 'repeated key' }
+
+/**
+ * `JSON.parse` behind a scan that first bounds depth and number of values and finds repeated keys.
+ * Messages never quote the text.
+ */
+export function readJson(text: string, limits: JsonLimits): JsonResult {
+  const fault = scan(text, limits)
+  if (fault) return { fault }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { fault: 'malformed' }
+  }
+}
+
+/** Whether a value is a JSON object. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+interface Level {
+  members: number
+  /** keys seen so far, in their escaped form undone; absent in an array */
+  keys?: Set<string>
+}
+
+// One pass over the structural characters. Grammar is left to JSON.parse: what slips through here
+// is malformed there.
+function scan(
+  text: string,
+  limits: JsonLimits,
+): Exclude<JsonResult, { value: unknown }>['fault'] | undefined {
+  const levels: Level[] = []
+  let values = 1
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    const level = levels.at(-1)
+    if (char === '"') {
+      const end = endOfString(text, at)
+      if (end < 0) return 'malformed'
+      if (level?.keys && limits.uniqueKeys && isKey(text, end)) {
+        const key = unescaped(text.slice(at, end + 1))
+        if (key === undefined) return 'malformed'
+        if (level.keys.has(key)) return 'repeated key'
+        level.keys.add(key)
+      }
+      at = end
+    } else if (char === '{' || char === '[') {
+      levels.push(char === '{' ? { members: 1, keys: new Set() } : { members: 1 })
+      if (levels.length > limits.depth) return 'too complex'
+    } else if (char === '}' || char === ']') {
+      levels.pop()
+    } else if (char === ',' && level) {
+      values += 1
+      level.members += 1
+      if (level.members > limits.members || values > limits.values) return 'too complex'
+    }
+  }
+  return undefined
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at += 1
+    else if (text[at] === '"') return at
+  }
+  return -1
+}
+
+const isKey = (text: string, end: number): boolean => {
+  let at = end + 1
+  while (' \t\n\r'.includes(text[at] ?? 'x')) at += 1
+  return text[at] === ':'
+}
+
+function unescaped(quoted: string): string | undefined {
+  try {
+    return JSON.parse(quoted) as string
+  } catch {
+    return undefined
+  }
+}

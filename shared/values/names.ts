@@ -1,0 +1,9 @@
+/** Names of roles, certificates, accounts, instances and mounts in paths. @see auth-behaviour 1.2 (6) */
+export const NAME = /^\w(?:[\w.-]*\w)?$/
+
+/** Lower-cases ASCII letters only: what a locale or Unicode would do differs from place to place. */
+export const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase())
+
+/** Sorted, without repetitions and empty texts. */
+export const sortedSet = (texts: readonly string[]): string[] =>
+  [...new Set(texts)].filter(text => text !== '').sort()

@@ -1,0 +1,52 @@
+/**
+ * AWS partitions: the part of the cloud a region, an account and an ARN belong to.
+ * `iamRegion` is where a partition's IAM calls are signed for.
+ * @see auth-behaviour 4.3.6, aws-platform 3.1
+ */
+const partitions = {
+  aws: {
+    regions: /^(?!cn-|us-gov-|us-iso|eusc-|eu-isoe-)[a-z]{2}(-[a-z]+)+-\d+$/,
+    suffix: 'amazonaws.com',
+    iamRegion: 'us-east-1',
+  },
+  'aws-cn': { regions: /^cn(-[a-z]+)+-\d+$/, suffix: 'amazonaws.com.cn', iamRegion: 'cn-north-1' },
+  'aws-us-gov': { regions: /^us-gov(-[a-z]+)+-\d+$/, suffix: 'amazonaws.com', iamRegion: 'us-gov-west-1' },
+  'aws-eusc': { regions: /^eusc(-[a-z]+)+-\d+$/, suffix: 'amazonaws.eu', iamRegion: 'eusc-de-east-1' },
+} as const satisfies Record<string, { regions: RegExp; suffix: string; iamRegion: string }>
+
+export type Partition = keyof typeof partitions
+
+export const isPartition = (name: string): name is Partition => Object.hasOwn(partitions, name)
+
+/** The partition of a region's name, undefined when no partition has such names. */
+export const partitionOf = (region: string): Partition | undefined =>
+  region.length > 32
+    ? undefined
+    : (Object.keys(partitions) as Partition[]).find(name => partitions[name].regions.test(region))
+
+/** The region in which IAM calls of a partition are signed. */
+export const iamRegionOf = (partition: Partition): string => partitions[partition].iamRegion
+
+/** Host of the security token service: of a region, or the global one where there is none. */
+export function stsHost(region?: string): string {
+  const partition = region === undefined ? undefined : partitionOf(region)
+  return partition ? `sts.${region}.${partitions[partition].suffix}` : 'sts.amazonaws.com'
+}
+
+/** The one endpoint without a region in its name; it takes signatures for us-east-1. */
+export const GLOBAL_STS_REGION = 'us-east-1'
+
+const STS_HOSTS = [
+  /^sts(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|api\.aws)$/,
+  /^vpce-[a-z0-9-]+\.sts\.([a-z0-9-]+)\.vpce\.amazonaws\.com(?:\.cn)?$/,
+]
+
+/**
+ * The region that a host name of the security token service stands for: regional, FIPS, dual-stack, VPC
+ * endpoint, or the global one. Undefined for every other host. @see auth-behaviour 4.3.2
+ */
+export function regionOfStsHost(host: string): string | undefined {
+  if (host === stsHost()) return GLOBAL_STS_REGION
+  const region = STS_HOSTS.map(form => form.exec(host)?.[1]).find(found => found !== undefined)
+  return region !== undefined && partitionOf(region) ? region : undefined
+}

@@ -1,0 +1,36 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { inspect } from 'node:util'
+
+const PLACEHOLDER = '[secret]'
+
+/** A text that must not reach a message, a log or an answer by accident: it prints as a placeholder. */
+export class Secret {
+  readonly #text: string
+  constructor(text: string) {
+    this.#text = text
+  }
+  /** The text itself. Every call is a place to review. */
+  reveal(): string {
+    return this.#text
+  }
+  toString(): string {
+    return PLACEHOLDER
+  }
+  toJSON(): string {
+    return PLACEHOLDER
+  }
+  [inspect.custom](): string {
+    return PLACEHOLDER
+  }
+}
+
+/** SHA-256 of a text or of bytes. */
+export const sha256 = (value: string | Uint8Array): Buffer => createHash('sha256').update(value).digest()
+
+/**
+ * Whether two secrets are equal, in time that depends on neither of them.
+ * Both sides are hashed first, so that their lengths do not show either.
+ * @see auth-behaviour T-45
+ */
+export const sameSecret = (a: string | Uint8Array, b: string | Uint8Array): boolean =>
+  timingSafeEqual(sha256(a), sha256(b))

@@ -1,0 +1,48 @@
+const RFC3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
+
+/** An instant with more digits than a `Date` keeps. */
+export interface Instant {
+  /** whole seconds since 1970 */
+  seconds: number
+  /** the fraction of a second as written, without trailing zeros */
+  fraction: string
+}
+
+/**
+ * Reads an RFC 3339 time strictly: `T`, an offset, a calendar date that exists.
+ * `Date.parse` accepts far more and cuts fractions to milliseconds.
+ * @see auth-behaviour T-17
+ */
+export function parseInstant(text: string): Instant | undefined {
+  const match = RFC3339.exec(text)
+  if (!match) return undefined
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const offsetHours = Number(match[9] ?? 0)
+  const offsetMinutes = Number(match[10] ?? 0)
+  if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return undefined
+  const utc = Date.UTC(year, month - 1, day, hour, minute, second)
+  const date = new Date(utc)
+  if (year < 100 || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
+  const offset = (match[8] === '-' ? -1 : 1) * (offsetHours * 3600 + offsetMinutes * 60)
+  return { seconds: utc / 1000 - offset, fraction: (match[7] ?? '').replace(/0+$/, '') }
+}
+
+/** Negative, zero or positive as `a` is before, at or after `b`. */
+export function compareInstants(a: Instant, b: Instant): number {
+  if (a.seconds !== b.seconds) return a.seconds - b.seconds
+  const digits = Math.max(a.fraction.length, b.fraction.length)
+  const [x, y] = [a.fraction.padEnd(digits, '0'), b.fraction.padEnd(digits, '0')]
+  return x === y ? 0 : x < y ? -1 : 1
+}
+
+/** RFC 3339 in UTC with trailing zeros of the fraction trimmed. @param ms milliseconds since 1970 */
+export const printTime = (ms: number): string =>
+  new Date(ms).toISOString().replace(/\.(\d*?)0*Z$/, (_, digits) => (digits ? `.${digits}Z` : 'Z'))

@@ -1,0 +1,114 @@
+/** One element of an XML answer: either text or children, never both. */
+export interface Element {
+  name: string
+  /** value of `xmlns`, the only attribute that is accepted */
+  namespace?: string
+  children: Element[]
+  text: string
+}
+
+const LONGEST = 65_536
+const DEEPEST = 8
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+const PROLOG =
+  /^<\?xml version=(?:"1\.0"|'1\.0')(?: encoding=(?:"UTF-8"|'UTF-8'|"utf-8"|'utf-8'))?(?: standalone=(?:"yes"|"no"))?\s*\?>/
+const OPEN = /<([A-Za-z][\w.-]*)((?:\s+xmlns="[^"<&]*")?)\s*(\/?)>/y
+const CLOSE = /<\/([A-Za-z][\w.-]*)\s*>/y
+const TEXT = /[^<]+/y
+
+/**
+ * Reads the small, plain XML that AWS's query services answer with. Everything else is refused: document
+ * types, comments, CDATA, processing instructions, attributes other than `xmlns`, entities beyond the five
+ * predefined ones and character references, text beside elements, anything before or after the one root.
+ *
+ * @returns the root, or undefined
+ * @see auth-behaviour 4.3.2, T-29
+ */
+export function readXml(text: string): Element | undefined {
+  if (text.length > LONGEST) return undefined
+  const prolog = PROLOG.exec(text)
+  const body = text.slice(prolog?.[0].length ?? 0)
+  const reader = { text: body, at: 0 }
+  skipSpace(reader)
+  const root = readElement(reader, 1)
+  if (!root) return undefined
+  skipSpace(reader)
+  return reader.at === body.length ? root : undefined
+}
+
+/** The one child of a name; undefined when there is none or more than one. */
+export function only(parent: Element, name: string): Element | undefined {
+  const found = parent.children.filter(child => child.name === name)
+  return found.length === 1 ? found[0] : undefined
+}
+
+interface Reader {
+  text: string
+  at: number
+}
+
+function readElement(reader: Reader, depth: number): Element | undefined {
+  const open = take(reader, OPEN)
+  if (!open || depth > DEEPEST) return undefined
+  const [, name = '', attribute = '', empty] = open
+  const namespace = /"([^"]*)"/.exec(attribute)?.[1]
+  const element: Element = { name, children: [], text: '', ...(namespace === undefined ? {} : { namespace }) }
+  if (empty) return element
+  const text = readContent(reader, element, depth)
+  const close = take(reader, CLOSE)
+  if (text === undefined || close?.[1] !== name) return undefined
+  if (element.children.length > 0 && text.trim() !== '') return undefined
+  element.text = element.children.length > 0 ? '' : text
+  return element
+}
+
+function readContent(reader: Reader, element: Element, depth: number): string | undefined {
+  let text = ''
+  while (reader.at < reader.text.length && !reader.text.startsWith('</', reader.at)) {
+    if (reader.text[reader.at] === '<') {
+      const child = readElement(reader, depth + 1)
+      if (!child) return undefined
+      element.children.push(child)
+    } else {
+      const part = unescapeText(take(reader, TEXT)?.[0] ?? '')
+      if (part === undefined) return undefined
+      text += part
+    }
+  }
+  return text
+}
+
+function take(reader: Reader, pattern: RegExp): RegExpExecArray | undefined {
+  pattern.lastIndex = reader.at
+  const match = pattern.exec(reader.text)
+  if (!match) return undefined
+  reader.at += match[0].length
+  return match
+}
+
+const skipSpace = (reader: Reader): void => {
+  while (' \t\n\r'.includes(reader.text[reader.at] ?? 'x')) reader.at += 1
+}
+
+function unescapeText(raw: string): string | undefined {
+  let valid = !raw.includes(']]>')
+  const text = raw.replace(/&([^;&]*);?/g, (whole, name: string) => {
+    const value = whole.endsWith(';') ? (entities[name] ?? numeric(name)) : undefined
+    if (value === undefined) valid = false
+    return value ?? ''
+  })
+  return valid ? text : undefined
+}
+
+function numeric(name: string): string | undefined {
+  const match = /^#(?:x([0-9a-fA-F]{1,6})|(\d{1,7}))$/.exec(name)
+  if (!match) return undefined
+  const code = match[1] === undefined ? Number(match[2]) : Number.parseInt(match[1], 16)
+  const legal =
+    code === 9 ||
+    code === 10 ||
+    code === 13 ||
+    (code >= 32 && code < 0xd800) ||
+    (code > 0xdfff && code <= 0x10ffff)
+  return legal ? String.fromCodePoint(code) : undefined
+}

@@ -1,0 +1,63 @@
+// A process that logs in as fast as it is answered: so many at a time, each with the next body in turn.
+import { Agent, request } from 'node:http'
+import { performance } from 'node:perf_hooks'
+
+export interface LoadOrder {
+  url: string
+  bodies: string[]
+  concurrency: number
+  seconds: number
+}
+
+export interface LoadResult {
+  perSecond: number
+  refused: number
+  /** milliseconds */
+  p50: number
+  p99: number
+}
+
+function post(url: URL, agent: Agent, body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const call = request(
+      { host: url.hostname, port: url.port, path: url.pathname, method: 'POST', headers, agent },
+      answer => {
+        answer.resume()
+        answer.on('end', () => resolve(answer.statusCode ?? 0))
+      },
+    )
+    call.on('error', reject)
+    call.end(body)
+  })
+}
+
+async function load({ url, bodies, concurrency, seconds }: LoadOrder): Promise<LoadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency })
+  const target = new URL(url)
+  const times: number[] = []
+  let [next, refused] = [0, 0]
+  const started = performance.now()
+  const client = async () => {
+    while (performance.now() - started < seconds * 1000) {
+      const body = bodies[next++ % bodies.length] ?? ''
+      const sent = performance.now()
+      if ((await post(target, agent, body)) === 200) times.push(performance.now() - sent)
+      else refused += 1
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, client))
+  const elapsed = (performance.now() - started) / 1000
+  agent.destroy()
+  times.sort((a, b) => a - b)
+  const at = (share: number) => times[Math.floor(times.length * share)] ?? 0
+  return { perSecond: times.length / elapsed, refused, p50: at(0.5), p99: at(0.99) }
+}
+
+process.on('message', (order: LoadOrder) => {
+  load(order).then(
+    result => process.send?.(result),
+    (error: Error) => process.send?.({ error: error.message }),
+  )
+})
+process.send?.('ready')

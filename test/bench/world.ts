@@ -1,0 +1,116 @@
+import { HOME, type Host } from '../../infra/local/host.ts'
+import { signedLogin } from '../../infra/local/workload.ts'
+import { type Key, key } from '../../shared/storage/kinds.ts'
+import { call } from '../support/api.ts'
+import type { FloorEvent } from './floor.ts'
+
+/** A fleet that logs in, and what each of its logins looks like. */
+export interface World {
+  /** bodies of logins, each of another instance with its own nonce */
+  ec2: string[]
+  /** bodies of logins with one signed request, which holds for 15 minutes */
+  iam: string[]
+  floor: { ec2: FloorEvent; iam: FloorEvent }
+}
+
+const ROLE = 'bench'
+
+async function write(host: Host, path: string, body: unknown): Promise<void> {
+  const reply = await call(host.base_url, 'POST', path, body, { token: host.root_token })
+  if (reply.status >= 300) throw new Error(`${path}: ${reply.status} ${reply.text}`)
+}
+
+export async function makeWorld(host: Host, instances: number): Promise<World> {
+  const { control } = host
+  const role = await control.putRole({ account: HOME.account, name: ROLE })
+  const authority = await control.authority()
+  await write(host, '/auth/cloud/config/certificate/local', {
+    cloud_public_cert: Buffer.from(authority.rsa2048).toString('base64'),
+  })
+  await write(host, '/auth/cloud/role/fleet', {
+    auth_type: 'ec2',
+    bound_account_id: HOME.account,
+    token_policies: 'dev',
+  })
+  await write(host, '/auth/cloud/role/worker', {
+    auth_type: 'iam',
+    bound_iam_principal_arn: role.arn,
+    token_policies: 'dev',
+  })
+  const made = await Promise.all(Array.from({ length: instances }, () => control.putInstance({ ...HOME })))
+  const documents = await Promise.all(made.map(instance => control.documents(instance)))
+  const ec2 = documents.map(({ rsa2048 }, index) =>
+    JSON.stringify({ role: 'fleet', pkcs7: rsa2048.replaceAll('\n', ''), nonce: `nonce-of-${index}` }),
+  )
+  const session = await control.session({ account: HOME.account, role: ROLE, session: 'bench' })
+  const signed = signedLogin(session)
+  const iam = [JSON.stringify({ role: 'worker', ...signed })]
+  const { environment } = host.runtimeOf('login')
+  const mount = await call(host.base_url, 'GET', '/sys/auth/cloud', undefined, { token: host.root_token })
+  const accessor = String(mount.body.data.accessor)
+  const signedForm = await control.signDocument({ document: documents[0]?.document ?? '' })
+  const shared = {
+    tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
+    certificate: authority.rsa,
+    document: documents[0]?.document ?? '',
+    signature: signedForm.signature,
+    instanceId: made[0]?.instanceId ?? '',
+    sts: {
+      url: host.provider_url,
+      host: 'sts.amazonaws.com',
+      headers: JSON.parse(
+        Buffer.from(signed['iam_request_headers'] ?? '', 'base64').toString('utf8'),
+      ) as Record<string, string>,
+      body: Buffer.from(signed['iam_request_body'] ?? '', 'base64').toString('utf8'),
+    },
+  }
+  return {
+    ec2,
+    iam,
+    floor: {
+      ec2: {
+        ...shared,
+        type: 'ec2',
+        body: ec2[0] ?? '',
+        keys: ec2Keys(accessor, shared.instanceId),
+        query: `${accessor}#certificate`,
+      },
+      iam: { ...shared, type: 'iam', body: iam[0] ?? '', keys: iamKeys(accessor), query: '' },
+    },
+  }
+}
+
+const plain = (keys: readonly Key[]) => keys.map(({ pk, sk }) => ({ pk, sk }))
+
+/** The items that a login of each type reads at once. */
+const ec2Keys = (mount: string, instanceId: string) =>
+  plain([
+    key('mounts'),
+    key('client-config', mount),
+    key('identity-config', mount),
+    key('role', mount, 'fleet'),
+    key('sts-role', mount, HOME.account),
+    key('access', mount, instanceId),
+    key('tidy-settings', mount, 'identity-accesslist'),
+    key('alias', mount, 'x'),
+  ])
+
+const iamKeys = (mount: string) =>
+  plain([
+    key('mounts'),
+    key('client-config', mount),
+    key('identity-config', mount),
+    key('role', mount, 'worker'),
+    key('alias', mount, 'x'),
+  ])
+
+/** A login as the gateway hands it to the Lambda. */
+export const loginEvent = (body: string) => ({
+  version: '2.0',
+  rawPath: '/v1/auth/cloud/login',
+  rawQueryString: '',
+  headers: { 'content-type': 'application/json' },
+  requestContext: { requestId: 'bench', http: { method: 'POST', sourceIp: '127.0.0.1' } },
+  body,
+  isBase64Encoded: false,
+})

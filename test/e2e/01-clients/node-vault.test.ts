@@ -1,0 +1,90 @@
+import nodeVault from 'node-vault'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HOME, type Host, startHost } from '../../../infra/local/host.ts'
+import { signedLogin } from '../../../infra/local/workload.ts'
+
+// A client that nobody here wrote works unmodified against the running host: it administers, logs in with the
+// mount path that it was written for, reads, lists with the verb LIST, and renews.
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost({ cluster: 'clients', port: 0, memory: true, concurrency: 2 })
+})
+afterAll(() => host.close())
+
+const client = (token?: string) =>
+  nodeVault({ endpoint: host.base_url.replace(/\/v1$/, ''), ...(token ? { token } : {}) })
+
+describe('node-vault: issue "a client nobody here wrote"', () => {
+  test('health, mounts, policies and roles through its own commands', async () => {
+    const admin = client(host.root_token)
+    expect(await admin.health()).toMatchObject({ initialized: true, sealed: false })
+    await admin.enableAuth({ mount_point: 'aws', type: 'aws', description: 'as the client expects it' })
+    expect(await admin.auths()).toMatchObject({ 'aws/': { type: 'aws' }, 'cloud/': { type: 'cloud' } })
+    await admin.addPolicy({
+      name: 'reader',
+      rules: 'path "auth/aws/role*" { capabilities = ["read", "list"] }',
+    })
+    expect(await admin.getPolicy({ name: 'reader' })).toMatchObject({
+      rules: expect.stringContaining('auth/aws/role*'),
+    })
+    const role = await host.control.putRole({ account: HOME.account, name: 'worker' })
+    await admin.write('auth/aws/role/worker', {
+      auth_type: 'iam',
+      bound_iam_principal_arn: role.arn,
+      token_policies: 'reader',
+      token_ttl: '1h',
+    })
+  })
+
+  test('iam login at its own path, then read, list, look up and renew', async () => {
+    const session = await host.control.session({ account: HOME.account, role: 'worker', session: 'job-1' })
+    const workload = client()
+    const login = await workload.awsIamLogin({ role: 'worker', ...signedLogin(session) })
+    expect(login.auth).toMatchObject({
+      policies: ['default', 'reader'],
+      lease_duration: 3600,
+      renewable: true,
+    })
+    workload.token = login.auth.client_token
+    expect((await workload.read('auth/aws/role/worker')).data).toMatchObject({
+      auth_type: 'iam',
+      token_policies: ['reader'],
+    })
+    expect((await workload.list('auth/aws/roles')).data.keys).toEqual(['worker'])
+    expect((await workload.tokenLookupSelf()).data).toMatchObject({
+      path: 'auth/aws/login',
+      ttl: expect.any(Number),
+    })
+    expect((await workload.tokenRenewSelf()).auth).toMatchObject({ lease_duration: 3600 })
+    await expect(workload.write('auth/aws/role/worker', {})).rejects.toMatchObject({
+      response: { statusCode: 403 },
+    })
+    await workload.tokenRevokeSelf()
+    await expect(workload.tokenLookupSelf()).rejects.toMatchObject({ response: { statusCode: 403 } })
+  })
+
+  test('ec2 login, and the same instance again with its nonce', async () => {
+    const admin = client(host.root_token)
+    const instance = await host.control.putInstance({ ...HOME })
+    const { rsa2048 } = await host.control.documents(instance)
+    const { rsa2048: certificate } = await host.control.authority()
+    await admin.write('auth/aws/config/certificate/local', {
+      aws_public_cert: Buffer.from(certificate).toString('base64'),
+    })
+    await admin.write('auth/aws/role/fleet', {
+      auth_type: 'ec2',
+      bound_account_id: HOME.account,
+      policies: 'reader',
+    })
+    const proof = { role: 'fleet', pkcs7: rsa2048.replaceAll('\n', '') }
+    const first = await client().write('auth/aws/login', proof)
+    const { nonce } = first.auth.metadata
+    await expect(client().write('auth/aws/login', proof)).rejects.toMatchObject({
+      response: { statusCode: 400 },
+    })
+    const again = await client().write('auth/aws/login', { ...proof, nonce })
+    expect(again.auth.metadata).not.toHaveProperty('nonce')
+    expect((await admin.list('auth/aws/identity-whitelist')).data.keys).toContain(instance.instanceId)
+  })
+})

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { afterAll, describe, expect, test } from 'vitest'
+import { root } from '../../../infra/build/functions.ts'
+import { call } from '../../support/api.ts'
+
+// What a stranger types: `npm start`. It ends its set-up with a login of each type, keeps serving, can be stopped,
+// and finds its data again; `--once` ends by itself.
+
+const children: ChildProcess[] = []
+const cluster = `e2e-${process.pid}`
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL')
+  rmSync(`${root}.local/${cluster}`, { recursive: true, force: true })
+})
+
+interface Run {
+  child: ChildProcess
+  output: () => string
+  until: (text: string) => Promise<void>
+  ended: Promise<number | null>
+}
+
+function start(...options: string[]): Run {
+  const child = spawn(process.execPath, ['infra/local/main.ts', ...options], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (text += chunk))
+  const ended = new Promise<number | null>(resolve => child.once('exit', resolve))
+  const until = async (wanted: string) => {
+    while (!text.includes(wanted)) {
+      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${text}`)
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+  return { child, output: () => text, until, ended }
+}
+
+describe('npm start: issue 2 §8.1', () => {
+  test('--once shows a login of each type with what it cost, and ends with 0', async () => {
+    const run = start('--once', '--memory', '--port', '0')
+    expect(await run.ended, run.output()).toBe(0)
+    expect(run.output()).toMatch(
+      /ec2 login: a token for role demo-ec2[\s\S]*policies {2}default, demo[\s\S]*TTL {7}1800 s/,
+    )
+    expect(run.output()).toMatch(/metadata {2}role=demo-ec2 .*auth_type=ec2/)
+    expect(run.output()).toMatch(/calls {5}.*1 × EC2; \d round trips to DynamoDB\n {2}took {6}\d+ ms/)
+    expect(run.output()).toMatch(
+      /iam login: a token for role demo-iam[\s\S]*calls {5}1 × STS; \d round trips to DynamoDB/,
+    )
+  })
+
+  test('keeps serving, keeps its data over a restart, and leaves nothing behind', async () => {
+    const first = start('--cluster', cluster, '--port', '0')
+    await first.until('Serving.')
+    const file = `${root}.local/${cluster}/cluster.json`
+    const known = JSON.parse(readFileSync(file, 'utf8'))
+    const read = (base: string) =>
+      call(base, 'GET', '/auth/cloud/role/demo-iam', undefined, { token: known.root_token })
+    const role = await read(known.base_url)
+    expect(role.status).toBe(200)
+    first.child.kill('SIGTERM')
+    expect(await first.ended).toBe(0)
+    expect(existsSync(`${root}.local/${cluster}/engine.json`), 'the engine was stopped').toBe(false)
+
+    const second = start('--cluster', cluster, '--port', '0')
+    await second.until('Serving.')
+    const again = JSON.parse(readFileSync(file, 'utf8'))
+    expect(again).toMatchObject({ root_token: known.root_token, recovery_keys: known.recovery_keys })
+    expect((await read(again.base_url)).body.data).toEqual(role.body.data)
+    second.child.kill('SIGINT')
+    expect(await second.ended).toBe(0)
+  })
+
+  test('an option that does not exist, and a port in use, are told in one line', async () => {
+    const unknown = start('--nonsense')
+    expect(await unknown.ended).toBe(1)
+    expect(unknown.output().trim().split('\n')).toEqual([expect.stringContaining('--nonsense')])
+    const holder = start('--memory', '--port', '0')
+    await holder.until('Serving.')
+    const port = /127\.0\.0\.1:(\d+)\/v1/.exec(holder.output())?.[1] ?? ''
+    const second = start('--memory', '--port', port)
+    expect(await second.ended).toBe(1)
+    expect(second.output()).toMatch(/EADDRINUSE|in use/)
+    holder.child.kill('SIGTERM')
+    expect(await holder.ended).toBe(0)
+  })
+})

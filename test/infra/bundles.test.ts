@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { functionNames, usesOfFunction } from '../../infra/build/functions.ts'
+import { built, bundlesOfTests } from './synthesised.ts'
+
+type Bundle = Awaited<ReturnType<typeof built>>[string]
+let bundles: Record<string, Bundle>
+beforeAll(async () => {
+  bundles = await built()
+})
+
+const inputsOf = (name: string): string[] => Object.keys(bundles[name]?.inputs ?? {})
+const holds = (name: string, library: string): boolean =>
+  inputsOf(name).some(path => path.includes(`node_modules/${library}/`))
+
+/** Bytes that are read before the first event can be served. */
+function eagerBytes(name: string): number {
+  const { outputs } = bundles[name] as Bundle
+  const seen = new Set<string>()
+  const visit = (path: string): void => {
+    if (seen.has(path) || !outputs[path]) return
+    seen.add(path)
+    for (const one of outputs[path].imports) if (one.kind === 'import-statement') visit(one.path)
+  }
+  visit(Object.keys(outputs).find(path => path.endsWith('/index.mjs')) ?? '')
+  return [...seen].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0)
+}
+
+/** Clients of AWS, and the uses without which a bundle must not hold them. */
+const clients = {
+  '@aws-sdk/client-ec2': ['instances'],
+  '@aws-sdk/client-iam': ['principals', 'access-keys'],
+  '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
+  '@aws-sdk/client-lambda': ['background'],
+  '@aws-sdk/client-cloudwatch-logs': ['audit-log'],
+}
+
+describe('what is in the bundles, and what is not: style 8, dependencies 9', () => {
+  test.each(Object.entries(clients))('%s only where a use needs it', (client, needed) => {
+    for (const name of functionNames()) {
+      expect(holds(name, client), name).toBe(usesOfFunction(name).some(use => needed.includes(use)))
+    }
+  })
+
+  test('no SDK chain of credential providers, no CDK, no test tools, no local host', () => {
+    for (const name of functionNames()) {
+      const foreign = inputsOf(name).filter(path =>
+        /credential-provider-(node|sso|ini|process)\/|aws-cdk-lib|vitest|^infra\/|^test\//.test(path),
+      )
+      expect(foreign, name).toEqual([])
+    }
+  })
+
+  test('what a login loads before its first event is at most 400 KB (architecture 10)', () => {
+    expect(eagerBytes('login')).toBeLessThan(400_000)
+  })
+
+  test.each(['client-ec2', 'client-iam', 'client-sts', 'client-kms'])(
+    '%s waits until a login needs it',
+    client => {
+      const { outputs } = bundles['login'] as Bundle
+      const entry = Object.entries(outputs).find(([path]) => path.endsWith('/index.mjs'))?.[1]
+      expect(Object.keys(entry?.inputs ?? {}).filter(path => path.includes(`@aws-sdk/${client}/`))).toEqual(
+        [],
+      )
+      expect(holds('login', `@aws-sdk/${client}`)).toBe(true)
+    },
+  )
+
+  test('openpgp goes along unchanged, with its licence, and only where it is used', () => {
+    const holders = functionNames().filter(name =>
+      existsSync(`${bundlesOfTests}/${name}/node_modules/openpgp/LICENSE`),
+    )
+    expect(holders).toEqual(['init'])
+    expect(functionNames().filter(name => holds(name, 'openpgp'))).toEqual([])
+  })
+})

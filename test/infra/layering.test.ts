@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = new URL('../../', import.meta.url).pathname
+
+/** Layers by path, the most specific first, and what each may import (of values; types may come from anywhere below). */
+const layers: readonly { name: string; of: RegExp; may: readonly string[]; typesFrom?: readonly string[] }[] =
+  [
+    { name: 'values', of: /^shared\/values\//, may: [] },
+    { name: 'ports', of: /^shared\/ports\.ts$/, may: [], typesFrom: ['storage', 'domain', 'values'] },
+    { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['domain', 'ports'] },
+    {
+      name: 'endpoints',
+      of: /^shared\/api\/(endpoints\/|openapi)/,
+      may: ['api', 'domain', 'storage', 'values'],
+    },
+    { name: 'api', of: /^shared\/api\//, may: ['values'], typesFrom: ['domain', 'ports', 'storage'] },
+    {
+      name: 'adapters',
+      of: /^shared\/adapters\//,
+      may: ['api', 'storage', 'values'],
+      typesFrom: ['domain', 'ports'],
+    },
+    {
+      name: 'handler',
+      of: /^shared\/http\/lambda\.ts$/,
+      may: ['http', 'api', 'adapters'],
+      typesFrom: ['ports'],
+    },
+    {
+      name: 'http',
+      of: /^shared\/http\//,
+      may: ['api', 'domain', 'storage', 'values'],
+      typesFrom: ['ports'],
+    },
+    { name: 'domain', of: /^shared\//, may: ['api', 'storage', 'values'], typesFrom: ['ports'] },
+    { name: 'functions', of: /^functions\//, may: ['handler', 'endpoints', 'adapters', 'domain'] },
+    { name: 'infra', of: /^infra\//, may: ['api', 'endpoints', 'domain', 'storage'] },
+  ]
+
+const layerOf = (file: string) => layers.find(layer => layer.of.test(file))
+
+const IMPORT = /^(import|export)\s+(type\s+)?(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
+const DYNAMIC = /import\('([^']+)'\)/g
+
+interface Import {
+  file: string
+  target: string
+  typeOnly: boolean
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(root + file, 'utf8')
+  const fixed = [...text.matchAll(IMPORT)].map(([, , type, target = '']) => ({
+    file,
+    target,
+    typeOnly: type !== undefined,
+  }))
+  const lazy = [...text.matchAll(DYNAMIC)].map(([, target = '']) => ({ file, target, typeOnly: false }))
+  return [...fixed, ...lazy]
+}
+
+const files = ['shared', 'functions', 'infra'].flatMap(folder =>
+  readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts'))
+    .map(name => `${folder}/${name}`),
+)
+const imports = files.flatMap(importsOf)
+const within = imports.flatMap(one =>
+  one.target.startsWith('.') ? [{ ...one, target: posix.join(posix.dirname(one.file), one.target) }] : [],
+)
+
+function isAllowed({ file, target, typeOnly }: Import): boolean {
+  const [from, to] = [layerOf(file), layerOf(target)]
+  if (!from || !to) return false
+  if (from.name === to.name) return true
+  const path = file.startsWith('shared/storage/') && target === 'shared/storage/kinds.ts'
+  return path || from.may.includes(to.name) || (typeOnly && (from.typesFrom ?? []).includes(to.name))
+}
+
+describe('imports point downward: style 4, architecture 3', () => {
+  test('the scan sees the tree', () => {
+    expect(files.length).toBeGreaterThan(150)
+    expect(within.length).toBeGreaterThan(500)
+  })
+
+  test('every file belongs to a layer, and imports only what its layer may', () => {
+    const wrong = within.filter(one => !isAllowed(one)).map(({ file, target }) => `${file} -> ${target}`)
+    expect(wrong).toEqual([])
+  })
+
+  test('only adapters import AWS clients; the host has its own engine and imitated AWS', () => {
+    const outside = imports.filter(
+      ({ file, target, typeOnly }) =>
+        target.startsWith('@aws-sdk/') &&
+        !typeOnly &&
+        !file.startsWith('shared/adapters/') &&
+        !file.startsWith('infra/local/'),
+    )
+    expect(outside).toEqual([])
+  })
+
+  test('infra takes no adapter, and nothing takes functions, infra or tests', () => {
+    const into = (prefix: string, from: string) =>
+      within.filter(one => one.target.startsWith(prefix) && one.file.startsWith(from))
+    expect(into('shared/adapters/', 'infra/')).toEqual([])
+    expect(into('functions/', 'infra/')).toEqual([])
+    expect([...into('infra/', 'shared/'), ...into('infra/', 'functions/'), ...into('test/', '')]).toEqual([])
+  })
+
+  test('the environment is read in two files', () => {
+    const readers = files.filter(
+      file => !file.startsWith('infra/local/') && /process\.env\b/.test(readFileSync(root + file, 'utf8')),
+    )
+    expect(readers.sort()).toEqual([
+      'infra/app.ts',
+      'infra/build/functions.ts',
+      'shared/adapters/aws/environment.ts',
+    ])
+  })
+})

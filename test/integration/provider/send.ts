@@ -1,0 +1,39 @@
+import { request as httpRequest } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { TestRequest } from './hand-signer.ts'
+
+/** An answer as tests look at it. */
+export interface TestAnswer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: string
+}
+
+/** Sends a request to the provider byte for byte: headers in order, whatever host they name. */
+export async function send(url: string, request: TestRequest): Promise<TestAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<TestAnswer>()
+  const { hostname, port } = new URL(url)
+  const outgoing = httpRequest(
+    {
+      hostname,
+      port,
+      method: request.method,
+      path: request.query === '' ? request.path : `${request.path}?${request.query}`,
+      headers: [...request.headers, ['Content-Length', String(Buffer.byteLength(request.body))]].flat(),
+      setHost: false,
+    },
+    incoming => {
+      text(incoming).then(
+        body => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body }),
+        reject,
+      )
+    },
+  )
+  outgoing.on('error', reject)
+  outgoing.end(request.body)
+  return promise
+}
+
+/** The text of the first XML element of that name; empty when there is none. */
+export const element = (xml: string, name: string): string =>
+  new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? ''

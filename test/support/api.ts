@@ -1,0 +1,60 @@
+import { request } from 'node:http'
+
+/** An answer as it came, with its body read as JSON where it is. */
+export interface Reply {
+  status: number
+  headers: Record<string, string>
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: answers are what the tests look into
+  body: any
+}
+
+export interface CallOptions {
+  token?: string
+  headers?: Record<string, string>
+  /** address to call from, on loopback */
+  from?: string
+}
+
+/** Calls `<base><path>`; an object becomes JSON, a text is sent as it is. */
+export function call(
+  base: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  { token, headers = {}, from }: CallOptions = {},
+): Promise<Reply> {
+  const payload = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
+  const url = new URL(base)
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        host: url.hostname,
+        port: url.port,
+        method,
+        path: `${url.pathname}${path}${url.search}`,
+        headers: {
+          ...(token ? { 'x-vault-token': token } : {}),
+          ...(payload === undefined ? {} : { 'content-length': Buffer.byteLength(payload) }),
+          ...headers,
+        },
+        ...(from ? { localAddress: from } : {}),
+      },
+      answer => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8')
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers as Record<string, string>,
+            text,
+            body: text.startsWith('{') ? JSON.parse(text) : undefined,
+          })
+        })
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.end(payload)
+  })
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { inject } from 'vitest'
+import type { ClusterFile } from '../../infra/local/host.ts'
+import { remoteControl } from '../../infra/local/provider/control.ts'
+import type { StorageCall, StorageFault } from '../../infra/local/storage-tap.ts'
+import { type CallOptions, call, type Reply } from './api.ts'
+
+/** The running cluster: see running-host.ts. */
+export const cluster = inject('cluster') as ClusterFile & { directory: string }
+
+/** The imitated AWS of the cluster. */
+export const aws = remoteControl(cluster.provider_url)
+
+/** Calls the cluster; as root unless a token is given (`token: ''` sends none). */
+export const api = (
+  method: string,
+  path: string,
+  body?: unknown,
+  options: CallOptions = {},
+): Promise<Reply> => call(cluster.base_url, method, path, body, { token: cluster.root_token, ...options })
+
+/** The same, failing on any answer that is not a success. */
+export async function done(
+  method: string,
+  path: string,
+  body?: unknown,
+  options: CallOptions = {},
+): Promise<Reply> {
+  const reply = await api(method, path, body, options)
+  if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
+  return reply
+}
+
+/** Something new: names, IDs. */
+export const fresh = (prefix = ''): string => prefix + randomBytes(4).toString('hex')
+
+/** An instance ID that nothing else has. */
+export const freshInstanceId = (): string => `i-${randomBytes(8).toString('hex')}0`
+
+/** A 12-digit account that nothing else has. */
+export const freshAccount = (): string =>
+  String(200_000_000_000 + Number.parseInt(randomBytes(4).toString('hex'), 16))
+
+/** Enables the auth method at a path of its own. */
+export async function freshMount(
+  type = 'cloud',
+  config: Record<string, unknown> = {},
+): Promise<{ path: string; accessor: string }> {
+  const name = fresh('m')
+  await done('POST', `/sys/auth/${name}`, { type, config })
+  const { body } = await done('GET', `/sys/auth/${name}`)
+  return { path: `/auth/${name}`, accessor: body.data.accessor }
+}
+
+/** Writes a policy and gives a token that has it (and nothing else but what is asked for). */
+export async function tokenWith(policy: string, options: Record<string, unknown> = {}): Promise<string> {
+  const name = fresh('p')
+  await done('POST', `/sys/policies/acl/${name}`, { policy })
+  const { body } = await done('POST', '/auth/token/create', {
+    policies: [name],
+    no_default_policy: true,
+    no_parent: true,
+    ...options,
+  })
+  return body.auth.client_token
+}
+
+/** The certificate of the imitated AWS, as config/certificate takes it. */
+export const localCertificate = async (): Promise<string> =>
+  Buffer.from((await aws.authority()).rsa2048).toString('base64')
+
+/** Calls to the tables, counted between cluster and engine. */
+export const storage = {
+  reset: () => tap('reset'),
+  fault: (fault: StorageFault) => tap('fault', fault),
+  calls: async (): Promise<StorageCall[]> => (await tap('calls')).body.calls,
+}
+
+const tap = (command: string, body: unknown = {}): Promise<Reply> =>
+  call(cluster.tap_url ?? '', 'POST', `/_tap/${command}`, body)
+
+/** Runs a function of the cluster and waits for its result, as an administrator would on AWS. */
+export async function invoke(functionName: string, event: unknown = {}): Promise<Reply> {
+  const name = cluster.functions[functionName] ?? functionName
+  return call(cluster.lambda_url, 'POST', `/2015-03-31/functions/${name}/invocations`, event)
+}
+
+/** Waits until something is true. */
+export async function eventually<T>(probe: () => Promise<T | undefined | false>, ms = 10_000): Promise<T> {
+  const until = Date.now() + ms
+  for (;;) {
+    const found = await probe()
+    if (found) return found
+    if (Date.now() > until) throw new Error('it did not come true in time')
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+}
