@@ -25,9 +25,22 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
+          exclude: ['test/integration/**/*.serial.test.ts'],
           globalSetup: host,
           testTimeout: 30_000,
           hookTimeout: 30_000,
+        },
+      },
+      {
+        // What disturbs a whole host, or must be alone on one: faults of the tables, counted calls, crashes.
+        extends: true,
+        test: {
+          name: 'integration-serial',
+          include: ['test/integration/**/*.serial.test.ts'],
+          globalSetup: host,
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

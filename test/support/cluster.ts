@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
-import type { ClusterFile } from '../../infra/local/host.ts'
 import { remoteControl } from '../../infra/local/provider/control.ts'
 import type { StorageCall, StorageFault } from '../../infra/local/storage-tap.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
 
 /** The running cluster: see running-host.ts. */
-export const cluster = inject('cluster') as ClusterFile & { directory: string }
+export const cluster = inject('cluster')
 
 /** The imitated AWS of the cluster. */
 export const aws = remoteControl(cluster.provider_url)

@@ -1,16 +1,17 @@
+import { readFileSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
 import { type ClusterFile, startHost } from '../../infra/local/host.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    cluster: ClusterFile
+    cluster: ClusterFile & { directory: string }
   }
 }
 
 /** One host for all integration tests; each test file makes a mount of its own on it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const host = await startHost({ cluster: 'test', port: 0, memory: true, tap: true, concurrency: 4 })
-  const { control: _, directory, close, ...file } = host
-  provide('cluster', { ...file, directory } as ClusterFile)
-  return close
+  const file = JSON.parse(readFileSync(`${host.directory}/cluster.json`, 'utf8')) as ClusterFile
+  provide('cluster', { ...file, directory: host.directory })
+  return host.close
 }
