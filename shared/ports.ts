@@ -2,7 +2,7 @@ import type { ClusterRecord, Keyring } from './cluster/record.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
-import type { Secret } from './values/secret.ts'
+import type { Sealed, Secret } from './values/secret.ts'
 
 /** The items of several keys, in their order; undefined where there is none (or it has died). */
 export type Items<K extends readonly Key[]> = {
@@ -46,11 +46,6 @@ export interface ClusterRead {
   record: ClusterRecord
   readAt: number
 }
-
-declare const sealed: unique symbol
-
-/** A secret as stored: readable only with the keyring, and only in the place it was sealed for. */
-export type Sealed = string & { readonly [sealed]: true }
 
 /** The keyring at work. Its keys never leave the adapter. */
 export interface Sealer {

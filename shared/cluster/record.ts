@@ -1,4 +1,4 @@
-import type { Sealed } from '../ports.ts'
+import type { Sealed } from '../values/secret.ts'
 
 /** The role of a cluster in its DR set. @see dr-behaviour 2.1 */
 export type ClusterMode = 'disabled' | 'primary' | 'secondary' | 'bootstrapping'

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
-import type { Sealed } from '../ports.ts'
+import type { Sealed } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
 /** The keys of one version of the keyring. */

@@ -2,23 +2,7 @@ import { invalid } from '../api/errors.ts'
 import { bool, duration, int, list, type Supplied, text } from '../api/fields.ts'
 import { isPolicyName, sanitisePolicies } from '../policies/names.ts'
 import { isCidr } from '../values/cidr.ts'
-
-/** What a role says about the tokens it gives: the parameters that all methods share. */
-export interface TokenParameters {
-  boundCidrs: readonly string[]
-  /** seconds; 0 says nothing, as in the others */
-  explicitMaxTtl: number
-  maxTtl: number
-  noDefaultPolicy: boolean
-  numUses: number
-  period: number
-  /** as given, not yet sanitised */
-  policies: readonly string[]
-  ttl: number
-  type: 'default' | 'service' | 'batch'
-  /** the deprecated spellings, kept only where they were used */
-  legacy: { policies?: readonly string[]; ttl?: number; maxTtl?: number; period?: number }
-}
+import type { TokenParameters } from './stored.ts'
 
 export const tokenFields = {
   token_ttl: duration('Lifetime of tokens, extended by each renewal'),

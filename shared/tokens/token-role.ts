@@ -7,19 +7,8 @@ import { sanitisePolicies } from '../policies/names.ts'
 import { erase, replace } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
 import { type CreateGiven, type createFields, creating, type RoleRules } from './create.ts'
-import { defaultParameters, mergeParameters, parameterWarnings, type TokenParameters } from './parameters.ts'
-
-/** What tokens made through `auth/token/create/:role_name` may be. @see auth-behaviour 9.2 */
-export interface TokenRole {
-  allowedPolicies: readonly string[]
-  disallowedPolicies: readonly string[]
-  allowedGlobs: readonly string[]
-  disallowedGlobs: readonly string[]
-  orphan: boolean
-  renewable: boolean
-  pathSuffix: string
-  token: TokenParameters
-}
+import { defaultParameters, mergeParameters, parameterWarnings } from './parameters.ts'
+import type { TokenRole } from './stored.ts'
 
 export const tokenRoleFields = {
   allowed_policies: list('Policies that tokens may have; empty: those of the caller'),

@@ -1,22 +1,10 @@
-import type { Sealed, Sealer } from '../ports.ts'
+import type { Sealer } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import type { Secret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
+import type { Wrapped } from './stored.ts'
 import { accessorOf, hashOf, secondsOf } from './token.ts'
-
-/** An answer that waits for the one holder of its wrapping token. */
-export interface Wrapped {
-  /** SHA-256 of the wrapping token */
-  hash: string
-  response: Sealed
-  creationPath: string
-  /** epoch milliseconds */
-  createdAt: number
-  /** seconds */
-  ttl: number
-  wrappedAccessor: string
-}
 
 /** What the holder of a wrapping token is told. @see auth-behaviour 1.3 */
 export interface WrapInfo {

@@ -24,6 +24,11 @@ export class Secret {
   }
 }
 
+declare const sealed: unique symbol
+
+/** A secret as stored: readable only with the keyring, and only in the place it was sealed for. */
+export type Sealed = string & { readonly [sealed]: true }
+
 /** SHA-256 of a text or of bytes. */
 export const sha256 = (value: string | Uint8Array): Buffer => createHash('sha256').update(value).digest()
 

@@ -90,6 +90,21 @@ describe('imports point downward: style 4, architecture 3', () => {
     expect(wrong).toEqual([])
   })
 
+  test('no file imports itself by way of others, types included', () => {
+    const targets = Map.groupBy(within, one => one.file)
+    const finished = new Set<string>()
+    const circleFrom = (file: string, trail: readonly string[]): readonly string[] | undefined => {
+      if (trail.includes(file)) return [...trail, file]
+      if (finished.has(file)) return undefined
+      const found = (targets.get(file) ?? [])
+        .map(one => circleFrom(one.target, [...trail, file]))
+        .find(Boolean)
+      finished.add(file)
+      return found
+    }
+    expect(files.map(file => circleFrom(file, [])).filter(Boolean)).toEqual([])
+  })
+
   test('only adapters import AWS clients; the host has its own engine and imitated AWS', () => {
     const outside = imports.filter(
       ({ file, target, typeOnly }) =>

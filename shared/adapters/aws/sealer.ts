@@ -1,7 +1,7 @@
 import type { KMSClient } from '@aws-sdk/client-kms'
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../cluster/record.ts'
-import type { Entropy, Genesis, Meter, Sealed, Sealer, Store } from '../../ports.ts'
+import type { Entropy, Genesis, Meter, Sealer, Store } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 import {
   auditHash,
@@ -13,6 +13,7 @@ import {
   type Term,
   termOf,
 } from '../../storage/sealing.ts'
+import type { Sealed } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
 import { ownService } from './client.ts'
 

@@ -1,4 +1,4 @@
-import type { Sealed } from '../../ports.ts'
+import type { Sealed } from '../../values/secret.ts'
 
 /** An instance that has logged in. @see interface 2.10, auth-behaviour 4.2.9 */
 export interface AccessEntry {

@@ -7,14 +7,6 @@ import { erase, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { decodeUnpaddedBase64 } from '../../values/base64.ts'
 
-/** A certificate that an administrator trusts for instance identity documents. @see interface 2.3 */
-export interface Certificate {
-  /** the text as given, one PEM block */
-  pem: string
-  /** `pkcs7` verifies the rsa2048 and pkcs7 documents, `identity` the separate signature */
-  type: 'pkcs7' | 'identity'
-}
-
 export const certificateFields = {
   cloud_public_cert: text('Certificate as base64 of its PEM text, or the PEM text itself', {
     formerly: 'aws_public_cert',

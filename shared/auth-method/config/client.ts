@@ -11,28 +11,11 @@ import {
 } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import { bool, int, list, type Supplied, text } from '../../api/fields.ts'
-import type { ProviderSettings, Sealed, Sealer } from '../../ports.ts'
+import type { ProviderSettings, Sealer } from '../../ports.ts'
 import { erase, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
-
-/** How a mount reaches AWS. @see interface 2.1 */
-export interface ClientConfig {
-  accessKey: string
-  secretKey?: Sealed
-  /** the key pair before the last rotation, until it is known to be gone */
-  previousAccessKey?: string
-  previousSecretKey?: Sealed
-  endpoint: string
-  iamEndpoint: string
-  stsEndpoint: string
-  stsRegion: string
-  useStsRegionFromClient: boolean
-  serverId: string
-  /** in the form `X-Custom-Thing` */
-  allowedHeaders: readonly string[]
-  maxRetries: number
-}
+import type { ClientConfig } from './stored.ts'
 
 export const clientFields = {
   max_retries: int('Retries of recoverable errors; negative: the SDK’s default (2 retries)'),

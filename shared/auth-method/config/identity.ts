@@ -4,15 +4,13 @@ import { list, text } from '../../api/fields.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { sortedSet } from '../../values/names.ts'
+import type { IdentityConfig, Selection } from './stored.ts'
 
 /** Names an alias may be made of. @see interface 2.2 */
 export const aliasKinds = {
   iam: ['role_id', 'unique_id', 'canonical_arn', 'full_arn'],
   ec2: ['role_id', 'instance_id', 'image_id'],
 } as const
-
-export type IamAlias = (typeof aliasKinds.iam)[number]
-export type Ec2Alias = (typeof aliasKinds.ec2)[number]
 
 /** Metadata that may be put on tokens and aliases; the defaults come first. */
 const selectable = {
@@ -29,16 +27,6 @@ const selectable = {
   },
   ec2: { defaults: ['account_id', 'auth_type'], extras: ['ami_id', 'instance_id', 'region'] },
 } as const
-
-/** `default` follows later changes of the default set; a list does not. */
-type Selection = 'default' | readonly string[]
-
-export interface IdentityConfig {
-  iamAlias: IamAlias
-  ec2Alias: Ec2Alias
-  iamMetadata: Selection
-  ec2Metadata: Selection
-}
 
 export const identityFields = {
   iam_alias: text(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),

@@ -15,12 +15,7 @@ import { type listFields, pageOf } from '../../api/listing.ts'
 import { erase, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { parseEntity } from '../../values/arn.ts'
-
-/** The role to assume for a satellite account. @see interface 2.4 */
-export interface StsRole {
-  role: string
-  externalId: string
-}
+import type { StsRole } from './stored.ts'
 
 export const stsFields = {
   sts_role: text('ARN of the role to assume for this account'),

@@ -1,7 +1,7 @@
 import type { InstanceDocument } from '../../identity-proof/instance-document.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
-import type { IdentityConfig } from '../config/identity.ts'
+import type { IdentityConfig } from '../config/stored.ts'
 import type { GateFacts } from '../login/gates.ts'
 import type { SeenInstance } from '../login/instance.ts'
 import type { RoleTag } from '../role-tags/tag.ts'

@@ -1,5 +1,5 @@
 import type { Identity } from '../../identity-proof/caller-identity.ts'
-import type { IdentityConfig } from '../config/identity.ts'
+import type { IdentityConfig } from '../config/stored.ts'
 import type { GateFacts } from '../login/gates.ts'
 import type { SeenInstance } from '../login/instance.ts'
 

@@ -6,7 +6,7 @@ import type { LoginRecord } from '../../tokens/token.ts'
 import { accessTo } from '../accounts.ts'
 import { stateFault } from '../login/instance.ts'
 import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
-import type { Renewal } from './renewal.ts'
+import type { Renewal } from './outcome.ts'
 import { notRenewed, sameRole } from './role.ts'
 
 /**

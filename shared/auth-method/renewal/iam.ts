@@ -10,7 +10,7 @@ import { stateFault } from '../login/instance.ts'
 import { fullArnOf } from '../login-iam/full-arn.ts'
 import { admits } from '../login-iam/principal.ts'
 import type { Role } from '../roles/role.ts'
-import type { Renewal } from './renewal.ts'
+import type { Renewal } from './outcome.ts'
 import { notRenewed, sameRole } from './role.ts'
 
 type Reach = (region: string) => ReturnType<typeof accessTo>

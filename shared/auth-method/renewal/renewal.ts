@@ -1,17 +1,9 @@
 import type { Call } from '../../api/call.ts'
 import type { Mount } from '../../mounts/mount.ts'
-import type { Change } from '../../storage/changes.ts'
 import type { LoginRecord } from '../../tokens/token.ts'
 import { renewEc2 } from './ec2.ts'
 import { renewIam } from './iam.ts'
-
-/** What a renewal may give, by the role as it is now. Seconds. */
-export interface Renewal {
-  ttl: number
-  methodMax: number
-  period: number
-  changes: readonly Change[]
-}
+import type { Renewal } from './outcome.ts'
 
 /**
  * Checks again what a login stands on: the role as it is now, the instance, the principal's binding.

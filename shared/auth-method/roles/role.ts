@@ -1,5 +1,5 @@
-import type { Sealed } from '../../ports.ts'
-import type { TokenParameters } from '../../tokens/parameters.ts'
+import type { TokenParameters } from '../../tokens/stored.ts'
+import type { Sealed } from '../../values/secret.ts'
 import type { Bound } from '../bindings.ts'
 
 /** Who may log in, and what the token is like. @see interface 2.6 */
