@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Host, startHost } from '../../../infra/local/host.ts'
+import { call } from '../../support/api.ts'
+import { errorsOf } from '../../support/logins.ts'
+import vectors from '../../vectors/identity-documents.json' with { type: 'json' }
+
+const { 2017: older } = vectors.documents
+const identity = Buffer.from(older.document)
+const proofs = {
+  'DSA with SHA-1': { pkcs7: older.pkcs7 },
+  'RSA-1024': { identity: identity.toString('base64'), signature: older.signature },
+}
+
+describe('documents signed by AWS in 2017, on a deployment with legacySignatures: architecture 17', () => {
+  let host: Host
+  const api = (path: string, body: unknown) =>
+    call(host.base_url, 'POST', path, body, { token: host.root_token })
+
+  beforeAll(async () => {
+    host = await startHost({
+      cluster: 'legacy',
+      port: 0,
+      memory: true,
+      legacySignatures: true,
+      concurrency: 1,
+    })
+    await api('/sys/auth/cloud', { type: 'cloud' })
+    await api('/auth/cloud/role/web', { auth_type: 'ec2', bound_ami_id: older.imageId })
+    const { arn } = await host.control.putRole({ account: older.account, name: 'cloud-auth-reader' })
+    await api(`/auth/cloud/config/sts/${older.account}`, { sts_role: arn })
+    const { account, region, instanceId, imageId } = older
+    await host.control.putInstance({ account, region, instanceId, imageId })
+  }, 60_000)
+  afterAll(() => host?.close())
+
+  test.each(Object.entries(proofs))('%s verifies', async (_name, proof) => {
+    const login = await api('/auth/cloud/login', { role: 'web', nonce: 'same', ...proof })
+    expect(login.status, login.text).toBe(200)
+    expect(login.body.auth.metadata).toMatchObject({ account_id: older.account, role: 'web' })
+  })
+
+  const flipped = (base64: string, at: number): string => {
+    const bytes = Buffer.from(base64, 'base64')
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    return bytes.toString('base64')
+  }
+  const inContent = Buffer.from(older.pkcs7, 'base64').indexOf('privateIp')
+
+  test.each([
+    ['content of the PKCS#7', { pkcs7: flipped(older.pkcs7, inContent + 20) }],
+    ['DSA signature', { pkcs7: flipped(older.pkcs7, Buffer.from(older.pkcs7, 'base64').length - 20) }],
+    ['document', { ...proofs['RSA-1024'], identity: flipped(proofs['RSA-1024'].identity, 20) }],
+    ['RSA signature', { ...proofs['RSA-1024'], signature: flipped(older.signature, 64) }],
+  ])('one changed byte of the %s is refused', async (_name, proof) => {
+    const refused = await api('/auth/cloud/login', { role: 'web', nonce: 'same', ...proof })
+    expect(refused.status).toBe(400)
+    expect(errorsOf(refused)).toMatch(/identity document could not be verified$/)
+  })
+})

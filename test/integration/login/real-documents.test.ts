@@ -1,0 +1,81 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { api, aws, done, freshMount } from '../../support/cluster.ts'
+import { errorsOf } from '../../support/logins.ts'
+import vectors from '../../vectors/identity-documents.json' with { type: 'json' }
+
+const { 2017: older, 2021: newer } = vectors.documents
+const instance = {
+  account: newer.account,
+  region: newer.region,
+  instanceId: newer.instanceId,
+  imageId: newer.imageId,
+}
+
+describe('documents signed by AWS, certificates built in: architecture 17, auth-behaviour 4.2.2 to 4.2.4', () => {
+  let mount = ''
+  const login = (body: object) => api('POST', `${mount}/login`, { role: 'web', ...body }, { token: '' })
+
+  beforeAll(async () => {
+    ;({ path: mount } = await freshMount())
+    await done('POST', `${mount}/role/web`, { auth_type: 'ec2', bound_ami_id: newer.imageId })
+    const { arn } = await aws.putRole({ account: newer.account, name: 'cloud-auth-reader' })
+    await done('POST', `${mount}/config/sts/${newer.account}`, { sts_role: arn })
+  })
+
+  test('the rsa2048 document of 2021 verifies, and its instance is looked for', async () => {
+    const missing = await login({ pkcs7: newer.rsa2048 })
+    expect([missing.status, errorsOf(missing)]).toEqual([
+      400,
+      `failed to verify the instance ${newer.instanceId}: EC2 knows no such instance`,
+    ])
+  })
+
+  test('its instance logs in, through the role of its account', async () => {
+    await aws.putInstance(instance)
+    const { body } = await done('POST', `${mount}/login`, { role: 'web', pkcs7: newer.rsa2048 })
+    expect(body.auth.metadata).toMatchObject({ account_id: newer.account, auth_type: 'ec2', role: 'web' })
+    const { body: entry } = await done('GET', `${mount}/identity-accesslist/${newer.instanceId}`)
+    expect(entry.data).toMatchObject({
+      pending_time: newer.pendingTime,
+      client_nonce: body.auth.metadata.nonce,
+    })
+  })
+
+  const bytes = Buffer.from(newer.rsa2048, 'base64')
+  const contentAt = bytes.indexOf('accountId')
+  test.each([
+    ['the content', contentAt],
+    ['the digest among the signed attributes', bytes.length - 320],
+    ['the signature', bytes.length - 100],
+  ])('one changed byte of %s is refused', async (_what, at) => {
+    const changed = Buffer.from(bytes)
+    changed[at] = (changed[at] ?? 0) ^ 1
+    const refused = await login({ pkcs7: changed.toString('base64') })
+    expect(refused.status).toBe(400)
+    expect(errorsOf(refused)).toMatch(/^the (PKCS#7 signature of the )?identity document /)
+  })
+
+  test('bytes after the message are refused', async () => {
+    const refused = await login({ pkcs7: Buffer.concat([bytes, Buffer.from([0])]).toString('base64') })
+    expect([refused.status, errorsOf(refused)]).toEqual([
+      400,
+      'the PKCS#7 signature of the identity document could not be verified',
+    ])
+  })
+
+  test.each([
+    [
+      'DSA with SHA-1',
+      { pkcs7: older.pkcs7 },
+      'SHA-1 signatures are not accepted; use the rsa2048 document',
+    ],
+    [
+      'RSA-1024',
+      { identity: Buffer.from(older.document).toString('base64'), signature: older.signature },
+      'the signature of the identity document could not be verified',
+    ],
+  ])('the documents of 2017 do not count by default: %s', async (_name, proof, text) => {
+    const refused = await login(proof)
+    expect([refused.status, errorsOf(refused)]).toEqual([400, text])
+  })
+})
