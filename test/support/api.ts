@@ -32,7 +32,7 @@ export function call(
         host: url.hostname,
         port: url.port,
         method,
-        path: `${url.pathname}${path}${url.search}`,
+        path: `${url.pathname.replace(/\/$/, '')}${path}${url.search}`,
         headers: {
           ...(token ? { 'x-vault-token': token } : {}),
           ...(payload === undefined ? {} : { 'content-length': Buffer.byteLength(payload) }),

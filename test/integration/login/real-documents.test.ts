@@ -64,11 +64,7 @@ describe('documents signed by AWS, certificates built in: architecture 17, auth-
   })
 
   test.each([
-    [
-      'DSA with SHA-1',
-      { pkcs7: older.pkcs7 },
-      'SHA-1 signatures are not accepted; use the rsa2048 document',
-    ],
+    ['DSA with SHA-1', { pkcs7: older.pkcs7 }, 'SHA-1 signatures are not accepted; use the rsa2048 document'],
     [
       'RSA-1024',
       { identity: Buffer.from(older.document).toString('base64'), signature: older.signature },
