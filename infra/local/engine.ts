@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import {
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
 import type { TableModel } from './assembly.ts'
+import { forgetEngine, noteEngine, stopStaleEngine } from './engine-process.ts'
 
 /** A DynamoDB-compatible engine that runs. */
 export interface Engine {
@@ -45,8 +46,8 @@ export async function startEngine({ directory, tables, region }: EngineOptions):
     await createTables(client, tables)
     return { url: given, client, close: async () => client.destroy() }
   }
-  await stopStale(directory)
   const file = `${directory}/dynamodb.sqlite`
+  await stopStaleEngine(directory, file)
   if (!existsSync(file)) {
     // the database has to be there before it can be mended
     const first = await launch(directory, file)
@@ -86,16 +87,14 @@ async function launch(directory: string, file: string): Promise<Launched> {
     stdio: 'ignore',
   })
   const pid = child.pid ?? 0
-  writeFileSync(pidFile(directory), JSON.stringify({ pid }))
+  noteEngine(directory, pid)
   await answering(url, child)
   const stop = async () => {
     await ended(child, () => child.kill('SIGTERM'))
-    rmSync(pidFile(directory), { force: true })
+    forgetEngine(directory)
   }
   return { url, pid, client: region => clientOf(url, region), stop }
 }
-
-const pidFile = (directory: string): string => `${directory}/engine.json`
 
 const ended = (child: ChildProcess, end: () => void): Promise<void> =>
   new Promise(resolve => {
@@ -130,25 +129,6 @@ async function answering(url: string, child: ChildProcess): Promise<void> {
     await setTimeout(PAUSE_MS)
   }
   throw new Error('the engine does not answer')
-}
-
-/**
- * Ends an engine that a host left behind when it was killed: two processes must not write to one database.
- * The process is ours only if its command line names the same file.
- */
-async function stopStale(directory: string): Promise<void> {
-  if (!existsSync(pidFile(directory))) return
-  const { pid } = JSON.parse(readFileSync(pidFile(directory), 'utf8')) as { pid: number }
-  const isOurs = () => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${directory}/dynamodb.sqlite`)
-    } catch {
-      return false
-    }
-  }
-  if (isOurs()) process.kill(pid, 'SIGKILL')
-  for (let tries = 0; tries < TRIES && isOurs(); tries++) await setTimeout(PAUSE_MS)
-  rmSync(pidFile(directory), { force: true })
 }
 
 /**

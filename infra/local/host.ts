@@ -247,7 +247,11 @@ async function initialised(
   if (answer.ok) return (await answer.json()) as Pick<ClusterFile, 'root_token' | 'recovery_keys'>
   const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ClusterFile) : undefined
   if (known) return { root_token: known.root_token, recovery_keys: known.recovery_keys }
-  throw new Error(`the cluster cannot be initialised: ${await answer.text()}`)
+  const text = await answer.text()
+  if (!text.includes('already initialised')) throw new Error(`the cluster cannot be initialised: ${text}`)
+  throw new Error(
+    `the first start of this cluster was broken off before its root token was written down, and nobody can know it any more: remove ${directory} and start anew`,
+  )
 }
 
 /** A file is there whole or not at all, and only its owner reads it. */

@@ -1,43 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
-import { root } from '../../../infra/build/functions.ts'
 import { call } from '../../support/api.ts'
+import { cleanUp, clusterFile, folderOf, freshCluster, start } from '../../support/npm-start.ts'
 
 // What a stranger types: `npm start`. It ends its set-up with a login of each type, keeps serving, can be stopped,
 // and finds its data again; `--once` ends by itself.
 
-const children: ChildProcess[] = []
-const cluster = `e2e-${process.pid}`
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL')
-  rmSync(`${root}.local/${cluster}`, { recursive: true, force: true })
-})
-
-interface Run {
-  child: ChildProcess
-  output: () => string
-  until: (text: string) => Promise<void>
-  ended: Promise<number | null>
-}
-
-function start(...options: string[]): Run {
-  const child = spawn(process.execPath, ['infra/local/main.ts', ...options], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  children.push(child)
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (text += chunk))
-  const ended = new Promise<number | null>(resolve => child.once('exit', resolve))
-  const until = async (wanted: string) => {
-    while (!text.includes(wanted)) {
-      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${text}`)
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
-  }
-  return { child, output: () => text, until, ended }
-}
+const cluster = freshCluster('e2e')
+afterAll(cleanUp)
 
 describe('npm start: issue 2 §8.1', () => {
   test('--once shows a login of each type with what it cost, and ends with 0', async () => {
@@ -56,19 +26,18 @@ describe('npm start: issue 2 §8.1', () => {
   test('keeps serving, keeps its data over a restart, and leaves nothing behind', async () => {
     const first = start('--cluster', cluster, '--port', '0')
     await first.until('Serving.')
-    const file = `${root}.local/${cluster}/cluster.json`
-    const known = JSON.parse(readFileSync(file, 'utf8'))
+    const known = clusterFile(cluster)
     const read = (base: string) =>
       call(base, 'GET', '/auth/cloud/role/demo-iam', undefined, { token: known.root_token })
     const role = await read(known.base_url)
     expect(role.status).toBe(200)
     first.child.kill('SIGTERM')
     expect(await first.ended).toBe(0)
-    expect(existsSync(`${root}.local/${cluster}/engine.json`), 'the engine was stopped').toBe(false)
+    expect(existsSync(`${folderOf(cluster)}/engine.json`), 'the engine was stopped').toBe(false)
 
     const second = start('--cluster', cluster, '--port', '0')
     await second.until('Serving.')
-    const again = JSON.parse(readFileSync(file, 'utf8'))
+    const again = clusterFile(cluster)
     expect(again).toMatchObject({ root_token: known.root_token, recovery_keys: known.recovery_keys })
     expect((await read(again.base_url)).body.data).toEqual(role.body.data)
     second.child.kill('SIGINT')

@@ -1,0 +1,179 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { remoteControl } from '../../../infra/local/provider/control.ts'
+import { call, type Reply } from '../../support/api.ts'
+import {
+  cleanUp,
+  clusterFile,
+  enginePid,
+  folderOf,
+  freshCluster,
+  type Run,
+  start,
+} from '../../support/npm-start.ts'
+
+// A power cut in the middle of a fleet's logins: host and engine are killed outright, again and again. What a client
+// was told holds, a login is there whole or not at all, and whoever was interrupted repeats its login with its nonce.
+
+const INSTANCES = 16
+const cluster = freshCluster('e2e-crash')
+afterAll(cleanUp)
+
+interface Workload {
+  instanceId: string
+  body: string
+}
+
+const fleet: Workload[] = []
+/** text of every token that a client was given, by instance */
+const given = new Map<string, string[]>()
+let run: Run
+
+const root = (method: string, path: string, body?: unknown): Promise<Reply> => {
+  const { base_url, root_token } = clusterFile(cluster)
+  return call(base_url, method, path, body, { token: root_token })
+}
+
+const login = ({ body }: Workload): Promise<Reply> =>
+  call(clusterFile(cluster).base_url, 'POST', '/auth/cloud/login', body)
+
+async function write(path: string, body: unknown): Promise<void> {
+  const reply = await root('POST', path, body)
+  expect(reply.status, reply.text).toBeLessThan(300)
+}
+
+beforeAll(async () => {
+  run = start('--cluster', cluster, '--port', '0')
+  await run.until('Serving.')
+  const aws = remoteControl(clusterFile(cluster).provider_url)
+  const { rsa2048 } = await aws.authority()
+  await write('/auth/cloud/config/certificate/local', {
+    cloud_public_cert: Buffer.from(rsa2048).toString('base64'),
+  })
+  await write('/auth/cloud/config/identity', { ec2_metadata: ['instance_id'] })
+  await write('/auth/cloud/role/fleet', { auth_type: 'ec2', bound_region: 'us-east-1' })
+  for (let index = 0; index < INSTANCES; index++) {
+    const instance = await aws.putInstance({ account: '111122223333', region: 'us-east-1' })
+    const pkcs7 = (await aws.documents(instance)).rsa2048.replaceAll('\n', '')
+    const body = JSON.stringify({ role: 'fleet', pkcs7, nonce: `nonce-of-instance-${index}` })
+    fleet.push({ instanceId: instance.instanceId, body })
+  }
+})
+
+/** A client that logs in until the cluster is gone. */
+async function logInUntilCut(workload: Workload): Promise<void> {
+  for (;;) {
+    const reply = await login(workload).catch(() => undefined)
+    if (!reply || reply.status >= 500) return
+    expect(reply.status, reply.text).toBe(200)
+    remember(workload, reply)
+  }
+}
+
+const remember = ({ instanceId }: Workload, reply: Reply): void => {
+  given.set(instanceId, [...(given.get(instanceId) ?? []), reply.body.auth.client_token])
+}
+
+/** Empty for a process that has ended, whether or not its parent has noticed. */
+const commandOf = (pid: number): string =>
+  existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : ''
+
+const kill = (pid: number): boolean => process.kill(pid, 'SIGKILL')
+
+const cuts = [
+  { name: 'host first, then the engine', victims: () => [run.child.pid ?? 0, enginePid(cluster)] },
+  { name: 'engine first, then the host', victims: () => [enginePid(cluster), run.child.pid ?? 0] },
+  { name: 'the host only: the engine stays behind', victims: () => [run.child.pid ?? 0] },
+]
+
+describe('a cluster that is killed: architecture 4, "The race that matters"', () => {
+  test.each([...cuts, ...cuts.slice(0, 1)])('$name', async ({ victims }) => {
+    const staying = enginePid(cluster)
+    const newcomers = fleet.filter(({ instanceId }) => !given.has(instanceId)).slice(0, 4)
+    const old = fleet.filter(({ instanceId }) => given.has(instanceId)).slice(-6)
+    const clients = [...newcomers, ...old].map(logInUntilCut)
+    const before = count()
+    while (count() < before + 6) await new Promise(resolve => setTimeout(resolve, 5))
+    for (const pid of victims()) kill(pid)
+    await Promise.all(clients)
+    await run.ended
+
+    run = start('--cluster', cluster, '--port', '0')
+    await run.until('Serving.')
+    expect(enginePid(cluster), 'an engine of its own').not.toBe(staying)
+    expect(commandOf(staying), 'the engine that stayed behind is gone').toBe('')
+
+    await acknowledgedTokensLive()
+    await entriesStandWithTheirTokens()
+    for (const workload of [...newcomers, ...old]) {
+      const again = await login(workload)
+      expect(again.status, again.text).toBe(200)
+      remember(workload, again)
+    }
+  })
+})
+
+const count = (): number => [...given.values()].flat().length
+
+async function acknowledgedTokensLive(): Promise<void> {
+  const told = [...given].flatMap(([instanceId, tokens]) => tokens.map(token => ({ instanceId, token })))
+  await each(told, async ({ instanceId, token }) => {
+    const found = await root('POST', '/auth/token/lookup', { token })
+    expect(found.status, found.text).toBe(200)
+    expect(found.body.data.meta.instance_id).toBe(instanceId)
+  })
+  await each([...given.keys()], async instanceId => {
+    const entry = await root('GET', `/auth/cloud/identity-accesslist/${instanceId}`)
+    expect(entry.status, `the entry of ${instanceId}`).toBe(200)
+  })
+}
+
+/** Token and entry of a login are written with the same time. */
+async function entriesStandWithTheirTokens(): Promise<void> {
+  const accessors = (await root('LIST', '/auth/token/accessors')).body.data.keys as string[]
+  const logins = new Set<string>()
+  await each(accessors, async accessor => {
+    const { body } = await root('POST', '/auth/token/lookup-accessor', { accessor })
+    if (body.data.meta?.instance_id) logins.add(`${body.data.meta.instance_id} ${body.data.issue_time}`)
+  })
+  const listed = (await root('LIST', '/auth/cloud/identity-accesslist')).body.data.keys as string[]
+  const ours = listed.filter(name => fleet.some(({ instanceId }) => instanceId === name))
+  await each(ours, async name => {
+    const { body } = await root('GET', `/auth/cloud/identity-accesslist/${name}`)
+    expect(logins, `a token for the entry of ${name}`).toContain(`${name} ${body.data.last_updated_time}`)
+  })
+}
+
+const AT_ONCE = 16
+
+async function each<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += AT_ONCE) await Promise.all(all.slice(at, at + AT_ONCE).map(work))
+}
+
+describe('starts that a crash has left halfway: issue 2 §8.1', () => {
+  test('a second start of a running cluster is refused and does it no harm', async () => {
+    const second = start('--cluster', cluster, '--port', '0')
+    expect(await second.ended).toBe(1)
+    expect(second.output()).toMatch(/^the cluster in \S+ runs already, in process \d+: stop it, .*\n$/)
+    expect((await root('GET', '/auth/cloud/role/fleet')).status).toBe(200)
+  })
+
+  test('a note of the engine that was never finished does not hinder a start', async () => {
+    kill(run.child.pid ?? 0)
+    await run.ended
+    writeFileSync(`${folderOf(cluster)}/engine.json`, '{"pid":')
+    run = start('--cluster', cluster, '--port', '0')
+    await run.until('Serving.')
+    expect((await root('GET', '/auth/cloud/role/fleet')).status).toBe(200)
+  })
+
+  test('a root token that was never written down is told, with what to do', async () => {
+    kill(run.child.pid ?? 0)
+    await run.ended
+    rmSync(`${folderOf(cluster)}/cluster.json`)
+    const next = start('--cluster', cluster, '--port', '0')
+    expect(await next.ended).toBe(1)
+    expect(next.output()).toContain('nobody can know it any more')
+    expect(next.output()).toContain(`remove ${folderOf(cluster)} and start anew`)
+  })
+})

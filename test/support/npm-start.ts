@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { root } from '../../infra/build/functions.ts'
+import type { ClusterFile } from '../../infra/local/host.ts'
+
+/** A process that runs what `npm start` runs. */
+export interface Run {
+  child: ChildProcess
+  output: () => string
+  /** waits until the output holds a text */
+  until: (text: string) => Promise<void>
+  ended: Promise<number | null>
+}
+
+const children: ChildProcess[] = []
+const clusters: string[] = []
+
+export function start(...options: string[]): Run {
+  const child = spawn(process.execPath, ['infra/local/main.ts', ...options], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (text += chunk))
+  const ended = new Promise<number | null>(resolve => child.once('exit', resolve))
+  const until = async (wanted: string) => {
+    while (!text.includes(wanted)) {
+      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${text}`)
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+  return { child, output: () => text, until, ended }
+}
+
+/** A name for a kept cluster, which `cleanUp` removes. */
+export function freshCluster(name: string): string {
+  const cluster = `${name}-${process.pid}`
+  clusters.push(cluster)
+  return cluster
+}
+
+export const folderOf = (cluster: string): string => `${root}.local/${cluster}`
+
+/** What a kept cluster says about itself in its folder. */
+export const clusterFile = (cluster: string): ClusterFile =>
+  JSON.parse(readFileSync(`${folderOf(cluster)}/cluster.json`, 'utf8')) as ClusterFile
+
+/** The process of a kept cluster's engine. */
+export const enginePid = (cluster: string): number =>
+  (JSON.parse(readFileSync(`${folderOf(cluster)}/engine.json`, 'utf8')) as { pid: number }).pid
+
+/** Ends what a test file has started and removes what it kept. */
+export function cleanUp(): void {
+  for (const child of children) child.kill('SIGKILL')
+  for (const cluster of clusters) {
+    try {
+      process.kill(enginePid(cluster), 'SIGKILL')
+    } catch {
+      // it ended with its host
+    }
+    rmSync(folderOf(cluster), { recursive: true, force: true })
+  }
+}
