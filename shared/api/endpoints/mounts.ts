@@ -51,6 +51,7 @@ export const mountsGroup: Group = {
     }),
     endpoint({
       ...mount,
+      also: '/sys/mounts/auth/:method_path',
       method: 'GET',
       summary: 'Read a mount',
       access: policy('read', { sudo: true }),
