@@ -32,8 +32,14 @@ export const usable = [
 
 export type Use = (typeof usable)[number]
 
-/** Who may call. `by-existence`: `create` for an object that is not there yet, else `update`. */
-export type Access = { by: 'anyone' } | { by: 'policy'; capability: Capability | 'by-existence'; sudo?: true }
+/**
+ * Which capability a call needs. `by-existence`: `create` for an object that is not there yet, else `update`;
+ * `create-or-update`: either will do.
+ */
+export type Needed = Capability | 'by-existence' | 'create-or-update'
+
+/** Who may call. */
+export type Access = { by: 'anyone' } | { by: 'policy'; capability: Needed; sudo?: true }
 
 /** Names in a path by which a subject is found. */
 export interface Place {
@@ -100,7 +106,7 @@ export const endpoint = <F extends Fields = Record<never, never>>(row: Row<F>): 
 
 export const anyone: Access = { by: 'anyone' }
 
-export const policy = (capability: Capability | 'by-existence', options: { sudo?: true } = {}): Access => ({
+export const policy = (capability: Needed, options: { sudo?: true } = {}): Access => ({
   by: 'policy',
   capability,
   ...options,

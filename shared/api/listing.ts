@@ -8,8 +8,11 @@ export const listFields = {
   limit: int('At most so many names'),
 }
 
+const LONGEST_NAME = 1024
+
 export function pageOf(given: Supplied<typeof listFields>): Page {
   if (given.limit !== undefined && given.limit < 0) throw invalid('limit must not be negative')
+  if (Buffer.byteLength(given.after ?? '') > LONGEST_NAME) throw invalid('after is longer than any name')
   return {
     ...(given.after ? { after: given.after } : {}),
     ...(given.limit ? { limit: given.limit } : {}),

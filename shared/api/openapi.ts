@@ -1,4 +1,4 @@
-import type { Endpoint, Group } from './endpoint.ts'
+import type { Endpoint, Group, Needed } from './endpoint.ts'
 import { answers, type Code } from './errors.ts'
 import type { Field, Fields } from './fields.ts'
 
@@ -90,7 +90,14 @@ function operation(row: Endpoint, path: string, tag: string, deprecated: boolean
 const accessText = ({ access }: Endpoint): string =>
   access.by === 'anyone'
     ? 'Needs no token.'
-    : `Needs the capability ${access.capability === 'by-existence' ? '`create` for something new, else `update`,' : `\`${access.capability}\``}${access.sudo ? ' and `sudo`' : ''} on the path.`
+    : `Needs the capability ${neededText(access.capability)}${access.sudo ? ' and `sudo`' : ''} on the path.`
+
+const neededText = (needed: Needed): string =>
+  needed === 'by-existence'
+    ? '`create` for something new, else `update`,'
+    : needed === 'create-or-update'
+      ? '`create` or `update`'
+      : `\`${needed}\``
 
 const listFlag = (required: boolean) => ({ name: 'list', in: 'query', required, schema: { type: 'boolean' } })
 

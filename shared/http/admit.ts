@@ -1,12 +1,13 @@
 import type { Caller, Fetched } from '../api/call.ts'
-import type { Endpoint } from '../api/endpoint.ts'
+import type { Endpoint, Needed } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
 import type { Fields } from '../api/fields.ts'
 import { isActive } from '../cluster/record.ts'
 import { isMethod, type Mount, type MountTable, mountAt } from '../mounts/mount.ts'
-import { type Parameter, permits } from '../policies/access.ts'
+import { type Attempt, type Parameter, permits } from '../policies/access.ts'
 import { compileAccess } from '../policies/load.ts'
 import { ROOT, sanitisePolicies } from '../policies/names.ts'
+import type { Capability } from '../policies/policy.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
 import { ancestorsLive } from '../tokens/family.ts'
@@ -78,17 +79,23 @@ export interface Admitted {
 
 /**
  * Who calls. On the first attempt one of the token's limited uses is taken, whatever comes of the request.
+ * @param before what the attempt before found
  * @throws ApiError `permission_denied`
  */
-export async function identify(intake: Intake, base: Base, ports: Ports, first: boolean): Promise<Alive> {
+export async function identify(
+  intake: Intake,
+  base: Base,
+  ports: Ports,
+  before: Alive | undefined,
+): Promise<Alive> {
+  if (before?.spent) return before
   const presented = await present(intake.token)?.open(ports.sealer)
   const alive = authenticate(presented, base.tokenItem, {
     mounts: base.mounts,
     source: intake.facts.source,
     now: base.now,
   })
-  if (first && base.cluster) await takeUse(alive, base.cluster, ports)
-  return alive
+  return before || !base.cluster ? alive : takeUse(alive, base.cluster, ports)
 }
 
 /**
@@ -99,26 +106,28 @@ export async function authorise(
   endpoint: Endpoint,
   intake: Intake,
   alive: Alive,
-  mount: Mount | undefined,
+  { mounts, mount }: { mounts: MountTable; mount: Mount | undefined },
   ports: Ports,
 ): Promise<Admitted> {
-  const { token } = alive
   const params = 'miss' in intake.found ? {} : intake.found.params
   const known = !('mount' in params) || mount !== undefined
   const subjectKey = known ? endpoint.subject?.({ mount: mount?.accessor ?? '', params }) : undefined
-  const { caller, subject } = await loadCaller(alive, subjectKey, ports)
-  if (!(await ancestorsLive(token, ports))) throw denied('parent-gone')
-  if (endpoint.access.by === 'policy' && !permits(caller.rights, attemptOf(endpoint, intake, subject)))
-    throw denied('policy')
+  const { caller, subject } = await loadCaller(alive, subjectKey, mounts, ports)
+  const attempts = attemptsOf(endpoint, intake, subject)
+  if (attempts.length > 0 && !attempts.some(one => permits(caller.rights, one))) throw denied('policy')
   return { caller, subject }
 }
 
 const denied = (why: string): ApiError => new ApiError('permission_denied', '', { reason: { why } })
 
-/** The caller's rights, from its token's and its entity's policies; a disabled entity has none. */
+/**
+ * The caller's rights, from its token's and its entity's policies. Who has lost its entity or an ancestor has none.
+ * @throws ApiError `permission_denied`
+ */
 export async function loadCaller(
   { text, token, item }: Alive,
   subjectKey: Key | undefined,
+  mounts: MountTable,
   ports: Ports,
 ): Promise<Admitted> {
   const policyKeys = isRoot(token) ? [] : token.policies.map(name => key('policy', name))
@@ -127,7 +136,9 @@ export async function loadCaller(
   const items: readonly (Item | undefined)[] = keys.length > 0 ? await ports.store.read(keys) : []
   const alias = items[policyKeys.length] as Item<'alias'> | undefined
   const entity = aliasKeys.length > 0 ? alias?.data : undefined
+  if (token.entity && entity?.entityId !== token.entity.id) throw denied('entity-gone')
   if (entity?.disabled) throw denied('entity-disabled')
+  if (!(await ancestorsLive(token, { ports, mounts }))) throw denied('parent-gone')
   const identityPolicies = sanitisePolicies(entity?.policies ?? []).filter(name => name !== ROOT)
   const more = identityPolicies.filter(name => !token.policies.includes(name))
   const stored = [
@@ -147,21 +158,25 @@ export async function loadCaller(
 
 const accessorIn = (token: Readonly<Token>): string => (token.hash === '' ? '' : accessorOf(token.hash))
 
-function attemptOf(
-  endpoint: Endpoint,
+/** What the caller has to be allowed one of; nothing where anybody may call. */
+function attemptsOf(
+  { access, fields }: Endpoint,
   { facts, raw }: Intake,
   subject: Item | undefined,
-): Parameters<typeof permits>[1] {
-  const access = endpoint.access.by === 'policy' ? endpoint.access : { capability: 'read' as const }
-  const capability =
-    access.capability === 'by-existence' ? (subject ? 'update' : 'create') : access.capability
-  return {
+): Attempt[] {
+  if (access.by === 'anyone') return []
+  return capabilitiesFor(access.capability, subject).map(capability => ({
     path: facts.path,
     capability,
-    ...('sudo' in access && access.sudo ? { sudo: true } : {}),
-    ...(facts.operation === 'write' ? { parameters: namedParameters(endpoint.fields, raw) } : {}),
+    ...(access.sudo ? { sudo: true } : {}),
+    ...(facts.operation === 'write' ? { parameters: namedParameters(fields, raw) } : {}),
     ...(facts.wrapTtl === undefined ? {} : { wrapTtl: facts.wrapTtl }),
-  }
+  }))
+}
+
+function capabilitiesFor(needed: Needed, subject: Item | undefined): Capability[] {
+  if (needed === 'create-or-update') return ['create', 'update']
+  return [needed === 'by-existence' ? (subject ? 'update' : 'create') : needed]
 }
 
 // A rule about a parameter counts under its old name too (auth-behaviour 9.6, 6).

@@ -39,8 +39,12 @@ export function present(text: Secret | undefined): Presented | undefined {
 /** A token that lives, and whose mount lives. */
 export interface Alive {
   text: Secret
+  /** as it was presented, with the use that this request takes */
   token: Readonly<Token>
+  /** as it is stored now, but for its revision when a use was taken */
   item?: Item<'token'>
+  /** this request has taken the last use, and with it the token away */
+  spent?: true
 }
 
 /**
@@ -69,7 +73,7 @@ const TRIES = 10
 
 /**
  * Takes one of a token's limited uses, before it is even looked at what the token may do. The last use takes
- * the token away.
+ * the token away; the request that took it goes on.
  * @throws ApiError `permission_denied` when the uses are spent
  * @see auth-behaviour 9.1, T-10
  */
@@ -77,23 +81,19 @@ export async function takeUse(
   alive: Alive,
   cluster: ClusterRead,
   { store, clock, entropy }: Ports,
-): Promise<void> {
+): Promise<Alive> {
+  const { item: _, ...spent } = alive
   let item = alive.item
   for (let tries = 0; item && item.data.numUses > 0; tries++) {
-    const { numUses, ...rest } = item.data
-    const change =
-      numUses === 1
-        ? eraseAs(item)
-        : replace(
-            item,
-            item,
-            { ...rest, numUses: numUses - 1 },
-            item.expires === undefined ? {} : { expires: item.expires },
-          )
-    if ((await store.commit([change], cluster)) === 'done') return
+    const left = { ...item.data, numUses: item.data.numUses - 1 }
+    const times = item.expires === undefined ? {} : { expires: item.expires }
+    const change = left.numUses === 0 ? eraseAs(item) : replace(item, item, left, times)
+    if ((await store.commit([change], cluster)) === 'done')
+      return left.numUses === 0 ? { ...spent, spent: true } : { ...alive, item: { ...item, data: left } }
     if (tries === TRIES) throw new ApiError('busy', 'the token is used too often at once', { retryAfter: 1 })
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
     ;[item] = await store.read([item])
     if (!item) throw new ApiError('permission_denied', '', { reason: { why: 'token-spent' } })
   }
+  return alive
 }

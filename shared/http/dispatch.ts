@@ -5,8 +5,18 @@ import type { Mount } from '../mounts/mount.ts'
 import type { Ports } from '../ports.ts'
 import { tokenText } from '../tokens/token.ts'
 import { type WrapInfo, wrap } from '../tokens/wrapping.ts'
-import { type Admitted, authorise, type Base, checkCluster, identify, mountOf, readBase } from './admit.ts'
+import {
+  type Admitted,
+  authorise,
+  type Base,
+  checkCluster,
+  identify,
+  loadCaller,
+  mountOf,
+  readBase,
+} from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
+import type { Alive } from './authenticate.ts'
 import { type Intake, takeIn } from './intake.ts'
 import { envelopeOf, type Frame, render, renderError, renderWrapped } from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
@@ -69,6 +79,7 @@ async function answerAudited(
 /** What later attempts, and the log, know of earlier ones. */
 interface State {
   accessor: string
+  alive?: Alive
 }
 
 const TRIES = 4
@@ -115,7 +126,7 @@ async function admitted(
   const endpoint = 'miss' in found ? undefined : found.endpoint
   checkCluster(base, endpoint?.serves)
   const mount = mountOf(found.params, base)
-  const admission = await admit(intake, base, mount, ports, first).catch(async (error: unknown) => {
+  const admission = await admit(intake, base, mount, ports, state).catch(async (error: unknown) => {
     if (first) await trail?.request({ mount }, asApiError(error))
     throw error
   })
@@ -160,12 +171,17 @@ async function admit(
   base: Base,
   mount: Mount | undefined,
   ports: Ports,
-  first: boolean,
+  state: State,
 ): Promise<Admitted | undefined> {
   const { found } = intake
+  const { mounts } = base
+  const identified = async () => {
+    state.alive = await identify(intake, base, ports, state.alive)
+    return state.alive
+  }
   const unknownMount = 'mount' in found.params && mount === undefined
   if ('miss' in found) {
-    if (!found.open) await identify(intake, base, ports, first)
+    if (!found.open) await loadCaller(await identified(), undefined, mounts, ports)
     return undefined
   }
   if (found.endpoint.access.by === 'anyone') {
@@ -175,8 +191,7 @@ async function admit(
     return undefined
   }
   if (intake.bodyFault) throw intake.bodyFault
-  const alive = await identify(intake, base, ports, first)
-  const admission = await authorise(found.endpoint, intake, alive, mount, ports)
+  const admission = await authorise(found.endpoint, intake, await identified(), { mounts, mount }, ports)
   if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
   return admission
 }
@@ -212,4 +227,4 @@ async function completed(
 }
 
 const isWrappable = (answer: Answer): boolean =>
-  answer.kind === 'data' || answer.kind === 'keys' || answer.kind === 'auth'
+  answer.kind === 'data' || answer.kind === 'auth' || (answer.kind === 'keys' && answer.keys.length > 0)

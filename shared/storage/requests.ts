@@ -36,26 +36,45 @@ interface Conditional {
 /** Items that die are deleted by the engine an hour after they stopped counting. */
 const GRACE = 3600
 
+/** Bytes that a key's two parts, and an item as a whole, may have. */
+const LONGEST_KEY = { pk: 2048, sk: 1024 }
+const LARGEST_ITEM = 400_000
+
+/** Whether an item can stand at a key at all; the engine refuses to look at one where it cannot. */
+export const isKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
+  pk !== '' && sk !== '' && Buffer.byteLength(pk) <= LONGEST_KEY.pk && Buffer.byteLength(sk) <= LONGEST_KEY.sk
+
+/** Whether an element can be stored; its JSON is at least as long as what the engine counts. */
+export const isStorable = (write: WriteItem): boolean =>
+  'Put' in write
+    ? isKey(write.Put.Item) && Buffer.byteLength(JSON.stringify(write.Put.Item)) <= LARGEST_ITEM
+    : isKey('Delete' in write ? write.Delete.Key : write.ConditionCheck.Key)
+
 /**
  * A change as the plain strategy writes it: one conditional element.
  * @param rev the new revision of everything that this commit puts
+ * @param now epoch seconds: what has died by then is as good as absent
  */
-export function toWrite(change: Change, rev: string, tables: Tables): WriteItem {
+export function toWrite(change: Change, rev: string, tables: Tables, now: number): WriteItem {
   if ('put' in change) {
     const { put, data, times, expected } = change
     const ttl = times.ttl ?? (times.expires === undefined ? undefined : times.expires + GRACE)
     const { pk, sk, kind } = put
     const item: StoredItem = { pk, sk, kind, rev, data, ...times, ...(ttl === undefined ? {} : { ttl }) }
-    return { Put: { TableName: tableOf(tables, put), Item: item, ...condition(expected) } }
+    return { Put: { TableName: tableOf(tables, put), Item: item, ...condition(put, expected, now) } }
   }
   if ('delete' in change) {
     const { pk, sk } = change.delete
     return {
-      Delete: { TableName: tableOf(tables, change.delete), Key: { pk, sk }, ...condition(change.expected) },
+      Delete: {
+        TableName: tableOf(tables, change.delete),
+        Key: { pk, sk },
+        ...condition(change.delete, change.expected, now),
+      },
     }
   }
   const { pk, sk } = change.check
-  const checked = condition(change.expected)
+  const checked = condition(change.check, change.expected, now)
   return {
     ConditionCheck: {
       TableName: tableOf(tables, change.check),
@@ -67,11 +86,21 @@ export function toWrite(change: Change, rev: string, tables: Tables): WriteItem 
 }
 
 function condition(
+  { kind }: Key,
   expected: Expected | 'present',
+  now: number,
 ): Pick<Conditional, 'ConditionExpression' | 'ExpressionAttributeValues'> {
   if (expected === 'any') return {}
-  if (expected === 'absent') return { ConditionExpression: 'attribute_not_exists(pk)' }
-  if (expected === 'present') return { ConditionExpression: 'attribute_exists(pk)' }
+  if (expected === 'absent' || expected === 'present') {
+    const present = expected === 'present'
+    const there = present ? 'attribute_exists(pk)' : 'attribute_not_exists(pk)'
+    if (specOf(kind).expiry !== 'dies') return { ConditionExpression: there }
+    const alive = 'AND (attribute_not_exists(expires) OR expires > :now)'
+    return {
+      ConditionExpression: present ? `${there} ${alive}` : `${there} OR expires <= :now`,
+      ExpressionAttributeValues: { ':now': now },
+    }
+  }
   return { ConditionExpression: 'rev = :rev', ExpressionAttributeValues: { ':rev': expected.rev } }
 }
 

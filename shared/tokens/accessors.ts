@@ -1,5 +1,5 @@
 import { answer, type Call, keys, type Outcome } from '../api/call.ts'
-import { isOfMount } from './lookup.ts'
+import { isAlive } from './family.ts'
 
 const SEGMENTS = 4
 
@@ -13,7 +13,7 @@ async function segment(call: Call, index: number): Promise<string[]> {
   const found: string[] = []
   for await (const page of call.ports.store.scan('token', { index, of: SEGMENTS })) {
     found.push(
-      ...page.filter(item => isOfMount(call, item.data)).map(item => item.pk.slice(item.pk.indexOf('#') + 1)),
+      ...page.filter(item => isAlive(item.data, call)).map(item => item.pk.slice(item.pk.indexOf('#') + 1)),
     )
   }
   return found

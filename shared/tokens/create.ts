@@ -10,7 +10,16 @@ import { key } from '../storage/kinds.ts'
 import { Secret } from '../values/secret.ts'
 import { DEEPEST_FAMILY } from './family.ts'
 import { authOf, displayName, issueBatch, issueService } from './mint.ts'
-import { BATCH_PREFIX, isRoot, SERVICE_PREFIX, secondsOf, type Token, tokenText } from './token.ts'
+import {
+  accessorOf,
+  BATCH_PREFIX,
+  hashOf,
+  isRoot,
+  SERVICE_PREFIX,
+  secondsOf,
+  type Token,
+  tokenText,
+} from './token.ts'
 import { lifetime } from './ttl.ts'
 
 export const createFields = {
@@ -73,12 +82,10 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
   const type = typeOf(given, role)
   const orphan = facts.orphan || (role?.orphan ?? false) || (given.no_parent ?? false)
   const policies = policiesOf(facts)
-  const period = role?.period || (given.period ?? 0)
+  const period = smallest(given.period ?? 0, role?.period ?? 0)
   const explicitMax = smallest(given.explicit_max_ttl ?? 0, role?.explicitMaxTtl ?? 0)
   const numUses = smallest(given.num_uses ?? 0, role?.numUses ?? 0)
-  if (type === 'batch' && (numUses > 0 || period > 0 || (given.explicit_max_ttl ?? 0) > 0)) {
-    throw invalid('batch tokens can have neither num_uses nor period nor explicit_max_ttl')
-  }
+  if (type === 'batch') checkBatch(given, { numUses, period, policies })
   const endless =
     policies.includes(ROOT) && !given.ttl && period === 0 && explicitMax === 0 && parent.token.ttl === 0
   const granted = endless
@@ -104,13 +111,23 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
     creationTtl: granted.ttl,
     explicitMaxTtl: explicitMax,
     period,
-    boundCidrs: role?.boundCidrs ?? [],
+    boundCidrs: role?.boundCidrs ?? (orphan ? [] : parent.token.boundCidrs),
   }
   return { token, warnings: granted.warnings }
 }
 
 const smallest = (...limits: number[]): number =>
   Math.min(...limits.filter(limit => limit > 0), Number.MAX_SAFE_INTEGER) % Number.MAX_SAFE_INTEGER
+
+function checkBatch(
+  given: CreateGiven,
+  { numUses, period, policies }: { numUses: number; period: number; policies: readonly string[] },
+): void {
+  if (numUses > 0 || period > 0 || (given.explicit_max_ttl ?? 0) > 0)
+    throw invalid('batch tokens can have neither num_uses nor period nor explicit_max_ttl')
+  if (given.id) throw invalid('the id of a batch token cannot be chosen')
+  if (policies.includes(ROOT)) throw invalid('batch tokens cannot be root tokens')
+}
 
 function checkParent({ given, parent, privileged, role, orphan }: CreateFacts): void {
   const { token } = parent
@@ -150,9 +167,10 @@ function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] 
   if (policies.includes(ROOT) && parent.token.ttl > 0 && !given.ttl) {
     throw invalid('a root token without end needs a parent that is one')
   }
-  const within = policies.every(name => own.includes(name) || (name === DEFAULT && !suppressed))
-  if (!privileged && !within) throw invalid('child policies must be subset of parent')
-  return withDefault(policies, suppressed)
+  if (!privileged && !policies.every(name => own.includes(name)))
+    throw invalid('child policies must be subset of parent')
+  // `default` is a policy like any other: who does not have it cannot give it
+  return withDefault(policies, suppressed || !(privileged || own.includes(DEFAULT)))
 }
 
 function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, now: number) {
@@ -182,7 +200,9 @@ export async function creating(
   const caller = callerOf(call)
   const { sealer, entropy } = call.ports
   const { path } = call.request
-  const privileged = caller.rights.root || permits(caller.rights, { path, capability: 'update', sudo: true })
+  const privileged = (['update', 'create'] as const).some(capability =>
+    permits(caller.rights, { path, capability, sudo: true }),
+  )
   const { token, warnings } = decideToken({
     given: call.given,
     parent: caller,
@@ -191,7 +211,7 @@ export async function creating(
     now: call.now,
     ...how,
   })
-  const text = customText(call.given.id) ?? tokenText(entropy.bytes)
+  const text = (await customText(call)) ?? tokenText(entropy.bytes)
   const issued = token.type === 'batch' ? await issueBatch(token, sealer) : issueService(token, text)
   const unknown = await unknownPolicies(call, token.policies)
   return after([...issued.changes, ...family(token, issued.accessor)], {
@@ -208,7 +228,7 @@ function family(token: Token, accessor: string): Change[] {
   return accessor === '' ? [] : [alive, create(key('child', token.parent, accessor), {})]
 }
 
-function customText(id: string | undefined): Secret | undefined {
+async function customText({ given: { id }, ports }: Call<typeof createFields>): Promise<Secret | undefined> {
   if (!id) return undefined
   if (
     id.includes('.') ||
@@ -218,6 +238,8 @@ function customText(id: string | undefined): Secret | undefined {
   ) {
     throw invalid('id must not contain "." or begin like a token of this service')
   }
+  const [taken] = await ports.store.read([key('token', accessorOf(hashOf(id)))])
+  if (taken) throw invalid('a token of this id exists')
   return new Secret(id)
 }
 

@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { key } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
-import { livingToken } from './family.ts'
+import { ancestorsLive, isAlive, livingToken } from './family.ts'
 import { accessorOf, BATCH_PREFIX, endOf, entityIdOf, hashOf, secondsOf, type Token } from './token.ts'
 
 export const tokenField = { token: text('The token', { secret: true }) }
@@ -22,13 +22,16 @@ interface Found {
 export async function lookup(call: Call<typeof tokenField>): Promise<Outcome> {
   const caller = callerOf(call)
   const asked = call.given.token || caller.text.reveal()
+  if (asked === caller.text.reveal()) return lookupSelf(call)
   return answer(data(await shown(call, await findToken(call, asked))))
 }
 
 /** GET and POST auth/token/lookup-self. */
 export async function lookupSelf(call: Call): Promise<Outcome> {
-  const { token, text: own, accessor } = callerOf(call)
-  return answer(data(await shown(call, { token, id: own.reveal(), accessor })))
+  const { token, item, text: own, accessor } = callerOf(call)
+  // what is left after this request: the token of the last use is stored no more
+  const left = item?.data ?? { ...token, numUses: 0 }
+  return answer(data(await shown(call, { token: left, id: own.reveal(), accessor })))
 }
 
 /** POST auth/token/lookup-accessor: everything but the token itself. */
@@ -39,8 +42,8 @@ export async function lookupAccessor(call: Call<typeof accessorField>): Promise<
 
 /** The stored token of an accessor. @throws ApiError `invalid_request` */
 export async function tokenByAccessor(call: Call, accessor: string) {
-  const item = await livingToken(accessor, call.ports)
-  if (!item || !isOfMount(call, item.data)) throw invalid('invalid accessor')
+  const item = await livingToken(accessor, call)
+  if (!item) throw invalid('invalid accessor')
   return { ...item, sk: accessor }
 }
 
@@ -49,20 +52,15 @@ async function findToken(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_PREFIX)) {
     const content = await call.ports.sealer.openToken(asked.slice(BATCH_PREFIX.length))
     const token = content === undefined ? undefined : (JSON.parse(content) as Token)
-    const end = token && endOf(token)
-    if (!token || (end !== undefined && end <= secondsOf(call.now)) || !isOfMount(call, token))
+    if (!token || !isAlive(token, call) || !(await ancestorsLive(token, call)))
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
   const accessor = accessorOf(hashOf(asked))
-  const item = await livingToken(accessor, call.ports)
-  if (!item || !isOfMount(call, item.data)) throw new ApiError('bad_token')
+  const item = await livingToken(accessor, call)
+  if (!item) throw new ApiError('bad_token')
   return { token: item.data, id: asked, accessor }
 }
-
-/** A token whose mount is gone is dead, whether or not it is stored still. */
-export const isOfMount = ({ mounts }: Pick<Call, 'mounts'>, { mount }: Readonly<Token>): boolean =>
-  mount === undefined || mounts.mounts.some(one => one.accessor === mount)
 
 /** @see auth-behaviour 9.2, "Lookup data" */
 async function shown(call: Call, { token, id, accessor }: Found): Promise<Record<string, unknown>> {

@@ -1,5 +1,5 @@
 import { after, answer, type Call, callerOf, clusterOf, nothing, type Outcome } from '../api/call.ts'
-import { invalid } from '../api/errors.ts'
+import { ApiError, invalid } from '../api/errors.ts'
 import { currentCluster } from '../cluster/current.ts'
 import { type Change, erase } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
@@ -31,6 +31,8 @@ export async function revokeAccessor(call: Call<typeof accessorField>): Promise<
   return revoking(call, accessor)
 }
 
+const TRIES = 10
+
 /** POST auth/token/revoke-orphan: the token only; its children live on without a parent. */
 export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.given.token ?? ''
@@ -38,7 +40,8 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   const accessor = accessorOf(hashOf(asked))
   const [item] = await call.ports.store.read([key('token', accessor)])
   if (!item) throw invalid('token not found')
-  await orphanChildren(accessor, call.ports, clusterOf(call))
+  for (let tries = 1; !(await orphanChildren(accessor, call.ports, clusterOf(call))); tries++)
+    if (tries === TRIES) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
   return after(gone(accessor, item.data))
 }
 

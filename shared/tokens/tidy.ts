@@ -1,8 +1,8 @@
 import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
 import { eachOf, hasTime, type JobResult, type JobRun } from '../jobs/job.ts'
-import { erase } from '../storage/changes.ts'
-import { key } from '../storage/kinds.ts'
-import { ancestorsLive } from './family.ts'
+import { type Change, erase } from '../storage/changes.ts'
+import { type Item, key } from '../storage/kinds.ts'
+import { type Around, ancestorsLive } from './family.ts'
 
 const SEGMENTS = 4
 
@@ -18,23 +18,36 @@ export async function startTokenTidy(call: Call): Promise<Outcome> {
  */
 export async function tidyTokens(run: JobRun, { segment }: { segment: number }): Promise<JobResult> {
   const { store, log } = run.ports
+  const [table] = await store.read([key('mounts')])
+  if (!table) return 'done'
+  const around: Around = { ports: run.ports, mounts: table.data }
   let removed = 0
   for (let index = segment; index < SEGMENTS; index++) {
-    for await (const page of store.scan('token', { index, of: SEGMENTS })) {
-      const cluster = await run.cluster()
-      if (!cluster) return 'done'
-      const orphaned = page.filter(item => item.data.parent !== undefined)
-      const { done } = await eachOf(orphaned, async item => {
-        if (await ancestorsLive(item.data, run.ports)) return false
-        const pointer = item.data.parent ? [erase(key('child', item.data.parent, accessorIn(item.pk)))] : []
-        return (await store.commit([erase(item), ...pointer], cluster)) === 'done'
-      })
-      removed += done
-      if (!hasTime(run)) return { again: { job: 'token-tidy', segment: index } }
-    }
+    for await (const page of store.scan('token', { index, of: SEGMENTS }))
+      removed += (await eachOf(page, item => removedDead(run, item, around))).done
+    for await (const page of store.scan('child', { index, of: SEGMENTS }))
+      removed += (await eachOf(page, item => removedLoose(run, item))).done
+    if (!hasTime(run)) return { again: { job: 'token-tidy', segment: index + 1 } }
   }
   log.info('tokens tidied', { removed })
   return 'done'
+}
+
+async function removedDead(run: JobRun, item: Item<'token'>, around: Around): Promise<boolean> {
+  const { parent } = item.data
+  if (parent === undefined || (await ancestorsLive(item.data, around))) return false
+  return commits(run, [erase(item), erase(key('child', parent, accessorIn(item.pk)))])
+}
+
+// A pointer is written together with its token: where the token is not, it has been.
+async function removedLoose(run: JobRun, item: Item<'child'>): Promise<boolean> {
+  const [token] = await run.ports.store.read([key('token', item.sk)])
+  return token === undefined && commits(run, [erase(item)])
+}
+
+async function commits(run: JobRun, changes: readonly Change[]): Promise<boolean> {
+  const cluster = await run.cluster()
+  return cluster !== undefined && (await run.ports.store.commit(changes, cluster)) === 'done'
 }
 
 const accessorIn = (pk: string): string => pk.slice(pk.indexOf('#') + 1)

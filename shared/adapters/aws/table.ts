@@ -20,6 +20,8 @@ import type { Change } from '../../storage/changes.ts'
 import { type Item, type Key, type Kind, type Partitions, specOf } from '../../storage/kinds.ts'
 import {
   fromStored,
+  isKey,
+  isStorable,
   type StoredItem,
   type Tables,
   tableOf,
@@ -68,7 +70,7 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
     const chunks = Array.from({ length: Math.ceil(keys.length / 100) }, (_, index) =>
       keys.slice(index * 100, index * 100 + 100),
     )
-    const found = (await Promise.all(chunks.map(batchGet))).flat()
+    const found = (await Promise.all(chunks.map(chunk => batchGet(chunk.filter(isKey))))).flat()
     const byName = new Map(found.map(item => [nameOf(item), item]))
     return keys.map(key => fromStored(key.kind, byName.get(nameOf(key)), seconds())) as unknown as Items<K>
   }
@@ -152,7 +154,8 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
   async function commit(changes: readonly Change[], { readAt }: ClusterRead): Promise<'done' | 'conflict'> {
     if (clock.now() - readAt > OLDEST_RECORD_MS) throw busy()
     const rev = entropy.bytes(12).toString('base64url')
-    const writes = changes.map(change => toWrite(change, rev, tables))
+    const writes = changes.map(change => toWrite(change, rev, tables, seconds()))
+    if (!writes.every(isStorable)) throw new ApiError('too_large', 'this is too large to be stored')
     const token = entropy.uuid()
     for (let tries = 0; tries < TRIES; tries++) {
       if (tries > 0) await pause(tries)

@@ -112,7 +112,13 @@ export const tokensGroup: Group = {
       access: policy('update', { sudo: true }),
       handle: revokeOrphan,
     }),
-    endpoint({ ...creating, path: '/auth/token/create', summary: 'Make a token', handle: createToken }),
+    endpoint({
+      ...creating,
+      path: '/auth/token/create',
+      summary: 'Make a token',
+      access: policy('create-or-update'),
+      handle: createToken,
+    }),
     endpoint({
       ...creating,
       path: '/auth/token/create-orphan',

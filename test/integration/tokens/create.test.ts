@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
+import { errorsOf, lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'
+
+describe('auth/token/create: auth-behaviour 9.2, "Create rules"', () => {
+  test('the answer is the auth object of the new token', async () => {
+    const { body } = await done('POST', '/auth/token/create', {
+      policies: 'Dev, ops',
+      meta: { team: 'a', __proto__: 'x' },
+      ttl: '1h',
+      display_name: 'build 7',
+    })
+    expect(body).toMatchObject({ data: null, wrap_info: null, mount_type: 'token' })
+    expect(body.auth).toEqual({
+      client_token: expect.stringMatching(/^hvs\.[0-9A-Za-z]{24,}$/),
+      accessor: expect.stringMatching(/^[0-9A-Za-z]{24}$/),
+      policies: ['default', 'dev', 'ops'],
+      token_policies: ['default', 'dev', 'ops'],
+      metadata: { team: 'a' },
+      lease_duration: 3600,
+      renewable: true,
+      entity_id: '',
+      token_type: 'service',
+      orphan: false,
+      mfa_requirement: null,
+      num_uses: 0,
+    })
+    expect(body.warnings).toEqual(['policy "dev" does not exist', 'policy "ops" does not exist'])
+    expect(await lookUp(body.auth.client_token)).toMatchObject({
+      display_name: 'token-build-7',
+      path: 'auth/token/create',
+    })
+  })
+
+  test('without policies a child has those of its parent; root’s child is root without end', async () => {
+    const parent = await makerWith()
+    const inherited = await make({}, { token: parent })
+    expect(inherited.policies).toEqual((await lookUp(parent))['policies'])
+    const root = await make()
+    expect(root).toMatchObject({ policies: ['root'], lease_duration: 0, renewable: false })
+    expect(await lookUp(root.client_token)).toMatchObject({ ttl: 0, expire_time: null })
+  })
+
+  test.each<[string, string[] | string]>([
+    ['as it is', ['root']],
+    ['in capitals', ['ROOT']],
+    ['with white space', [' root ']],
+    ['with a tab and a line end', ['\troot\n']],
+    ['in a text', 'dev, Root ,'],
+    ['among others', ['default', 'rOOt']],
+  ])('the policy root, %s, needs a root token (CVE-2024-9180, CVE-2025-5999)', async (_, policies) => {
+    for (const token of [await makerWith(), await makerWith('"update", "sudo"')]) {
+      const refused = await tryMake({ policies }, { token })
+      expect(refused.status, refused.text).toBe(400)
+      expect(errorsOf(refused)).toContain('root')
+    }
+  })
+
+  test('the policy root swallows all others, however it is written', async () => {
+    expect((await make({ policies: [' ROOT ', 'dev'], ttl: '1m' })).policies).toEqual(['root'])
+  })
+
+  test('a root token that ends has no child without end', async () => {
+    const ending = await make({ policies: 'root', ttl: '1h' })
+    expect(ending).toMatchObject({ lease_duration: 3600, renewable: true })
+    const options = { token: ending.client_token }
+    expect((await tryMake({ policies: 'root' }, options)).status).toBe(400)
+    expect((await make({ policies: 'root', ttl: '2h' }, options)).lease_duration).toBe(7200)
+  })
+
+  test('policies are a subset of the parent’s unless it has sudo', async () => {
+    const own = fresh('own')
+    const parent = await makerWith('"update"', {})
+    const wanted = { policies: [own] }
+    expect(errorsOf(await tryMake(wanted, { token: parent }))).toContain('subset')
+    const sudo = await makerWith('"update", "sudo"')
+    expect((await make(wanted, { token: sudo })).policies).toEqual(['default', own])
+  })
+
+  test('`default` comes along, but only from a parent that has it', async () => {
+    const policy = 'path "auth/token/create" { capabilities = ["update"] }'
+    const bare = await tokenWith(policy)
+    const child = await make({}, { token: bare })
+    expect(child.policies).not.toContain('default')
+    const [own] = child.policies
+    expect((await make({ policies: own }, { token: bare })).policies).toEqual([own])
+    expect((await tryMake({ policies: [own, 'default'] }, { token: bare })).status).toBe(400)
+    const full = await tokenWith(policy, { no_default_policy: false })
+    const [, name] = (await lookUp(full))['policies'] as string[]
+    expect((await make({ policies: name }, { token: full })).policies).toEqual(['default', name])
+    expect((await make({ policies: name, no_default_policy: true }, { token: full })).policies).toEqual([
+      name,
+    ])
+  })
+
+  test.each([
+    ['no_parent', { no_parent: true }],
+    ['id', { id: 'chosen' }],
+    ['period', { period: '1h' }],
+  ])('%s needs root or sudo', async (field, given) => {
+    const refused = await tryMake(given, { token: await makerWith() })
+    expect(refused.status).toBe(400)
+    expect(errorsOf(refused)).toContain(field)
+  })
+
+  test('with sudo they are granted', async () => {
+    const token = await makerWith('"update", "sudo"')
+    const id = fresh('chosen')
+    const made = await make({ no_parent: true, id, period: '1h', policies: 'default' }, { token })
+    expect(made).toMatchObject({ client_token: id, orphan: true, lease_duration: 3600 })
+    expect(await lives(id)).toBe(true)
+  })
+
+  test('create-orphan needs no sudo, and the orphan outlives its maker', async () => {
+    const token = await makerWith()
+    const { body } = await done('POST', '/auth/token/create-orphan', {}, { token })
+    expect(body.auth.orphan).toBe(true)
+    const { client_token: child } = await make({}, { token })
+    await done('POST', '/auth/token/revoke', { token })
+    expect(await lives(body.auth.client_token)).toBe(true)
+    expect(await lives(child)).toBe(false)
+  })
+
+  test('the capability create does as well as update; neither is 403', async () => {
+    const token = await makerWith('"create"')
+    expect((await make({}, { token })).policies).toContain('default')
+    const reader = await makerWith('"read", "list", "sudo"')
+    expect((await tryMake({}, { token: reader })).status).toBe(403)
+  })
+
+  test.each([
+    ['a dot', 'a.b'],
+    ['our prefix', 'hvs.abc'],
+    ['our prefix of batch tokens', 'hvb.abc'],
+    ['the old prefix', 's.abc'],
+  ])('a chosen id with %s is refused', async (_, id) => {
+    expect((await tryMake({ id })).status).toBe(400)
+  })
+
+  test('a chosen id that exists is refused, and changes nothing', async () => {
+    const id = fresh('chosen')
+    await make({ id, policies: 'default', ttl: '1h' })
+    const again = await tryMake({ id, policies: 'root' })
+    expect(again.status, again.text).toBe(400)
+    expect(await lookUp(id)).toMatchObject({ policies: ['default'], creation_ttl: 3600 })
+  })
+
+  test('a token of limited uses makes no tokens', async () => {
+    const token = await makerWith('"update", "sudo"', { num_uses: 5 })
+    for (const path of ['create', 'create-orphan']) {
+      const refused = await api('POST', `/auth/token/${path}`, {}, { token })
+      expect(refused.status).toBe(400)
+      expect(errorsOf(refused)).toContain('restricted use')
+    }
+  })
+
+  test('entity_alias is not supported, and says so', async () => {
+    expect(errorsOf(await tryMake({ entity_alias: 'x' }))).toContain('entity_alias')
+  })
+})

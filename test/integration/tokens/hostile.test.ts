@@ -1,0 +1,114 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { api, done, fresh } from '../../support/cluster.ts'
+import { lives, lookUp, make, tryMake } from '../../support/tokens.ts'
+
+const BIG = 'x'.repeat(500_000)
+const accessors = async () => new Set((await done('GET', '/auth/token/accessors?list=true')).body.data.keys)
+
+describe('hostile input to the token endpoints', () => {
+  test.each([
+    ['policies', { policies: [{}] }],
+    ['policies', { policies: [['root']] }],
+    ['policies', { policies: ['a b'] }],
+    ['policies', { policies: ['a\u0000b'] }],
+    ['policies', { policies: ['ｒｏｏｔ'] }],
+    ['policies', { policies: ['dev:ops'] }],
+    ['meta', { meta: 'text' }],
+    ['meta', { meta: [1] }],
+    ['meta', { meta: { a: { b: 1 } } }],
+    ['ttl', { ttl: 'SECRET' }],
+    ['ttl', { ttl: -1 }],
+    ['ttl', { ttl: 1.5 }],
+    ['ttl', { ttl: 2 ** 31 }],
+    ['period', { period: '-5s' }],
+    ['explicit_max_ttl', { explicit_max_ttl: '1 h' }],
+    ['num_uses', { num_uses: -1 }],
+    ['num_uses', { num_uses: 1.5 }],
+    ['num_uses', { num_uses: 2 ** 60 }],
+    ['type', { type: 'default-service' }],
+    ['type', { type: 'constructor' }],
+    ['renewable', { renewable: 'perhaps' }],
+    ['display_name', { display_name: { a: 'SECRET' } }],
+  ])('create refuses a bad %s: %j', async (_, given) => {
+    const refused = await tryMake(given)
+    expect(refused.status, refused.text).toBe(400)
+    expect(refused.text).not.toContain('SECRET')
+  })
+
+  test.each([
+    ['meta', { meta: { big: BIG } }],
+    ['display_name', { display_name: BIG }],
+    [
+      'policies',
+      { policies: Array.from({ length: 9000 }, (_, index) => `policy-${index}-${'x'.repeat(60)}`) },
+    ],
+  ])('create refuses a %s that cannot be stored', async (_, given) => {
+    const refused = await tryMake({ ttl: '1m', ...given })
+    expect([400, 413], refused.text).toContain(refused.status)
+  })
+
+  test('names of what every object has are policies like others', async () => {
+    for (const name of ['constructor', '__proto__', 'tostring', 'valueof', 'hasownproperty']) {
+      const made = await tryMake({ policies: [name] })
+      expect(made.body.warnings, name).toEqual([`policy "${name}" does not exist`])
+      expect(await lives(made.body.auth.client_token), name).toBe(true)
+      expect((await api('GET', `/sys/policies/acl/${name}`)).status, name).toBe(404)
+    }
+  })
+
+  test('a duplicate member counts as its last, and null as nothing', async () => {
+    const twice = await done('POST', '/auth/token/create', '{"ttl":"1h","ttl":"2h","policies":"default"}')
+    expect(twice.body.auth.lease_duration).toBe(7200)
+    expect((await make({ policies: 'default', ttl: null, meta: null, num_uses: null })).metadata).toBeNull()
+  })
+
+  describe('a text that is no token', () => {
+    let before: Set<unknown>
+    beforeAll(async () => {
+      before = await accessors()
+    })
+    test.each([
+      ['nothing known', fresh()],
+      ['a service token that is none', `hvs.${'0'.repeat(29)}`],
+      ['a batch token that is none', 'hvb.AAAA'],
+      ['a batch token of no version', 'hvb.1.'],
+      ['an old token', 's.abcdefghijklmnopqrstuvwx'],
+      ['a name of the storage', 'token#x'],
+      ['unicode', '🔑'.repeat(50)],
+      ['control characters', 'a\u0000\r\nb'],
+      ['a very long one', BIG],
+    ])('%s', async (_, token) => {
+      expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)
+      expect((await api('POST', '/auth/token/renew', { token })).status).toBe(400)
+      expect((await api('POST', '/auth/token/revoke-orphan', { token })).status).toBe(400)
+      expect((await api('POST', '/auth/token/lookup-accessor', { accessor: token })).status).toBe(400)
+      expect((await api('POST', '/auth/token/renew-accessor', { accessor: token })).status).toBe(400)
+      expect((await api('POST', '/auth/token/revoke-accessor', { accessor: token })).status).toBeLessThan(500)
+      expect([204, 400]).toContain((await api('POST', '/auth/token/revoke', { token })).status)
+    })
+    test('and none of them took anything away', async () => {
+      const after = await accessors()
+      const gone = [...before].filter(one => !after.has(one))
+      // files run side by side: what they revoke meanwhile is not ours
+      expect(gone.length).toBeLessThan(before.size)
+    })
+  })
+
+  test.each(['lookup-accessor', 'renew-accessor', 'revoke-accessor'])('%s wants an accessor', async path => {
+    for (const accessor of [undefined, '', null])
+      expect((await api('POST', `/auth/token/${path}`, { accessor })).status).toBe(400)
+  })
+
+  test.each(['renew', 'revoke', 'revoke-orphan'])('%s wants a token', async path => {
+    for (const token of [undefined, '', null])
+      expect((await api('POST', `/auth/token/${path}`, { token })).status).toBe(400)
+  })
+
+  test('an accessor is no token and a token no accessor', async () => {
+    const made = await make({ policies: 'default' })
+    expect(await lives(made.accessor)).toBe(false)
+    const wrong = await api('POST', '/auth/token/lookup-accessor', { accessor: made.client_token })
+    expect(wrong.status).toBe(400)
+    expect(await lookUp(made.client_token)).toMatchObject({ accessor: made.accessor })
+  })
+})
