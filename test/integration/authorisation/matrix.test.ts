@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Access } from '../../../shared/api/endpoint.ts'
+import { capabilities } from '../../../shared/policies/policy.ts'
+import type { Reply } from '../../support/api.ts'
+import { api, done, eventually, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+import { filled, type Way, ways } from '../../support/endpoints.ts'
+
+type ByPolicy = Extract<Access, { by: 'policy' }>
+
+const guarded = ways.flatMap(way => {
+  const { access } = way.endpoint
+  return access.by === 'policy' ? [{ ...way, access }] : []
+})
+
+const everything = capabilities.filter(word => word !== 'deny')
+const except = (word: string) => everything.filter(one => one !== word)
+
+const rule = (path: string, words: readonly string[]) =>
+  `path "${path.slice(1)}" { capabilities = ${JSON.stringify(words)} }\n`
+
+/** What an endpoint asks of a caller who names a thing that is not there yet. */
+const needed = ({ capability, sudo }: ByPolicy) => [
+  capability === 'by-existence' ? 'create' : capability,
+  ...(sudo ? ['sudo'] : []),
+]
+
+// Parameters that nobody can read: whoever is refused must not learn that.
+const unreadable = ({ endpoint: { method, fields } }: Way): unknown =>
+  method === 'POST'
+    ? Object.fromEntries(Object.keys(fields).map(name => [name, { not: { a: 'value' } }]))
+    : undefined
+
+const whole = ({ status, headers: { date: _, ...headers }, text }: Reply) => ({ status, headers, text })
+
+describe('every refusal is the same: auth-behaviour 1.5, 1.6, 9.1, 9.6', () => {
+  let mount = ''
+  let reference: ReturnType<typeof whole>
+  const powerless: Record<string, string> = { 'no token': '', 'an unknown token': `hvs.${'x'.repeat(24)}` }
+  const allBut: Record<string, string> = {}
+
+  beforeAll(async () => {
+    ;({ path: mount } = await freshMount())
+    const all = rule('/*', everything)
+    powerless['a revoked token'] = await revoked(await tokenWith(all))
+    powerless['an expired token'] = await tokenWith(all, { ttl: '1s' })
+    powerless['an expired batch token'] = await tokenWith(all, { ttl: '1s', type: 'batch' })
+    powerless['a token for another network'] = await boundElsewhere(all)
+    const denials = guarded.map(({ path }) => rule(path.replace(/:\w+/g, '+'), ['deny']))
+    powerless['a token with a rule that denies'] = await tokenWith([all, ...new Set(denials)].join(''))
+    for (const word of new Set(guarded.flatMap(({ access }) => needed(access))))
+      allBut[word] = await tokenWith(rule('/*', except(word)))
+    reference = whole(await api('GET', '/sys/policy', undefined, { token: '' }))
+    for (const token of Object.values(powerless))
+      await eventually(async () => (await api('GET', '/sys/policy', undefined, { token })).status === 403)
+  })
+
+  test('in the words that clients look for', () => {
+    expect(reference).toMatchObject({ status: 403, text: '{"errors":["permission denied"]}' })
+  })
+
+  test.each(guarded)('$title', async way => {
+    const path = filled(way.path, mount)
+    const callers = [
+      ...Object.entries(powerless),
+      ...needed(way.access).map(word => [`a token for all but ${word}`, allBut[word]] as const),
+    ]
+    for (const [who, token = ''] of callers) {
+      const reply = await api(way.endpoint.method, path, unreadable(way), { token })
+      expect(whole(reply), who).toEqual(reference)
+    }
+  })
+})
+
+describe('exactly the capability that is asked for is enough: auth-behaviour 1.6, 9.5', () => {
+  let shared = ''
+  const batch: Record<string, string> = {}
+  beforeAll(async () => {
+    ;({ path: shared } = await freshMount())
+  })
+
+  test.each(guarded)('$title', async ({ path: template, endpoint: { method }, access }) => {
+    const enough = rule('/*', needed(access))
+    batch[enough] ??= await tokenWith(enough, { type: 'batch' })
+    for (const token of [batch[enough], await tokenWith(enough)]) {
+      const mount = access.capability === 'by-existence' ? (await freshMount()).path : shared
+      const path = filled(template, mount)
+      const reply = await api(method, path, method === 'POST' ? {} : undefined, { token })
+      expect(reply.text).not.toMatch(/permission denied|unsupported/)
+      expect(reply.status, reply.text).toBeLessThan(500)
+    }
+  })
+})
+
+async function revoked(token: string): Promise<string> {
+  await done('POST', '/auth/token/revoke', { token })
+  return token
+}
+
+async function boundElsewhere(policy: string): Promise<string> {
+  const name = fresh('r')
+  await done('POST', `/sys/policies/acl/${name}`, { policy })
+  await done('POST', `/auth/token/roles/${name}`, { token_bound_cidrs: '10.0.0.0/8', allowed_policies: name })
+  const { body } = await done('POST', `/auth/token/create/${name}`, { policies: [name] })
+  return body.auth.client_token
+}

@@ -1,0 +1,24 @@
+import { type Endpoint, pathsOf } from '../../shared/api/endpoint.ts'
+import { groups } from '../../shared/api/endpoints/all.ts'
+import { fresh } from './cluster.ts'
+
+/** One way to reach an endpoint. */
+export interface Way {
+  /** `GET /auth/:mount/role/:role` */
+  title: string
+  endpoint: Endpoint
+  path: string
+}
+
+/** Every endpoint of the interface under every path it has. */
+export const ways: readonly Way[] = groups.flatMap(group =>
+  group.endpoints.flatMap(endpoint =>
+    pathsOf(endpoint).map(path => ({ title: `${endpoint.method} ${path}`, endpoint, path })),
+  ),
+)
+
+/** A path of the template in which the mount is given and everything else is named as nothing else is. */
+export const filled = (template: string, mount: string): string =>
+  template.replace(/:(\w+)/g, (_, name: string) =>
+    name === 'mount' ? mount.replace('/auth/', '') : fresh('x'),
+  )
