@@ -1,0 +1,110 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+import { filled, ways } from '../../support/endpoints.ts'
+
+const OPEN = [
+  'POST /auth/:mount/login',
+  // the wrapping token is the authority
+  'POST /sys/wrapping/unwrap',
+  'POST /sys/wrapping/lookup',
+  'POST /sys/wrapping/rewrap',
+  'GET /sys/internal/ui/mounts',
+  'GET /sys/health',
+  'GET /sys/seal-status',
+  'GET /sys/leader',
+  'GET /sys/init',
+  'POST /sys/init',
+]
+
+let mount = ''
+beforeAll(async () => {
+  ;({ path: mount } = await freshMount())
+})
+
+describe('who may call without a token: auth-behaviour 1.3, 1.6; dr-behaviour 8', () => {
+  const open = ways.filter(({ endpoint }) => endpoint.access.by === 'anyone')
+
+  test('these, and no others', () => {
+    expect(open.map(({ title }) => title).sort()).toEqual([...OPEN].sort())
+  })
+
+  test.each(open)('$title answers, whatever token comes along', async ({ endpoint, path: template }) => {
+    const path = filled(template, mount)
+    const body = endpoint.method === 'POST' ? {} : undefined
+    const bare = await api(endpoint.method, path, body, { token: '' })
+    expect([200, 400]).toContain(bare.status)
+    for (const token of [`hvs.${fresh()}`, 'hvb.1.x', 'x'])
+      expect((await api(endpoint.method, path, body, { token })).status).toBe(bare.status)
+  })
+})
+
+describe('without a valid token nobody learns what exists: CVE-2020-25594', () => {
+  const below = ['/role/x', '/roles', '/config/client', '/nothing/here', '', '/', '/login/x']
+  const nowhere = [
+    '/sys/nothing',
+    '/nothing',
+    '/',
+    '/identity',
+    '/auth/',
+    '/auth/token/nothing',
+    '/secret/data/x',
+  ]
+
+  test.each(['GET', 'POST', 'LIST', 'DELETE', 'PATCH', 'HEAD'])('%s', async method => {
+    const paths = [...below.flatMap(path => [mount + path, `/auth/${fresh('no')}${path}`]), ...nowhere]
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    for (const path of paths)
+      for (const token of ['', `hvs.${fresh()}`]) {
+        const reply = await api(method, path, undefined, { token, headers })
+        expect([reply.status, reply.text], path).toEqual([
+          403,
+          method === 'HEAD' ? '' : '{"errors":["permission denied"]}',
+        ])
+      }
+  })
+
+  test('nor at the login of a mount that is not there', async () => {
+    const { status, body } = await api('POST', `/auth/${fresh('no')}/login`, { role: 'x' }, { token: '' })
+    expect([status, body]).toEqual([403, { errors: ['permission denied'] }])
+  })
+})
+
+describe('with a valid token: auth-behaviour 1.1', () => {
+  test.each([
+    ['GET', '/nothing/here', 404, 'unsupported path'],
+    ['GET', '/role/x/tag', 405, 'unsupported operation'],
+    ['GET', '/login', 405, 'unsupported operation'],
+    ['POST', '/identity-accesslist/i-1', 405, 'unsupported operation'],
+    ['DELETE', '/config/identity', 405, 'unsupported operation'],
+    ['GET', '/role/-x', 404, 'unsupported path'],
+    ['GET', '/role/x.', 404, 'unsupported path'],
+    ['GET', '/role/a/b', 404, 'unsupported path'],
+    ['GET', '/role/caf%C3%A9', 404, 'unsupported path'],
+  ])('%s %s is %i, whatever the policies say', async (method, path, status, text) => {
+    const token = await tokenWith('path "x" { capabilities = ["read"] }')
+    const reply = await api(method, mount + path, undefined, { token })
+    expect([reply.status, reply.body]).toEqual([status, { errors: [text] }])
+  })
+
+  test('a mount that is not there: 404 to those whose policies cover it, else 403', async () => {
+    const path = `/auth/${fresh('no')}/role/x`
+    const allowed = await tokenWith(`path "${path.slice(1)}" { capabilities = ["read"] }`)
+    const reply = await api('GET', path, undefined, { token: allowed })
+    expect([reply.status, reply.body]).toEqual([404, { errors: [`no handler for route "${path.slice(1)}"`] }])
+    const other = await tokenWith('path "x" { capabilities = ["read"] }')
+    expect((await api('GET', path, undefined, { token: other })).status).toBe(403)
+  })
+
+  test('a token revoked with its parent, or used up, is no token', async () => {
+    const parent = await tokenWith('path "auth/token/create" { capabilities = ["update"] }')
+    const child = (await done('POST', '/auth/token/create', {}, { token: parent })).body.auth.client_token
+    await done('POST', '/auth/token/revoke', { token: parent })
+    expect((await api('GET', `${mount}/nothing`, undefined, { token: child })).status).toBe(403)
+    // a refused request takes a use too
+    const twice = await tokenWith('path "sys/auth" { capabilities = ["read"] }', { num_uses: 2 })
+    const statuses = []
+    for (const path of ['/sys/policy', '/sys/auth', '/sys/auth'])
+      statuses.push((await api('GET', path, undefined, { token: twice })).status)
+    expect(statuses).toEqual([403, 200, 403])
+  })
+})

@@ -1,0 +1,133 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+import { filled, ways } from '../../support/endpoints.ts'
+import { iamRole, pem } from '../../support/things.ts'
+
+const ALL = '["create", "read", "update", "delete", "list", "sudo"]'
+const allow = (path: string) => `path "${path.slice(1)}" { capabilities = ${ALL} }\n`
+const deny = (path: string) => `path "${path.slice(1)}" { capabilities = ["deny"] }\n`
+
+let mount = ''
+beforeAll(async () => {
+  ;({ path: mount } = await freshMount())
+})
+
+describe('a policy counts for the path as it is typed: auth-behaviour 1.7', () => {
+  const renamed = ways.flatMap(({ endpoint, path }) =>
+    path === endpoint.formerly ? [{ title: `${endpoint.method} ${path}`, endpoint, former: path }] : [],
+  )
+
+  test.each(renamed)('$title', async ({ endpoint, former }) => {
+    const [current, old] = [filled(endpoint.path, mount), filled(former, mount)]
+    const token = await tokenWith(allow(current))
+    expect((await api(endpoint.method, current, undefined, { token })).status).not.toBe(403)
+    expect((await api(endpoint.method, old, undefined, { token })).status).toBe(403)
+    expect(
+      (await api(endpoint.method, old, undefined, { token: await tokenWith(allow(old)) })).status,
+    ).not.toBe(403)
+  })
+
+  test('all six deprecated paths of interface 9.1 are there', () => {
+    const former = renamed.map(one => one.former.replace('/auth/:mount/', '').replace(/\/:\w+$/, ''))
+    expect([...new Set(former)].sort()).toEqual([
+      'config/tidy/identity-whitelist',
+      'config/tidy/roletag-blacklist',
+      'identity-whitelist',
+      'roletag-blacklist',
+      'tidy/identity-whitelist',
+      'tidy/roletag-blacklist',
+    ])
+  })
+})
+
+describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-3605', () => {
+  beforeAll(async () => {
+    await done('POST', `${mount}/role/prod`, iamRole.body)
+  })
+
+  const listings: [method: string, path: string][] = [
+    ['LIST', '/roles'],
+    ['LIST', '/roles/'],
+    ['GET', '/roles?list=true'],
+    ['GET', '/roles/?list=1'],
+  ]
+
+  test.each(['/roles', '/roles/'])('of the listing at %s', async denied => {
+    const open = await tokenWith(allow(`${mount}/*`))
+    const closed = await tokenWith(allow(`${mount}/*`) + deny(`${mount}${denied}`))
+    for (const [method, path] of listings) {
+      expect((await api(method, `${mount}${path}`, undefined, { token: open })).body.data).toEqual({
+        keys: ['prod'],
+      })
+      expect((await api(method, `${mount}${path}`, undefined, { token: closed })).status, path).toBe(403)
+    }
+  })
+
+  const names = ['prod', 'PROD', 'Prod', 'pro%64', '%50rod']
+  test.each(names)('of a role, when it is written %s', async name => {
+    const open = await tokenWith(allow(`${mount}/*`))
+    const closed = await tokenWith(allow(`${mount}/*`) + deny(`${mount}/role/prod`))
+    expect((await api('GET', `${mount}/role/${name}`, undefined, { token: open })).status).toBe(200)
+    expect((await api('GET', `${mount}/role/${name}`, undefined, { token: closed })).status).toBe(403)
+  })
+
+  const winding = [
+    '/role/x/../../config/client',
+    '/role/../config/client',
+    '/role/%2e%2e/config/client',
+    '/role/%2E%2E%2Fconfig/client',
+    '/role/./../config/client',
+    '/role//../config/client',
+    '/role/x\\..\\..\\config\\client',
+    '/role/..;/config/client',
+    '/role/%252e%252e/config/client',
+    '/role/x%00/../../config/client',
+  ]
+  test.each(winding)('a way round: %s', async path => {
+    await done('POST', `${mount}/config/client`, { access_key: 'SEEN' })
+    const token = await tokenWith(allow(`${mount}/role/*`))
+    const reply = await api('GET', `${mount}${path}`, undefined, { token })
+    expect([400, 403, 404]).toContain(reply.status)
+    expect(reply.text).not.toContain('SEEN')
+  })
+})
+
+describe('a rule about a parameter counts for all its names: auth-behaviour 9.6 (6)', () => {
+  const ruled = (rule: string, at: string) =>
+    tokenWith(`path "${mount.slice(1)}/${at}/*" { capabilities = ${ALL}\n${rule} }`)
+  const bound = { bound_iam_principal_arn: 'arn:aws:iam::111122223333:role/app*' }
+  const form = { headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+  const rows: [rule: string, at: string, body: unknown, allowed: boolean][] = [
+    ['denied_parameters = { "token_policies" = [] }', 'role', { ...bound, token_policies: 'dev' }, false],
+    ['denied_parameters = { "token_policies" = [] }', 'role', { ...bound, policies: 'dev' }, false],
+    ['denied_parameters = { "token_policies" = [] }', 'role', { ...bound, token_ttl: 5 }, true],
+    ['denied_parameters = { "token_ttl" = ["1h"] }', 'role', { ...bound, ttl: '1h' }, false],
+    ['denied_parameters = { "token_ttl" = ["1h"] }', 'role', { ...bound, ttl: '2h' }, true],
+    ['denied_parameters = { "*" = [] }', 'role', bound, false],
+    ['allowed_parameters = { "bound_iam_principal_arn" = [] }', 'role', bound, true],
+    ['allowed_parameters = { "bound_iam_principal_arn" = [] }', 'role', { ...bound, token_ttl: 5 }, false],
+    ['allowed_parameters = { "bound_iam_principal_arn" = [] }', 'role', { ...bound, surplus: 5 }, false],
+    ['required_parameters = ["token_ttl"]', 'role', bound, false],
+    ['required_parameters = ["token_ttl"]', 'role', { ...bound, ttl: 5 }, true],
+    [
+      'denied_parameters = { "cloud_public_cert" = [] }',
+      'config/certificate',
+      { aws_public_cert: pem.rsa },
+      false,
+    ],
+    ['required_parameters = ["cloud_public_cert"]', 'config/certificate', { aws_public_cert: pem.rsa }, true],
+  ]
+
+  test.each(rows)('%s: %s %j', async (rule, at, body, allowed) => {
+    const { status, text } = await api('POST', `${mount}/${at}/${fresh('n')}`, body, {
+      token: await ruled(rule, at),
+    })
+    expect(status, text).toBe(allowed ? 204 : 403)
+  })
+
+  test('also in a form', async () => {
+    const token = await ruled('denied_parameters = { "token_policies" = [] }', 'role')
+    const body = new URLSearchParams({ ...bound, policies: 'dev' }).toString()
+    expect((await api('POST', `${mount}/role/${fresh('n')}`, body, { token, ...form })).status).toBe(403)
+  })
+})
