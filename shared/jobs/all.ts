@@ -21,7 +21,10 @@ const job = <S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
 /** One line per background job. */
 export const jobs = {
   tidy: job(v.object({ mount, list, buffer: count, runner: v.string() }), tidy),
-  restamp: job(v.object({ mount, list, partition: count, after: v.string() }), restamp),
+  restamp: job(
+    v.object({ mount, list, partition: count, after: v.string(), settling: v.optional(v.string()) }),
+    restamp,
+  ),
   'remove-mount': job(v.object({ mount }), removeMount),
   'drop-old-key': job(v.object({ mount }), dropOldKey),
   'token-tidy': job(v.object({ segment: count }), tidyTokens),

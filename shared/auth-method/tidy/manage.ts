@@ -15,6 +15,7 @@ import { bool, duration } from '../../api/fields.ts'
 import { type Change, erase, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
+import { fromTheStart } from './restamp.ts'
 import { acquire, release } from './run.ts'
 import { defaultTidy, SAFETY_BUFFER, type TidyList, type TidySettings, tidyLists } from './settings.ts'
 
@@ -59,7 +60,7 @@ export const deleteTidySettings =
   (call: Call): Outcome =>
     changing(call, list, erase(key('tidy-settings', mountOf(call).accessor, list)))
 
-/** Entries carry times that follow from the settings: they are brought up to date in the background. */
+/** Entries carry times that follow from the settings: a job brings them up to date, and the next rounds check. */
 const changing = (call: Call, list: TidyList, change: Change): Outcome => ({
   ...after([change]),
   afterwards: () =>
@@ -67,8 +68,7 @@ const changing = (call: Call, list: TidyList, change: Change): Outcome => ({
       job: 'restamp',
       mount: mountOf(call).accessor,
       list,
-      partition: 0,
-      after: '',
+      ...fromTheStart,
     }),
 })
 

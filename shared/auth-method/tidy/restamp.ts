@@ -1,7 +1,17 @@
 import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
-import { defaultTidy, kindOfList, sweepTimes, type TidyList, type TidySettings } from './settings.ts'
+import {
+  DEFAULTS,
+  defaultTidy,
+  kindOfList,
+  noRun,
+  sweepTimes,
+  type TidyList,
+  type TidyRun,
+  type TidySettings,
+} from './settings.ts'
 
 export interface RestampJob {
   mount: string
@@ -9,7 +19,11 @@ export interface RestampJob {
   /** where an earlier run stopped: number of the partition, and the last name in it */
   partition: number
   after: string
+  /** the settings that the list will be known to follow when this has gone through it; absent: not known */
+  settling?: string | undefined
 }
+
+export const fromTheStart = { partition: 0, after: '' } as const
 
 const PAGE = 500
 
@@ -22,7 +36,7 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
   const [stored] = await store.read([key('tidy-settings', job.mount, job.list)])
   const settings = stored?.data ?? defaultTidy
   const { kind, pks } = partitions(kindOfList[job.list], job.mount)
-  let { partition, after } = job
+  let { partition, after, settling } = job
   for (; partition < pks.length; partition++, after = '') {
     for (let more = true; more; ) {
       const page = await store.list(
@@ -31,14 +45,52 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
       )
       const cluster = await run.cluster()
       if (!cluster) return 'done'
-      await eachOf(page, async item => (await store.commit([stamped(item, settings)], cluster)) === 'done')
+      const { failed } = await eachOf(
+        page,
+        async item => (await store.commit([stampedFor(item, settings)], cluster)) === 'done',
+      )
+      if (failed > 0) settling = undefined
       after = page.at(-1)?.sk ?? after
       more = page.length === PAGE
-      if (!hasTime(run)) return { again: { ...job, partition, after } }
+      if (!hasTime(run)) return { again: { ...job, partition, after, settling } }
     }
   }
+  const cluster = await run.cluster()
+  if (cluster && settling === (stored?.rev ?? DEFAULTS))
+    await note(run.ports, cluster, job, { stamped: settling })
   return 'done'
 }
 
-const stamped = (item: Item<'access' | 'deny'>, settings: TidySettings) =>
+/**
+ * Part of the hourly round: settings that are newer than the entries' times are stamped for once more, in the
+ * second round that sees them. By then no login is under way that was judged by older ones, and a job that was
+ * lost has been made up for.
+ */
+export async function settle(
+  ports: Ports,
+  cluster: ClusterRead,
+  list: { mount: string; list: TidyList },
+  settings: Item<'tidy-settings'> | undefined,
+  last: Item<'tidy-run'> | undefined,
+): Promise<void> {
+  const { seen, stamped } = last?.data ?? noRun
+  const version = settings?.rev ?? DEFAULTS
+  if (version === stamped) return
+  if (version !== seen) return note(ports, cluster, list, { seen: version })
+  await ports.background.start({ job: 'restamp', ...list, ...fromTheStart, settling: version })
+}
+
+async function note(
+  { store }: Ports,
+  cluster: ClusterRead,
+  { mount, list }: { mount: string; list: TidyList },
+  news: Partial<TidyRun>,
+): Promise<void> {
+  const place = key('tidy-run', mount, list)
+  const [item] = await store.read([place])
+  // lost to a run that wrote at the same moment: the next round comes back to it
+  await store.commit([replace(place, item, { ...(item?.data ?? noRun), ...news })], cluster)
+}
+
+const stampedFor = (item: Item<'access' | 'deny'>, settings: TidySettings) =>
   replace(item, item as never, item.data, sweepTimes(item.data.expiresAt, settings))

@@ -2,7 +2,7 @@ import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { kindOfList, type TidyList, type TidyRun } from './settings.ts'
+import { kindOfList, noRun, type TidyList, type TidyRun } from './settings.ts'
 
 /** One run over one list. */
 export interface TidyJob {
@@ -17,16 +17,6 @@ export interface TidyJob {
 
 /** How long a runner may be silent before its list is free again, milliseconds. */
 const LEASE_MS = 15 * 60_000
-
-const idle: TidyRun = {
-  leaseUntil: 0,
-  runner: '',
-  startedAt: 0,
-  endedAt: 0,
-  removed: 0,
-  failed: 0,
-  nextAt: 0,
-}
 
 /**
  * Takes the guard of a list: one runner at a time, whoever starts it.
@@ -45,12 +35,16 @@ export async function acquire(
   const now = ports.clock.now()
   if (item && item.data.leaseUntil > now) return undefined
   const runner = ports.entropy.uuid()
+  const last = item?.data ?? noRun
   const started: TidyRun = {
-    ...idle,
+    ...last,
     leaseUntil: now + LEASE_MS,
     runner,
     startedAt: now,
-    nextAt: nextAt ?? item?.data.nextAt ?? 0,
+    endedAt: 0,
+    removed: 0,
+    failed: 0,
+    nextAt: nextAt ?? last.nextAt,
   }
   const written = await ports.store.commit([replace(key('tidy-run', mount, list), item, started)], cluster)
   return written === 'done' ? runner : undefined

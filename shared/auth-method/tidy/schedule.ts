@@ -1,6 +1,7 @@
 import type { JobRun } from '../../jobs/job.ts'
 import { isMethod } from '../../mounts/mount.ts'
 import { key } from '../../storage/kinds.ts'
+import { settle } from './restamp.ts'
 import { acquire } from './run.ts'
 import { defaultTidy, tidyLists } from './settings.ts'
 
@@ -17,12 +18,14 @@ export async function everyHour(run: JobRun): Promise<void> {
   const [table] = await ports.store.read([key('mounts')])
   if (!cluster || !table) return
   for (const mount of table.data.mounts.filter(isMethod)) {
-    const [client, ...settings] = await ports.store.read([
-      key('client-config', mount.accessor),
-      ...tidyLists.map(list => key('tidy-settings', mount.accessor, list)),
-    ])
-    for (const [index, list] of tidyLists.entries()) {
-      const { disablePeriodicTidy, safetyBuffer } = settings[index]?.data ?? defaultTidy
+    const [client] = await ports.store.read([key('client-config', mount.accessor)])
+    for (const list of tidyLists) {
+      const [settings, last] = await ports.store.read([
+        key('tidy-settings', mount.accessor, list),
+        key('tidy-run', mount.accessor, list),
+      ])
+      await settle(ports, cluster, { mount: mount.accessor, list }, settings, last)
+      const { disablePeriodicTidy, safetyBuffer } = settings?.data ?? defaultTidy
       if (disablePeriodicTidy) continue
       const runner = await acquire(ports, cluster, mount.accessor, list, ports.clock.now() + PERIOD_MS)
       if (runner === undefined) continue

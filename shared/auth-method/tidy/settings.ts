@@ -32,6 +32,22 @@ export function sweepTimes(expiresAt: number, settings: TidySettings): { due: nu
   return settings.disablePeriodicTidy ? { due } : { due, ttl: due + settings.safetyBuffer + DAY }
 }
 
+/** What the defaults are called where settings are told apart by their `rev`. */
+export const DEFAULTS = 'none'
+
+/** What is known of a list that never was tidied. */
+export const noRun: TidyRun = {
+  leaseUntil: 0,
+  runner: '',
+  startedAt: 0,
+  endedAt: 0,
+  removed: 0,
+  failed: 0,
+  nextAt: 0,
+  seen: DEFAULTS,
+  stamped: DEFAULTS,
+}
+
 /** The last run over one list, and the guard against a second one. */
 export interface TidyRun {
   /** epoch milliseconds until which the runner owns the list; 0: nobody does */
@@ -45,4 +61,8 @@ export interface TidyRun {
   failed: number
   /** when the schedule will look at the list again */
   nextAt: number
+  /** version of the settings that the last hourly round saw: their `rev`, or `none` for the defaults */
+  seen: string
+  /** version of the settings that all entries carry the times of */
+  stamped: string
 }
