@@ -13,6 +13,7 @@ export interface Node {
 export const TAG = {
   integer: 0x02,
   octetString: 0x04,
+  null: 0x05,
   oid: 0x06,
   sequence: 0x30,
   set: 0x31,
@@ -102,21 +103,37 @@ export function octets(node: Node | undefined): Buffer | undefined {
   return pieces.includes(undefined) ? undefined : Buffer.concat(pieces as Buffer[])
 }
 
-/** The dotted text of an OBJECT IDENTIFIER; undefined for other elements. */
+const LONGEST_OID = 20
+
+/**
+ * The dotted text of an OBJECT IDENTIFIER; undefined for other elements, and for one that is cut off or
+ * whose arcs are longer than needed: every identifier has one encoding.
+ */
 export function oid(node: Node | undefined): string | undefined {
-  if (node?.tag !== TAG.oid || node.content.length === 0 || node.content.length > 20) return undefined
+  if (node?.tag !== TAG.oid || node.content.length > LONGEST_OID) return undefined
   const arcs: number[] = []
   let value = 0
+  let begun = false
   for (const byte of node.content) {
+    if (!begun && byte === LONG_FORM) return undefined
     value = value * 128 + (byte & 0x7f)
-    if (byte < LONG_FORM) {
-      arcs.push(value)
-      value = 0
-    }
+    begun = byte >= LONG_FORM
+    if (begun) continue
+    arcs.push(value)
+    value = 0
   }
+  if (begun || arcs.length === 0) return undefined
   const [first = 0, ...rest] = arcs
   const root = Math.min(Math.floor(first / 40), 2)
   return [root, first - root * 40, ...rest].join('.')
+}
+
+/** The element in DER as far as lengths go: all definite and shortest, octet strings in one piece. */
+export function toDer(node: Node): Buffer {
+  const string = octets(node)
+  if (string) return withTag(TAG.octetString, string)
+  const constructed = (node.tag & CONSTRUCTED) !== 0
+  return withTag(node.tag, constructed ? Buffer.concat(node.children.map(toDer)) : node.content)
 }
 
 /** The content under another tag, with the shortest definite length: DER, when the content is. */

@@ -81,10 +81,18 @@ function readPkcs7(pkcs7: string): DocumentProof | Refusal {
   return { form: 'pkcs7', document, message }
 }
 
+/** What each kind of key signs; registered ones were chosen by form already. @see auth-behaviour 4.2.4 */
+const formsOf: Readonly<Record<TrustedKey['origin'], readonly DocumentProof['form'][]>> = {
+  registered: ['pkcs7', 'identity'],
+  rsa2048: ['pkcs7', 'identity'],
+  dsa: ['pkcs7'],
+  rsa: ['identity'],
+}
+
 /**
  * Whether one of the keys vouches for the document; undefined when it does, else the reason why not.
  *
- * @param legacy whether SHA-1 and, for documents in pkcs7 form, RSA-1024 count
+ * @param legacy whether SHA-1 and, for documents in pkcs7 form, DSA and RSA-1024 count
  * @see auth-behaviour 4.2.2, 4.2.3
  */
 export function refuseProof(
@@ -92,9 +100,11 @@ export function refuseProof(
   keys: readonly TrustedKey[],
   legacy: boolean,
 ): Refusal | undefined {
-  // A key that the provider uses in some regions only must not speak for another one.
+  // A key that the provider uses in some regions, or for one form, must not speak for another.
   const { region } = proof.document
-  const speaking = keys.filter(({ regions }) => !regions || regions.includes(region))
+  const speaking = keys.filter(
+    ({ origin, regions }) => formsOf[origin].includes(proof.form) && (!regions || regions.includes(region)),
+  )
   const verdict =
     proof.form === 'pkcs7' ? verifySignedData(proof.message, speaking, legacy) : bySignature(proof, speaking)
   if (!('fault' in verdict)) return undefined

@@ -11,7 +11,7 @@ const RSA_BITS = 2048
 /**
  * Checks every signature of a message with the trusted keys that its signers name.
  *
- * @param legacy whether SHA-1 and RSA keys below 2048 bits count
+ * @param legacy whether SHA-1, DSA and RSA keys below 2048 bits count
  * @returns the key behind the first signer, or the fault
  * @see auth-behaviour 4.2.2, README of the certificates
  */
@@ -46,7 +46,7 @@ const digestMatches = (content: Buffer, { attributes, digest }: Signer): boolean
 
 function isStrong(trusted: TrustedKey): boolean {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = trusted.key()
-  return type !== 'rsa' || (details?.modulusLength ?? 0) >= RSA_BITS
+  return type === 'ec' || (type === 'rsa' && (details?.modulusLength ?? 0) >= RSA_BITS)
 }
 
 const keyTypes = { rsa: 'rsa', dsa: 'dsa', ecdsa: 'ec' } as const

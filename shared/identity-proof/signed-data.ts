@@ -1,4 +1,4 @@
-import { type Node, octets, oid, readBer, TAG, withTag } from './ber.ts'
+import { type Node, octets, oid, readBer, TAG, toDer, withTag } from './ber.ts'
 
 /** A CMS SignedData, as far as a verification needs it. @see RFC 5652 section 5 */
 export interface SignedData {
@@ -59,62 +59,87 @@ const algorithms: Readonly<Record<string, { family: Signer['family']; digest?: D
 /** Larger ones are no identity documents. @see auth-behaviour 4.2.2 (2) */
 const LARGEST = 65_536
 
+/** Version of a SignedData and of a SignerInfo whose signers are named by issuer and serial number. */
+const VERSION = '01'
+
 /**
  * Reads a SignedData with its content inside. Certificates and revocation lists that it brings along are
- * stepped over: nothing in the message may vouch for the message.
+ * stepped over: nothing in the message may vouch for the message. The frame is read strictly: every element
+ * has its tag and its place, and there are no others.
  *
  * @returns undefined when it is anything else, or has no content or no signer
  */
 export function readSignedData(der: Buffer): SignedData | undefined {
   const outer = der.length > LARGEST ? undefined : readBer(der)
-  const [type, wrapper] = outer?.children ?? []
-  if (outer?.tag !== TAG.sequence || oid(type) !== OID.signedData || wrapper?.tag !== TAG.context0)
-    return undefined
-  const parts = wrapper.children[0]?.children ?? []
-  const content = readContent(parts[2])
-  const last = parts.at(-1)
-  const rest = parts.slice(3, -1)
-  const known = rest.every(part => part.tag === TAG.context0 || part.tag === TAG.context1)
-  if (!content || !known || parts.length < 4 || last?.tag !== TAG.set) return undefined
-  const signers = last.children.map(readSigner)
+  const [type, wrapper] = fields(outer, TAG.sequence, 2)
+  if (oid(type) !== OID.signedData) return undefined
+  const [body] = fields(wrapper, TAG.context0, 1)
+  const [version, digestAlgorithms, info, ...rest] = body?.tag === TAG.sequence ? body.children : []
+  const signerInfos = rest.pop()
+  const extras = rest.map(part => part.tag)
+  const content = readContent(info)
+  const framed = isVersion(version) && digestAlgorithms?.tag === TAG.set && signerInfos?.tag === TAG.set
+  if (!framed || !content || !isSubsequence(extras, [TAG.context0, TAG.context1])) return undefined
+  const signers = signerInfos.children.map(readSigner)
   return signers.length === 0 || signers.includes(undefined)
     ? undefined
     : { content, signers: signers as Signer[] }
 }
 
+/** The children of an element with this tag and this number of children; none otherwise. */
+const fields = (node: Node | undefined, tag: number, count: number): readonly Node[] =>
+  node?.tag === tag && node.children.length === count ? node.children : []
+
+const isVersion = (node: Node | undefined): boolean =>
+  node?.tag === TAG.integer && node.content.toString('hex') === VERSION
+
+const isSubsequence = (tags: readonly number[], of: readonly number[]): boolean =>
+  tags.join() === of.filter(tag => tags.includes(tag)).join()
+
 function readContent(info: Node | undefined): Buffer | undefined {
-  const [type, wrapper] = info?.children ?? []
-  if (oid(type) !== OID.data || wrapper?.tag !== TAG.context0 || wrapper.children.length !== 1)
-    return undefined
-  const content = octets(wrapper.children[0])
+  const [type, wrapper] = fields(info, TAG.sequence, 2)
+  const [string] = fields(wrapper, TAG.context0, 1)
+  const content = oid(type) === OID.data ? octets(string) : undefined
   return content && content.length > 0 ? content : undefined
 }
 
 function readSigner(node: Node): Signer | undefined {
-  const [, name, digestAlgorithm, ...rest] = node.children
-  const [issuer, serial] = name?.children ?? []
+  const [version, name, digestAlgorithm, ...rest] = node.tag === TAG.sequence ? node.children : []
+  const [issuer, serial] = fields(name, TAG.sequence, 2)
   const attributesNode = rest[0]?.tag === TAG.context0 ? rest.shift() : undefined
+  if (rest[2]?.tag === TAG.context1) rest.pop()
   const [signatureAlgorithm, signatureNode] = rest
-  const digest = digests[oid(digestAlgorithm?.children[0]) ?? '']
-  const algorithm = algorithms[oid(signatureAlgorithm?.children[0]) ?? '']
+  const digest = digests[algorithmId(digestAlgorithm) ?? '']
+  const algorithm = algorithms[algorithmId(signatureAlgorithm) ?? '']
   const signature = octets(signatureNode)
-  if (issuer?.tag !== TAG.sequence || serial?.tag !== TAG.integer || !digest || !algorithm || !signature)
+  const named = issuer?.tag === TAG.sequence && serial?.tag === TAG.integer
+  if (!isVersion(version) || !named || !digest || !algorithm || !signature || rest.length !== 2)
     return undefined
   if (algorithm.digest && algorithm.digest !== digest) return undefined
-  const base = { issuer: issuer.raw, serial: serial.content, digest, family: algorithm.family, signature }
+  const base = { issuer: toDer(issuer), serial: serial.content, digest, family: algorithm.family, signature }
   if (!attributesNode) return base
   const attributes = readAttributes(attributesNode)
   return attributes && { ...base, attributes }
 }
 
+/** The identifier of an AlgorithmIdentifier whose parameters are absent or NULL. */
+function algorithmId(node: Node | undefined): string | undefined {
+  if (node?.tag !== TAG.sequence) return undefined
+  const [id, parameters, ...more] = node.children
+  const plain = !parameters || (parameters.tag === TAG.null && parameters.content.length === 0)
+  return plain && more.length === 0 ? oid(id) : undefined
+}
+
 // The signature covers the attributes as a SET OF, not under the tag [0] that they travel with.
 function readAttributes(node: Node): SignedAttributes | undefined {
-  const values = (type: string) =>
-    node.children.filter(child => oid(child.children[0]) === type).map(child => child.children[1])
+  const pairs = node.children.map(child => fields(child, TAG.sequence, 2))
+  const values = (wanted: string) =>
+    pairs.filter(([type]) => oid(type) === wanted).map(([, set]) => fields(set, TAG.set, 1)[0])
   const contentTypes = values(OID.contentType)
-  const [digestValues, second] = values(OID.messageDigest)
-  const messageDigest = digestValues?.children.length === 1 ? octets(digestValues.children[0]) : undefined
-  const plain = contentTypes.every(set => set?.children.length === 1 && oid(set.children[0]) === OID.data)
-  if (!messageDigest || second || !plain || contentTypes.length > 1) return undefined
-  return { signed: withTag(TAG.set, node.content), messageDigest }
+  const [digest, second] = values(OID.messageDigest)
+  const messageDigest = octets(digest)
+  const plain = contentTypes.length < 2 && contentTypes.every(value => oid(value) === OID.data)
+  const typed = pairs.every(([type]) => oid(type) !== undefined)
+  if (!messageDigest || second || !plain || !typed) return undefined
+  return { signed: withTag(TAG.set, Buffer.concat(node.children.map(toDer))), messageDigest }
 }

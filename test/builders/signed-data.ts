@@ -1,0 +1,149 @@
+import { hash, type KeyObject, sign } from 'node:crypto'
+import {
+  integer,
+  nothing,
+  octets,
+  oid,
+  printable,
+  sequence,
+  setOf,
+  tagged,
+  time,
+  tlv,
+} from '../../infra/local/provider/documents/der.ts'
+import type { TrustedKey } from '../../shared/identity-proof/trust.ts'
+
+export type Digest = 'sha1' | 'sha256' | 'sha384' | 'sha512'
+
+/** Object identifiers of CMS and of algorithms, as RFC 5652, 5754, 5758 and 3279 list them. */
+export const ids = {
+  data: '1.2.840.113549.1.7.1',
+  signedData: '1.2.840.113549.1.7.2',
+  contentType: '1.2.840.113549.1.9.3',
+  messageDigest: '1.2.840.113549.1.9.4',
+  signingTime: '1.2.840.113549.1.9.5',
+  sha1: '1.3.14.3.2.26',
+  sha256: '2.16.840.1.101.3.4.2.1',
+  sha384: '2.16.840.1.101.3.4.2.2',
+  sha512: '2.16.840.1.101.3.4.2.3',
+  rsa: '1.2.840.113549.1.1.1',
+  rsaSha1: '1.2.840.113549.1.1.5',
+  rsaSha256: '1.2.840.113549.1.1.11',
+  rsaSha384: '1.2.840.113549.1.1.12',
+  rsaSha512: '1.2.840.113549.1.1.13',
+  dsaSha1: '1.2.840.10040.4.3',
+  dsaSha256: '2.16.840.1.101.3.4.3.2',
+  ecdsaSha256: '1.2.840.10045.4.3.2',
+  ecdsaSha384: '1.2.840.10045.4.3.3',
+  ecdsaSha512: '1.2.840.10045.4.3.4',
+} as const
+
+export const algorithm = (id: string, ...parameters: Buffer[]): Buffer => sequence(oid(id), ...parameters)
+
+export const attribute = (type: string, ...values: Buffer[]): Buffer => sequence(oid(type), setOf(...values))
+
+/** A name with one attribute, O. */
+export const nameOf = (organisation: string): Buffer =>
+  sequence(setOf(sequence(oid('2.5.4.10'), printable(organisation))))
+
+export const issuer = nameOf('cloud-auth test')
+
+/** One signer; every part can be replaced by a wrong one. */
+export interface SignerOptions {
+  key: KeyObject
+  serial?: bigint
+  issuer?: Buffer
+  digest?: Digest
+  signatureId?: string
+  version?: bigint
+  /** false: the signature covers the content itself */
+  attributes?: false | ((content: Buffer) => Buffer[])
+  /** under [0] in place of the attributes that were signed */
+  sentAttributes?: Buffer
+  signature?: Buffer
+  /** after the signature */
+  more?: Buffer[]
+}
+
+/** What a well-made signer signs: content type, time, digest. */
+export const usualAttributes =
+  (digest: Digest) =>
+  (content: Buffer): Buffer[] => [
+    attribute(ids.contentType, oid(ids.data)),
+    attribute(ids.signingTime, time(Date.UTC(2021, 8, 11))),
+    attribute(ids.messageDigest, octets(hash(digest, content, 'buffer'))),
+  ]
+
+export function signerInfo(content: Buffer, options: SignerOptions): Buffer {
+  const { key, digest = 'sha256', serial = 7n, signatureId = ids.rsaSha256, version = 1n } = options
+  const { attributes = usualAttributes(digest) } = options
+  const signed = attributes === false ? content : setOf(...attributes(content))
+  const sent = options.sentAttributes ?? (attributes === false ? undefined : retagged(signed))
+  return sequence(
+    integer(version),
+    sequence(options.issuer ?? issuer, integer(serial)),
+    algorithm(ids[digest]),
+    ...(sent ? [sent] : []),
+    algorithm(signatureId),
+    octets(options.signature ?? sign(digest, signed, key)),
+    ...(options.more ?? []),
+  )
+}
+
+/** A SET OF under the tag [0] that attributes travel with. */
+export const retagged = (set: Buffer): Buffer => Buffer.concat([Buffer.from([0xa0]), set.subarray(1)])
+
+/** The frame around signers; every part can be replaced by a wrong one. */
+export interface FrameOptions {
+  type?: string
+  version?: Buffer
+  digestAlgorithms?: Buffer
+  contentInfo?: Buffer
+  /** certificates, revocation lists or junk before the signers */
+  extras?: Buffer[]
+  signerInfos?: Buffer
+  /** after the signers, inside the SignedData */
+  more?: Buffer[]
+  /** after the SignedData, inside [0] */
+  beside?: Buffer[]
+  /** after [0], inside the outermost SEQUENCE */
+  last?: Buffer[]
+}
+
+export const contentInfo = (content: Buffer, type: string = ids.data): Buffer =>
+  sequence(oid(type), tagged(0, octets(content)))
+
+export function frame(content: Buffer, signers: Buffer[], options: FrameOptions = {}): Buffer {
+  const body = sequence(
+    options.version ?? integer(1n),
+    options.digestAlgorithms ?? setOf(algorithm(ids.sha256, nothing())),
+    options.contentInfo ?? contentInfo(content),
+    ...(options.extras ?? []),
+    options.signerInfos ?? tlv(0x31, ...signers),
+    ...(options.more ?? []),
+  )
+  return sequence(
+    oid(options.type ?? ids.signedData),
+    tagged(0, body, ...(options.beside ?? [])),
+    ...(options.last ?? []),
+  )
+}
+
+/** A SignedData of one signer. */
+export const signedBy = (content: Buffer, options: SignerOptions, outside: FrameOptions = {}): Buffer =>
+  frame(content, [signerInfo(content, options)], outside)
+
+/** A key of a trust list, under the name that `signerInfo` uses unless told otherwise. */
+export const trusted = (
+  key: KeyObject,
+  options: Partial<TrustedKey> & { number?: bigint } = {},
+): TrustedKey => {
+  const { number = 7n, ...rest } = options
+  return {
+    origin: 'registered',
+    issuer: issuer.toString('hex'),
+    serial: integer(number).subarray(2).toString('hex'),
+    key: () => key,
+    ...rest,
+  }
+}

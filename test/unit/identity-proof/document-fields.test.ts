@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { readDocument } from '../../../shared/identity-proof/instance-document.ts'
+import { documentText, usualDocument } from '../../builders/instance-document.ts'
+
+describe('the document: auth-behaviour 4.2.4, T-44', () => {
+  const read = (text: string | Buffer) => readDocument(Buffer.from(text))
+
+  test('its fields, and the moment of the start', () => {
+    expect(read(documentText())).toEqual({
+      instanceId: usualDocument.instanceId,
+      imageId: usualDocument.imageId,
+      accountId: usualDocument.accountId,
+      region: usualDocument.region,
+      pendingTime: usualDocument.pendingTime,
+      startedAt: { seconds: Date.UTC(2026, 2, 1, 10, 20, 30) / 1000, fraction: '' },
+    })
+  })
+
+  test('without imageId it is read: a role may be given', () => {
+    expect(read(documentText({ imageId: undefined }))).toMatchObject({ imageId: '' })
+  })
+
+  test.each<[string, Record<string, unknown>]>([
+    ['no instanceId', { instanceId: undefined }],
+    ['instanceId in another case', { instanceId: undefined, InstanceID: usualDocument.instanceId }],
+    ['a number for instanceId', { instanceId: 1 }],
+    ['a list for instanceId', { instanceId: [usualDocument.instanceId] }],
+    ['an instance ID in upper case', { instanceId: 'I-0123456789ABCDEF0' }],
+    ['a short instance ID', { instanceId: 'i-0123456' }],
+    ['a long instance ID', { instanceId: `${usualDocument.instanceId}0` }],
+    ['a newline behind the instance ID', { instanceId: `${usualDocument.instanceId}\n` }],
+    ['a path for instanceId', { instanceId: 'i-01234567/../x' }],
+    ['no accountId', { accountId: undefined }],
+    ['11 digits of account', { accountId: '11112222333' }],
+    ['13 digits of account', { accountId: '1111222233334' }],
+    ['an account as number', { accountId: 111_122_223_333 }],
+    ['other digits', { accountId: '１１１１22223333' }],
+    ['no region', { region: undefined }],
+    ['a host for region', { region: 'eu-west-1.evil.example#' }],
+    ['an empty region', { region: '' }],
+    ['a region of no partition', { region: 'us-iso-east-1' }],
+    ['a region that runs on', { region: `eu${'-west'.repeat(10)}-1` }],
+    ['no pendingTime', { pendingTime: undefined }],
+    ['a pendingTime that is no RFC 3339', { pendingTime: '2026-03-01 10:20:30' }],
+    ['a pendingTime of a day that is not', { pendingTime: '2026-02-29T10:20:30Z' }],
+  ])('%s is refused', (_, fields) => {
+    expect(read(documentText(fields))).toMatchObject({ why: 'document' })
+  })
+
+  const text = documentText()
+  test.each([
+    ['a repeated field', text.replace('{', '{"region":"us-east-1",')],
+    ['a field repeated in escapes', text.replace('{', '{"r\\u0065gion":"us-east-1",')],
+    ['a repeated field further down', text.replace('{', '{"x":{"a":1,"a":2},')],
+    ['a byte order mark', `\u{feff}${text}`],
+    ['a list', `[${text}]`],
+    ['null', 'null'],
+    ['two documents', `${text}${text}`],
+    ['junk behind', `${text}x`],
+    ['no JSON', 'a document'],
+    [
+      'bytes that are no UTF-8',
+      Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff]), Buffer.from(`",${text.slice(1)}`)]),
+    ],
+    ['UTF-16', Buffer.from(text, 'utf16le')],
+    ['great depth', text.replace('{', `{"x":${'['.repeat(50)}${']'.repeat(50)},`)],
+    ['inherited fields', '{"__proto__":'.concat(text, '}')],
+  ])('%s is refused', (_, hostile) => {
+    expect(read(hostile)).toMatchObject({ why: 'document' })
+  })
+})

@@ -1,0 +1,223 @@
+import { sign } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  needsMoreKeys,
+  type ProofInput,
+  readProof,
+  refuseProof,
+} from '../../../shared/identity-proof/instance-document.ts'
+import type { TrustedKey } from '../../../shared/identity-proof/trust.ts'
+import { documentText, usualDocument } from '../../builders/instance-document.ts'
+import { type KeyPair, keys } from '../../builders/keys.ts'
+import { ids, type SignerOptions, signedBy, trusted } from '../../builders/signed-data.ts'
+
+const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
+const key = keys.rsa(2048)
+
+const pkcs7 = (text = documentText(), signer: Partial<SignerOptions> = {}): ProofInput => ({
+  pkcs7: base64(signedBy(Buffer.from(text), { key: key.privateKey, ...signer })),
+})
+const identity = (text = documentText(), { privateKey }: KeyPair = key): ProofInput => ({
+  identity: base64(text),
+  signature: base64(sign('sha256', Buffer.from(text), privateKey)),
+})
+
+const why = (input: ProofInput) => {
+  const proof = readProof(input)
+  return 'why' in proof ? proof.why : proof.form
+}
+
+function judge(input: ProofInput, list: TrustedKey[], legacy = false): string {
+  const proof = readProof(input)
+  return 'why' in proof ? proof.why : (refuseProof(proof, list, legacy)?.why ?? 'verified')
+}
+
+describe('which proof: auth-behaviour 4.2.1', () => {
+  const both = { ...pkcs7(), ...identity() }
+  test.each<[string, ProofInput, string]>([
+    ['nothing', {}, 'proof-missing'],
+    ['three empty texts', { pkcs7: '', identity: '', signature: '' }, 'proof-missing'],
+    ['pkcs7', pkcs7(), 'pkcs7'],
+    ['pkcs7 with empty others', { ...pkcs7(), identity: '', signature: '' }, 'pkcs7'],
+    ['pkcs7 with one of the others', { ...both, signature: '' }, 'pkcs7'],
+    ['pkcs7 with both others', both, 'proof-ambiguous'],
+    ['identity and signature', identity(), 'identity'],
+    ['a signature alone', { signature: identity().signature ?? '' }, 'identity-encoding'],
+    ['an identity of no bytes', { ...identity(), identity: ' \n' }, 'identity-encoding'],
+    ['an identity that is no base64', { ...identity(), identity: '{}' }, 'identity-encoding'],
+    ['a signature that is no base64', { ...identity(), signature: '!!!!' }, 'signature-encoding'],
+    ['URL-safe base64', { ...identity(), signature: '__8=' }, 'signature-encoding'],
+    ['base64 without padding', { ...identity(), signature: 'AAA' }, 'signature-encoding'],
+  ])('%s', (_, input, expected) => {
+    expect(why(input)).toBe(expected)
+  })
+
+  test('white space is taken out of identity and signature', () => {
+    const { identity: document = '', signature = '' } = identity()
+    const spaced = { identity: document.replace(/.{9}/g, '$& \n'), signature: `\t${signature}\r\n` }
+    expect(judge(spaced, [trusted(key.publicKey)])).toBe('verified')
+  })
+})
+
+describe('the pkcs7 text: auth-behaviour 4.2.2 (1)', () => {
+  const text = pkcs7().pkcs7 ?? ''
+  test.each([
+    ['bare', text, 'pkcs7'],
+    ['in lines', text.replace(/.{64}/g, '$&\n'), 'pkcs7'],
+    ['in armour', `-----BEGIN PKCS7-----\n${text}\n-----END PKCS7-----`, 'pkcs7'],
+    [
+      'in armour of another name',
+      `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`,
+      'not-signed-data',
+    ],
+    ['in armour of two names', `-----BEGIN PKCS7-----\n${text}\n-----END CMS-----`, 'not-signed-data'],
+    [
+      'with text after the armour',
+      `-----BEGIN PKCS7-----\n${text}\n-----END PKCS7-----\nx`,
+      'not-signed-data',
+    ],
+    [
+      'with text before the armour',
+      `x\n-----BEGIN PKCS7-----\n${text}\n-----END PKCS7-----`,
+      'not-signed-data',
+    ],
+    [
+      'in two armours',
+      `-----BEGIN PKCS7-----\n${text}\n-----END PKCS7-----\n-----BEGIN PKCS7-----\n${text}\n-----END PKCS7-----`,
+      'not-signed-data',
+    ],
+    ['with written-out newlines', text.replace(/.{64}/g, '$&\\n'), 'not-signed-data'],
+    ['with spaces', text.replace(/.{64}/g, '$& '), 'not-signed-data'],
+    ['that is no base64', 'MIAG%%', 'not-signed-data'],
+    ['that is a certificate’s base64', base64('0'), 'not-signed-data'],
+  ])('%s', (_, value, expected) => {
+    expect(why({ pkcs7: value })).toBe(expected)
+  })
+
+  test('what fails is not said, only that it could not be verified', () => {
+    const texts = [{ pkcs7: 'MIAG' }, pkcs7(documentText(), { serial: 8n })].map(input => {
+      const proof = readProof(input)
+      return 'why' in proof ? proof.text : refuseProof(proof, [trusted(key.publicKey)], false)?.text
+    })
+    expect(new Set(texts)).toEqual(
+      new Set(['the PKCS#7 signature of the identity document could not be verified']),
+    )
+  })
+})
+
+describe('whose key: auth-behaviour 4.2.4, architecture 17', () => {
+  const here = usualDocument.region
+  const rsa1024 = keys.rsa(1024)
+  const dsa = keys.dsa()
+  const dsaSigned = pkcs7(documentText(), { key: dsa.privateKey, digest: 'sha1', signatureId: ids.dsaSha1 })
+  const rows: [string, ProofInput, KeyPair, Partial<TrustedKey>, string, string][] = [
+    ['rsa2048 of its region', pkcs7(), key, { origin: 'rsa2048', regions: [here] }, 'verified', 'verified'],
+    [
+      'rsa2048 of another region',
+      pkcs7(),
+      key,
+      { origin: 'rsa2048', regions: ['us-east-1'] },
+      'unknown-signer',
+      'unknown-signer',
+    ],
+    [
+      'rsa2048 of no region',
+      pkcs7(),
+      key,
+      { origin: 'rsa2048', regions: [] },
+      'unknown-signer',
+      'unknown-signer',
+    ],
+    ['registered, of any region', pkcs7(), key, {}, 'verified', 'verified'],
+    [
+      'dsa of its region',
+      dsaSigned,
+      dsa,
+      { origin: 'dsa', regions: [here, 'us-east-1'] },
+      'sha1',
+      'verified',
+    ],
+    [
+      'dsa of another region',
+      dsaSigned,
+      dsa,
+      { origin: 'dsa', regions: ['us-east-1'] },
+      'sha1',
+      'unknown-signer',
+    ],
+    ['registered dsa', dsaSigned, dsa, {}, 'sha1', 'verified'],
+    [
+      'rsa for pkcs7',
+      pkcs7(documentText(), { key: rsa1024.privateKey }),
+      rsa1024,
+      { origin: 'rsa', regions: [here] },
+      'unknown-signer',
+      'unknown-signer',
+    ],
+    [
+      'registered RSA-1024 for pkcs7',
+      pkcs7(documentText(), { key: rsa1024.privateKey }),
+      rsa1024,
+      {},
+      'weak-key',
+      'verified',
+    ],
+    [
+      'rsa for identity',
+      identity(undefined, rsa1024),
+      rsa1024,
+      { origin: 'rsa', regions: [here] },
+      'verified',
+      'verified',
+    ],
+    [
+      'rsa for identity of another region',
+      identity(undefined, rsa1024),
+      rsa1024,
+      { origin: 'rsa', regions: ['us-east-1'] },
+      'signature',
+      'signature',
+    ],
+    ['rsa2048 for identity', identity(), key, { origin: 'rsa2048', regions: [here] }, 'verified', 'verified'],
+    [
+      'an RSA key of the kind dsa for identity',
+      identity(),
+      key,
+      { origin: 'dsa', regions: [here] },
+      'signature',
+      'signature',
+    ],
+    ['registered RSA-1024 for identity', identity(undefined, rsa1024), rsa1024, {}, 'verified', 'verified'],
+    ['registered EC for identity', identity(undefined, keys.ec()), keys.ec(), {}, 'signature', 'signature'],
+  ]
+  test.each(rows)('%s', (_, input, { publicKey }, options, byDefault, asLegacy) => {
+    const list = [trusted(publicKey, options)]
+    expect([judge(input, list), judge(input, list, true)]).toEqual([byDefault, asLegacy])
+  })
+
+  test('a key of another region before the right one is passed over', () => {
+    const elsewhere = trusted(key.publicKey, { origin: 'rsa2048', regions: ['us-east-1'] })
+    expect(judge(pkcs7(), [elsewhere, trusted(key.publicKey)])).toBe('verified')
+    expect(judge(identity(), [elsewhere, trusted(keys.rsa(1024).publicKey), trusted(key.publicKey)])).toBe(
+      'verified',
+    )
+  })
+
+  test.each([
+    ['unknown-signer', true],
+    ['signature', true],
+    ['weak-key', true],
+    ['digest', false],
+    ['sha1', false],
+    ['document', false],
+  ])('%s may be turned by a registered certificate: %s', (reason, turns) => {
+    expect(needsMoreKeys({ code: 'invalid_request', why: reason, text: '' })).toBe(turns)
+  })
+})
+
+describe('a proof of the wrong thing', () => {
+  test('a signature over something that is no document proves nothing (CVE-2020-16251)', () => {
+    expect(judge(pkcs7('{"iss":"somebody"}'), [trusted(key.publicKey)])).toBe('document')
+    expect(judge(identity('hello'), [trusted(key.publicKey)])).toBe('document')
+  })
+})

@@ -1,0 +1,180 @@
+import { hash, type KeyObject } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { octets, oid, sequence, setOf, tagged } from '../../../infra/local/provider/documents/der.ts'
+import { verifySignedData } from '../../../shared/identity-proof/pkcs7.ts'
+import { readSignedData } from '../../../shared/identity-proof/signed-data.ts'
+import type { TrustedKey } from '../../../shared/identity-proof/trust.ts'
+import { type KeyPair, keys } from '../../builders/keys.ts'
+import {
+  attribute,
+  type Digest,
+  frame,
+  ids,
+  nameOf,
+  type SignerOptions,
+  signedBy,
+  signerInfo,
+  trusted,
+  usualAttributes,
+} from '../../builders/signed-data.ts'
+
+const content = Buffer.from('{"a document": true}')
+const { privateKey, publicKey } = keys.rsa(2048)
+const other = keys.rsa(2048, 'other')
+
+function verdictOn(bytes: Buffer, list: readonly TrustedKey[], legacy = false) {
+  const verdict = verifySignedData(readSignedData(bytes) ?? expect.fail('not a SignedData'), list, legacy)
+  return 'fault' in verdict ? verdict.fault : verdict.by
+}
+
+const verdict = (signer: Partial<SignerOptions>, list = [trusted(publicKey)], legacy = false) =>
+  verdictOn(signedBy(content, { key: privateKey, ...signer }), list, legacy)
+
+describe('algorithms: auth-behaviour 4.2.2 (8)', () => {
+  const rows: [string, KeyPair, Digest, string][] = [
+    ['RSA with SHA-256', keys.rsa(2048), 'sha256', ids.rsaSha256],
+    ['RSA with SHA-256, named by key and digest apart', keys.rsa(2048), 'sha256', ids.rsa],
+    ['RSA with SHA-384', keys.rsa(2048), 'sha384', ids.rsaSha384],
+    ['RSA with SHA-512', keys.rsa(3072), 'sha512', ids.rsaSha512],
+    ['ECDSA on P-256 with SHA-256', keys.ec('P-256'), 'sha256', ids.ecdsaSha256],
+    ['ECDSA on P-384 with SHA-384', keys.ec('P-384'), 'sha384', ids.ecdsaSha384],
+    ['ECDSA on P-384 with SHA-512', keys.ec('P-384'), 'sha512', ids.ecdsaSha512],
+  ]
+  test.each(rows)('%s is accepted, over attributes and over the content', (_, pair, digest, signatureId) => {
+    const list = [trusted(pair.publicKey)]
+    const signer = { key: pair.privateKey, digest, signatureId }
+    expect(verdict(signer, list)).toBe(list[0])
+    expect(verdict({ ...signer, attributes: false }, list)).toBe(list[0])
+  })
+
+  const old: [string, KeyPair, Digest, string, string][] = [
+    ['DSA-1024 with SHA-1', keys.dsa(), 'sha1', ids.dsaSha1, 'sha1'],
+    ['RSA-2048 with SHA-1', keys.rsa(2048), 'sha1', ids.rsaSha1, 'sha1'],
+    ['RSA-1024 with SHA-256', keys.rsa(1024), 'sha256', ids.rsaSha256, 'weak-key'],
+    ['DSA-1024 with SHA-256', keys.dsa(), 'sha256', ids.dsaSha256, 'weak-key'],
+  ]
+  test.each(old)('%s is refused unless legacy', (_, pair, digest, signatureId, fault) => {
+    const list = [trusted(pair.publicKey)]
+    const signer = { key: pair.privateKey, digest, signatureId }
+    expect(verdict(signer, list)).toBe(fault)
+    expect(verdict(signer, list, true)).toBe(list[0])
+  })
+
+  test('SHA-1 is named as the fault even where the signer is unknown', () => {
+    expect(verdict({ digest: 'sha1', signatureId: ids.rsaSha1 }, [])).toBe('sha1')
+  })
+
+  const kinds: [string, KeyObject, Digest, string][] = [
+    ['an RSA key', publicKey, 'sha256', ids.ecdsaSha256],
+    ['an RSA key', publicKey, 'sha256', ids.dsaSha256],
+    ['a DSA key', keys.dsa().publicKey, 'sha256', ids.rsaSha256],
+    ['an EC key', keys.ec().publicKey, 'sha256', ids.rsaSha256],
+  ]
+  test.each(kinds)('%s is not used for a signature of another kind', (_, key, digest, signatureId) => {
+    expect(verdict({ digest, signatureId }, [trusted(key)], true)).toBe('signature')
+  })
+})
+
+describe('signers: auth-behaviour 4.2.2 (5)', () => {
+  test('are found by issuer and serial number together', () => {
+    expect(verdict({ serial: 8n })).toBe('unknown-signer')
+    expect(verdict({ issuer: nameOf('somebody else') })).toBe('unknown-signer')
+    expect(
+      verdict({ issuer: nameOf('somebody else') }, [
+        trusted(publicKey, { issuer: nameOf('somebody else').toString('hex') }),
+      ]),
+    ).not.toBe('unknown-signer')
+    expect(verdict({}, [])).toBe('unknown-signer')
+  })
+
+  test('all keys of that name are tried: a registered one may replace a built-in one', () => {
+    const list = [trusted(other.publicKey), trusted(keys.ec().publicKey), trusted(publicKey)]
+    expect(verdict({}, list)).toBe(list[2])
+  })
+
+  test('a weak key of the name does not stand in the way of a strong one', () => {
+    const list = [trusted(keys.rsa(1024).publicKey), trusted(publicKey)]
+    expect(verdict({}, list)).toBe(list[1])
+  })
+
+  const good = signerInfo(content, { key: privateKey })
+  test.each([
+    ['unknown', signerInfo(content, { key: other.privateKey, serial: 9n }), 'unknown-signer'],
+    ['wrong', signerInfo(content, { key: other.privateKey }), 'signature'],
+    ['of another content', signerInfo(Buffer.from('x'), { key: privateKey }), 'digest'],
+  ])('one good signer does not carry another that is %s', (_, bad, fault) => {
+    expect(verdictOn(frame(content, [good, bad]), [trusted(publicKey)])).toBe(fault)
+    expect(verdictOn(frame(content, [bad, good]), [trusted(publicKey)])).toBe(fault)
+  })
+
+  test('two good signers are accepted', () => {
+    const second = signerInfo(content, { key: other.privateKey, serial: 9n })
+    const list = [trusted(publicKey), trusted(other.publicKey, { number: 9n })]
+    expect(verdictOn(frame(content, [good, second]), list)).toBe(list[0])
+  })
+
+  test('a certificate inside the message vouches for nothing (CVE-2020-16251)', () => {
+    const message = frame(content, [signerInfo(content, { key: other.privateKey })], {
+      extras: [tagged(0, sequence())],
+    })
+    expect(verdictOn(message, [trusted(publicKey)])).toBe('signature')
+  })
+})
+
+describe('what is signed: auth-behaviour 4.2.2 (6)', () => {
+  const attributesOf = usualAttributes('sha256')
+
+  test('the digest attribute must be that of the content', () => {
+    const attributes = () => attributesOf(Buffer.from('another content'))
+    expect(verdict({ attributes })).toBe('digest')
+    const digest = () => [attribute(ids.messageDigest, octets(hash('sha512', content, 'buffer')))]
+    expect(verdict({ attributes: digest })).toBe('digest')
+  })
+
+  test('the attributes sent must be those that were signed', () => {
+    const [type, , digest] = attributesOf(content) as [Buffer, Buffer, Buffer]
+    expect(verdict({ sentAttributes: tagged(0, type, digest) })).toBe('signature')
+  })
+
+  test('the attributes count in the order in which they stand', () => {
+    const reversed = attributesOf(content).toSorted(Buffer.compare).reverse()
+    expect(verdict({ sentAttributes: tagged(0, ...reversed) })).toBe('signature')
+  })
+
+  test('attributes without content type are enough', () => {
+    const attributes = () => attributesOf(content).slice(1)
+    expect(verdict({ attributes })).not.toBeTypeOf('string')
+  })
+
+  test('signed attributes passed off as content carry their signature, but not the document’s', () => {
+    const set = setOf(...attributesOf(content))
+    const stolen = signerInfo(content, { key: privateKey })
+    const signature = stolen.subarray(-256)
+    const message = frame(set, [signerInfo(set, { key: privateKey, attributes: false, signature })])
+    expect(verdictOn(message, [trusted(publicKey)])).toMatchObject({ origin: 'registered' })
+    expect(readSignedData(message)?.content).toEqual(set)
+  })
+
+  test.each([
+    ['empty', Buffer.alloc(0)],
+    ['one byte', Buffer.from([1])],
+    ['of another key’s length', Buffer.alloc(128, 1)],
+    ['all zeros', Buffer.alloc(256)],
+    ['longer than the key', Buffer.alloc(257, 1)],
+  ])('a signature that is %s is refused, not a fault of ours', (_, signature) => {
+    expect(verdict({ signature })).toBe('signature')
+    expect(verdict({ signature, signatureId: ids.ecdsaSha256 }, [trusted(keys.ec().publicKey)])).toBe(
+      'signature',
+    )
+  })
+
+  test('the signature of one key is not accepted under another', () => {
+    expect(verdict({ key: other.privateKey })).toBe('signature')
+  })
+
+  test('the object identifier of a digest does not choose another one', () => {
+    expect(verdict({ attributes: () => [attribute(ids.messageDigest, octets(oid(ids.sha256)))] })).toBe(
+      'digest',
+    )
+  })
+})

@@ -1,0 +1,227 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  indefinite,
+  integer,
+  nothing,
+  octets,
+  oid,
+  sequence,
+  setOf,
+  tagged,
+  tlv,
+} from '../../../infra/local/provider/documents/der.ts'
+import { readSignedData } from '../../../shared/identity-proof/signed-data.ts'
+import { keys } from '../../builders/keys.ts'
+import {
+  algorithm,
+  attribute,
+  contentInfo,
+  type FrameOptions,
+  frame,
+  ids,
+  issuer,
+  type SignerOptions,
+  signedBy,
+  signerInfo,
+  usualAttributes,
+} from '../../builders/signed-data.ts'
+
+const key = keys.rsa(2048).privateKey
+const content = Buffer.from('a document')
+const made = (signer: Partial<SignerOptions> = {}, outside: FrameOptions = {}) =>
+  readSignedData(signedBy(content, { key, ...signer }, outside))
+
+const [typeAttribute, timeAttribute, digestAttribute] = usualAttributes('sha256')(content) as [
+  Buffer,
+  Buffer,
+  Buffer,
+]
+
+describe('readSignedData: auth-behaviour 4.2.2 (2) to (6)', () => {
+  test('reads content and signer', () => {
+    expect(made({ serial: 9n })).toMatchObject({
+      content,
+      signers: [{ issuer, serial: Buffer.from([9]), digest: 'sha256', family: 'rsa' }],
+    })
+  })
+
+  test.each([
+    ['certificates', [tagged(0, sequence(integer(1n)))]],
+    ['revocation lists', [tagged(1, sequence(integer(1n)))]],
+    ['both', [tagged(0), tagged(1)]],
+  ])('steps over embedded %s', (_, extras) => {
+    expect(made({}, { extras })).toEqual(made())
+  })
+
+  test('reads content in pieces, under open lengths', () => {
+    const pieces = indefinite(0x24, octets(content.subarray(0, 3)), octets(content.subarray(3)))
+    const open = indefinite(0x30, oid(ids.data), indefinite(0xa0, pieces))
+    expect(made({}, { contentInfo: open })).toEqual(made())
+  })
+
+  test('gives attributes written with needless lengths as they were signed', () => {
+    const written = indefinite(
+      0xa0,
+      indefinite(0x30, ...[oid(ids.contentType), setOf(oid(ids.data))]),
+      timeAttribute,
+      digestAttribute,
+    )
+    const usual = made()?.signers[0]?.attributes?.signed
+    expect(made({ sentAttributes: written })?.signers[0]?.attributes?.signed).toEqual(usual)
+  })
+
+  test('gives the issuer in DER, however its lengths were written', () => {
+    const open = indefinite(0x30, issuer.subarray(2))
+    expect(made({ issuer: open })?.signers[0]?.issuer).toEqual(issuer)
+  })
+
+  test.each<[string, FrameOptions]>([
+    ['another content type than signedData', { type: ids.data }],
+    ['version 0', { version: integer(0n) }],
+    ['version 3', { version: integer(3n) }],
+    ['a version that is no integer', { version: octets(Buffer.from([1])) }],
+    ['digest algorithms that are no set', { digestAlgorithms: algorithm(ids.sha256) }],
+    ['content of another type than data', { contentInfo: contentInfo(content, ids.signedData) }],
+    ['detached content', { contentInfo: sequence(oid(ids.data)) }],
+    ['empty content', { contentInfo: contentInfo(Buffer.alloc(0)) }],
+    ['content that is no octet string', { contentInfo: sequence(oid(ids.data), tagged(0, integer(1n))) }],
+    ['two contents', { contentInfo: sequence(oid(ids.data), tagged(0, octets(content), octets(content))) }],
+    ['content under [1]', { contentInfo: sequence(oid(ids.data), tagged(1, octets(content))) }],
+    [
+      'something behind the content',
+      { contentInfo: sequence(oid(ids.data), tagged(0, octets(content)), nothing()) },
+    ],
+    ['no signers: a certificates-only structure', { signerInfos: setOf(), extras: [tagged(0, sequence())] }],
+    ['signers that are no set', { signerInfos: sequence(signerInfo(content, { key })) }],
+    ['something unknown before the signers', { extras: [nothing()] }],
+    ['certificates twice', { extras: [tagged(0), tagged(0)] }],
+    ['revocation lists before certificates', { extras: [tagged(1), tagged(0)] }],
+    ['something behind the signers', { more: [nothing()] }],
+    ['a second set of signers', { more: [setOf(signerInfo(content, { key }))] }],
+    ['something beside the SignedData', { beside: [nothing()] }],
+    ['a second SignedData', { beside: [sequence()] }],
+    ['something at the end', { last: [nothing()] }],
+  ])('refuses a frame with %s', (_, outside) => {
+    expect(made({}, outside)).toBeUndefined()
+  })
+
+  test.each<[string, Partial<SignerOptions>]>([
+    ['version 0', { version: 0n }],
+    ['version 3, which names its key in another way', { version: 3n }],
+    ['a digest algorithm that is none', { digest: 'rsa' as never, attributes: false, signature: content }],
+    ['an unknown signature algorithm', { signatureId: '1.2.840.113549.1.1.4' }],
+    ['a signature for another digest than the one named', { signatureId: ids.rsaSha384 }],
+    ['something behind the signature', { more: [nothing()] }],
+    ['two sets of unsigned attributes', { more: [tagged(1), tagged(1)] }],
+    ['no digest among the attributes', { sentAttributes: tagged(0, typeAttribute, timeAttribute) }],
+    ['no attributes at all under [0]', { sentAttributes: tagged(0) }],
+    ['two digests', { sentAttributes: tagged(0, digestAttribute, digestAttribute) }],
+    [
+      'a digest of two values',
+      {
+        sentAttributes: tagged(
+          0,
+          sequence(oid(ids.messageDigest), tlv(0x31, octets(content), octets(content))),
+        ),
+      },
+    ],
+    ['a digest of no value', { sentAttributes: tagged(0, attribute(ids.messageDigest)) }],
+    [
+      'a digest that is no octet string',
+      { sentAttributes: tagged(0, attribute(ids.messageDigest, integer(1n))) },
+    ],
+    [
+      'a digest in a sequence rather than a set',
+      { sentAttributes: tagged(0, sequence(oid(ids.messageDigest), sequence(octets(content)))) },
+    ],
+    ['a second content type', { sentAttributes: tagged(0, typeAttribute, typeAttribute, digestAttribute) }],
+    [
+      'another content type than data',
+      { sentAttributes: tagged(0, attribute(ids.contentType, oid(ids.signedData)), digestAttribute) },
+    ],
+    ['an attribute without type', { sentAttributes: tagged(0, digestAttribute, sequence()) }],
+    [
+      'an attribute of three parts',
+      { sentAttributes: tagged(0, digestAttribute, sequence(oid(ids.data), setOf(), setOf())) },
+    ],
+  ])('refuses a signer with %s', (_, signer) => {
+    expect(made(signer)).toBeUndefined()
+  })
+
+  test('steps over unsigned attributes', () => {
+    expect(made({ more: [tagged(1, sequence(oid(ids.data), setOf()))] })).toEqual(made())
+  })
+
+  test.each([
+    [
+      'a name of one part',
+      [integer(1n), sequence(issuer), algorithm(ids.sha256), algorithm(ids.rsa), octets(content)],
+    ],
+    [
+      'a name of three parts',
+      [
+        integer(1n),
+        sequence(issuer, integer(7n), nothing()),
+        algorithm(ids.sha256),
+        algorithm(ids.rsa),
+        octets(content),
+      ],
+    ],
+    [
+      'a key identifier for a name',
+      [integer(1n), tlv(0x80, content), algorithm(ids.sha256), algorithm(ids.rsa), octets(content)],
+    ],
+    [
+      'parameters of its digest',
+      [
+        integer(1n),
+        sequence(issuer, integer(7n)),
+        algorithm(ids.sha256, integer(1n)),
+        algorithm(ids.rsa),
+        octets(content),
+      ],
+    ],
+    [
+      'two parameters of its algorithm',
+      [
+        integer(1n),
+        sequence(issuer, integer(7n)),
+        algorithm(ids.sha256),
+        algorithm(ids.rsa, nothing(), nothing()),
+        octets(content),
+      ],
+    ],
+    ['no signature', [integer(1n), sequence(issuer, integer(7n)), algorithm(ids.sha256), algorithm(ids.rsa)]],
+  ])('refuses a signer with %s', (_, parts) => {
+    expect(readSignedData(frame(content, [sequence(...parts)]))).toBeUndefined()
+  })
+
+  test('refuses the whole message when one of its signers cannot be read', () => {
+    const good = signerInfo(content, { key })
+    expect(readSignedData(frame(content, [good, sequence()]))).toBeUndefined()
+    expect(readSignedData(frame(content, [tlv(0x30, good.subarray(4))]))).toBeDefined()
+    expect(readSignedData(frame(content, [tlv(0x31, good.subarray(4))]))).toBeUndefined()
+  })
+
+  test.each([
+    ['bytes behind it', Buffer.concat([signedBy(content, { key }), Buffer.from([0])])],
+    ['its last byte missing', signedBy(content, { key }).subarray(0, -1)],
+    ['more than 64 KiB', signedBy(Buffer.alloc(65_536, 'x'), { key })],
+  ])('refuses a message with %s', (_, bytes) => {
+    expect(readSignedData(bytes)).toBeUndefined()
+  })
+
+  test('never throws, whatever bytes are changed or cut away', () => {
+    const good = signedBy(content, { key })
+    const at = fc.nat(good.length - 1)
+    fc.assert(
+      fc.property(at, fc.nat(255), at, (place, byte, end) => {
+        const bytes = Buffer.from(good)
+        bytes[place] = byte
+        readSignedData(bytes)
+        readSignedData(bytes.subarray(0, end))
+      }),
+    )
+  })
+})

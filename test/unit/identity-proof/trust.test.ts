@@ -1,0 +1,77 @@
+import { X509Certificate } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  certificatePem,
+  dsaSha1,
+  rsaSha256,
+  selfSign,
+} from '../../../infra/local/provider/documents/certificate.ts'
+import { sequence } from '../../../infra/local/provider/documents/der.ts'
+import { published } from '../../../shared/identity-proof/certificates/compile.ts'
+import { keysOf, nameOf, registeredKey } from '../../../shared/identity-proof/trust.ts'
+import { keys } from '../../builders/keys.ts'
+
+describe('registeredKey: auth-behaviour 4.2.4', () => {
+  test.each([
+    ['RSA', keys.rsa(2048), rsaSha256],
+    ['DSA', keys.dsa(), dsaSha1],
+  ])('a registered %s certificate speaks for every region', (_, { publicKey, privateKey }, scheme) => {
+    const der = selfSign(publicKey, privateKey, scheme)
+    const trusted = registeredKey(certificatePem(der))
+    expect(trusted).toMatchObject({ origin: 'registered', ...nameOf(der) })
+    expect(trusted.regions).toBeUndefined()
+    expect(trusted.key().equals(publicKey)).toBe(true)
+  })
+
+  test('validity is not looked at: the classic certificate of 2014 has ended', () => {
+    const ended = published().find(({ pem }) => new X509Certificate(pem).validToDate < new Date('2025-01-01'))
+    expect(registeredKey(ended?.pem ?? '').key().asymmetricKeyDetails).toMatchObject({ modulusLength: 1024 })
+  })
+})
+
+describe('nameOf', () => {
+  test.each(published().slice(0, 6))('agrees with OpenSSL on $region $kind', ({ pem }) => {
+    const certificate = new X509Certificate(pem)
+    expect(BigInt(`0x${nameOf(certificate.raw).serial}`)).toBe(BigInt(`0x${certificate.serialNumber}`))
+    expect(certificate.raw.toString('hex').split(nameOf(certificate.raw).issuer).length).toBeGreaterThan(1)
+  })
+
+  test.each([
+    ['nothing', Buffer.alloc(0)],
+    ['an empty sequence', sequence()],
+    ['junk', Buffer.from('certificate')],
+  ])('throws on %s', (_, bytes) => {
+    expect(() => nameOf(bytes)).toThrow('not an X.509 certificate')
+  })
+})
+
+describe('keysOf', () => {
+  test('decodes a key when it is used, not before', () => {
+    const [trusted] = keysOf({
+      issuers: [''],
+      keys: ['bm90IGEga2V5'],
+      certificates: [{ kind: 'rsa2048', serial: '01', issuer: 0, key: 0, regions: ['eu-west-1'] }],
+    })
+    expect(trusted).toMatchObject({ origin: 'rsa2048', serial: '01', regions: ['eu-west-1'] })
+    expect(() => trusted?.key()).toThrow()
+  })
+
+  test('gives each certificate its own issuer and key', () => {
+    const [a, b] = [keys.rsa(2048), keys.rsa(2048, 'other')].map(pair => pair.publicKey)
+    const spki = [a, b].map(key => key?.export({ format: 'der', type: 'spki' }).toString('base64') ?? '')
+    const list = keysOf({
+      issuers: ['AAE=', 'AAI='],
+      keys: spki,
+      certificates: [
+        { kind: 'rsa', serial: '01', issuer: 1, key: 0, regions: [] },
+        { kind: 'dsa', serial: '02', issuer: 0, key: 1, regions: [] },
+      ],
+    })
+    expect(list.map(({ origin, issuer }) => [origin, issuer])).toEqual([
+      ['rsa', '0002'],
+      ['dsa', '0001'],
+    ])
+    expect(list[0]?.key().equals(a ?? expect.fail())).toBe(true)
+    expect(list[1]?.key().equals(b ?? expect.fail())).toBe(true)
+  })
+})
