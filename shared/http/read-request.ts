@@ -98,6 +98,7 @@ const faults = {
   malformed: 'the body is not valid JSON',
   'too complex': 'the body is nested too deeply or holds too many values',
   'repeated key': 'the body names a key twice',
+  'inexact number': 'the body holds a number that would lose digits',
 } as const
 
 // curl -d '{…}' sends JSON under the content type of a form

@@ -44,7 +44,7 @@ export function envelopeOf(answer: Answer, frame: Frame): Record<string, unknown
     case 'accepted':
       return envelope(null)
     case 'data':
-      return { ...envelope(answer.data), ...(frame.mirrored ? answer.data : {}) }
+      return { ...(frame.mirrored ? answer.data : {}), ...envelope(answer.data) }
     case 'keys':
       return envelope({ keys: answer.keys, ...(answer.info ? { key_info: answer.info } : {}) })
     case 'auth':

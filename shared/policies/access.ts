@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../values/json.ts'
 import type { Capability, ParameterRules, Rule } from './policy.ts'
 
@@ -31,41 +32,40 @@ export interface Parameter {
 export const noAccess: Access = { root: false, rules: [] }
 
 /** Unites the rules of several policies: the same path text adds up, `deny` wins. @see auth-behaviour 9.6 (2) */
-export function unite(policies: readonly (readonly Rule[])[]): readonly Rule[] {
-  const byPath = new Map<string, Rule>()
-  for (const rule of policies.flat()) {
-    const seen = byPath.get(rule.path)
-    byPath.set(rule.path, seen ? both(seen, rule) : rule)
-  }
-  return [...byPath.values()]
-}
+export const unite = (policies: readonly (readonly Rule[])[]): readonly Rule[] =>
+  [...Map.groupBy(policies.flat(), rule => rule.path)].map(([path, rules]) => {
+    const [only] = rules
+    return rules.length === 1 && only ? only : merged(path, rules)
+  })
 
-function both(a: Rule, b: Rule): Rule {
-  const capabilities = new Set([...a.capabilities, ...b.capabilities])
+function merged(path: string, rules: readonly Rule[]): Rule {
+  const capabilities = new Set(rules.flatMap(rule => [...rule.capabilities]))
   return {
-    path: a.path,
+    path,
     capabilities: capabilities.has('deny') ? new Set(['deny']) : capabilities,
-    allowed: bothParameters(a.allowed, b.allowed),
-    denied: bothParameters(a.denied, b.denied),
-    required: [...new Set([...a.required, ...b.required])],
-    minWrapping:
-      a.minWrapping && b.minWrapping
-        ? Math.min(a.minWrapping, b.minWrapping)
-        : a.minWrapping || b.minWrapping,
-    maxWrapping:
-      a.maxWrapping && b.maxWrapping
-        ? Math.max(a.maxWrapping, b.maxWrapping)
-        : a.maxWrapping || b.maxWrapping,
+    allowed: mergedParameters(rules.map(rule => rule.allowed)),
+    denied: mergedParameters(rules.map(rule => rule.denied)),
+    required: [...new Set(rules.flatMap(rule => rule.required))],
+    minWrapping: stated(rules.map(rule => rule.minWrapping)).reduce((a, b) => (a && a < b ? a : b), 0),
+    maxWrapping: stated(rules.map(rule => rule.maxWrapping)).reduce((a, b) => Math.max(a, b), 0),
   }
 }
 
-function bothParameters(a: ParameterRules, b: ParameterRules): ParameterRules {
-  const united: Record<string, readonly unknown[]> = Object.assign(Object.create(null), a)
-  for (const [name, values] of Object.entries(b)) {
-    const seen = united[name]
+/** Bounds that say something: 0 says nothing. */
+const stated = (bounds: readonly number[]): number[] => bounds.filter(bound => bound > 0)
+
+function mergedParameters(all: readonly ParameterRules[]): ParameterRules {
+  const values = new Map<string, unknown[]>()
+  const open = new Set<string>()
+  for (const [name, given] of all.flatMap(rules => Object.entries(rules))) {
+    const seen = values.get(name)
+    if (seen) for (const value of given) seen.push(value)
+    else values.set(name, [...given])
     // an empty list means every value, and stays so
-    united[name] = !seen ? values : seen.length === 0 || values.length === 0 ? [] : [...seen, ...values]
+    if (given.length === 0) open.add(name)
   }
+  const united: Record<string, readonly unknown[]> = Object.create(null)
+  for (const [name, given] of values) united[name] = open.has(name) ? [] : given
   return united
 }
 
@@ -81,31 +81,43 @@ export function permits(access: Access, attempt: Attempt): boolean {
 /** The capabilities on a path, sorted; `["deny"]` where there are none. */
 export function capabilitiesOn(access: Access, path: string): Capability[] {
   if (access.root) return ['root' as Capability]
-  const rule = best(access.rules, path)
+  const rule = exact(access.rules, path) ?? best(access.rules, [path])
   const found = rule ? [...rule.capabilities].sort() : []
   return found.length === 0 ? ['deny'] : found
 }
 
-// A list may be written with or without its trailing slash. Neither spelling may escape a deny that
-// stands on the other one (GHSA-xp3c-3jw3-4vcr).
+/**
+ * The one rule that decides. A listing may be written with or without its trailing slash, so that rules about
+ * both spellings count, and neither may escape a deny that stands on the other one (GHSA-xp3c-3jw3-4vcr).
+ * @see auth-behaviour 9.6 (3), (4)
+ */
 function governing(rules: readonly Rule[], { path, capability }: Attempt): Rule | undefined {
-  if (capability !== 'list') return best(rules, path)
+  if (capability !== 'list') return exact(rules, path) ?? best(rules, [path])
   const bare = path.replace(/\/$/, '')
-  const found = [best(rules, `${bare}/`), best(rules, bare)]
-  const denied = found.find(rule => rule?.capabilities.has('deny'))
-  if (denied) return denied
-  return found.find(rule => rule && !isPattern(rule.path)) ?? found[0] ?? found[1]
+  const slashed = exact(rules, `${bare}/`)
+  const plain = exact(rules, bare)
+  const denied = [slashed, plain].find(isDeny) ?? (slashed ? undefined : denyBelow(rules, bare))
+  return denied ?? slashed ?? plain ?? best(rules, [`${bare}/`, bare])
+}
+
+const isDeny = (rule: Rule | undefined): boolean => rule?.capabilities.has('deny') ?? false
+
+/** A deny that governs the spelling with a slash, and speaks of that one alone. */
+function denyBelow(rules: readonly Rule[], bare: string): Rule | undefined {
+  const rule = best(rules, [`${bare}/`])
+  return rule && isDeny(rule) && !covers(rule.path, bare) ? rule : undefined
 }
 
 const isPattern = (path: string): boolean => path.endsWith('*') || path.split('/').includes('+')
 
-function best(rules: readonly Rule[], path: string): Rule | undefined {
-  const exact = rules.find(rule => rule.path === path && !isPattern(rule.path))
-  if (exact) return exact
-  return rules
-    .filter(rule => isPattern(rule.path) && covers(rule.path, path))
+const exact = (rules: readonly Rule[], path: string): Rule | undefined =>
+  rules.find(rule => rule.path === path && !isPattern(rule.path))
+
+/** The pattern to which all others that cover one of the paths have to give way. */
+const best = (rules: readonly Rule[], paths: readonly string[]): Rule | undefined =>
+  rules
+    .filter(rule => isPattern(rule.path) && paths.some(path => covers(rule.path, path)))
     .reduce<Rule | undefined>((a, b) => (a && !yields(a.path, b.path) ? a : b), undefined)
-}
 
 function covers(pattern: string, path: string): boolean {
   const open = pattern.endsWith('*')
@@ -159,7 +171,8 @@ function isListed(values: readonly unknown[] | undefined, value: unknown): boole
 function sameValue(pattern: unknown, value: unknown): boolean {
   if (typeof pattern === 'string' && typeof value === 'string') return globs(pattern, value)
   if (isObject(pattern) || isObject(value) || Array.isArray(pattern) || Array.isArray(value)) {
-    return JSON.stringify(pattern) === JSON.stringify(value)
+    // both as plain data: what HCL made has no prototype
+    return isDeepStrictEqual(structuredClone(pattern), structuredClone(value))
   }
   return String(pattern) === String(value)
 }

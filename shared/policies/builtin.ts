@@ -15,7 +15,7 @@ path "sys/wrapping/unwrap" { capabilities = ["update"] }
 `
 
 /** Policies that exist without being stored. `root` has no text: it is not made of rules. */
-export const builtInPolicies: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
-  root: '',
-  default: DEFAULT_POLICY,
-})
+export const builtInPolicies: ReadonlyMap<string, string> = new Map([
+  ['root', ''],
+  ['default', DEFAULT_POLICY],
+])

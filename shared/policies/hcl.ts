@@ -1,3 +1,5 @@
+import { isExact } from '../values/number.ts'
+
 /**
  * Reader of the part of HCL that policies are written in: attributes (`key = value`), blocks with at most
  * one label (`path "a/*" { … }`), strings, here-documents, numbers, booleans, lists, objects, and three
@@ -73,7 +75,7 @@ function readValue(reader: Reader, depth: number): unknown {
   const heredoc = take(reader, HEREDOC)
   if (heredoc) return readHeredoc(reader, heredoc[2] ?? '', heredoc[1] === '-')
   const number = take(reader, NUMBER)
-  if (number) return Number(number[0])
+  if (number) return isExact(number[0]) ? Number(number[0]) : fault(reader, 'a number would lose digits')
   const name = take(reader, IDENTIFIER)?.[0]
   if (name === 'true' || name === 'false') return name === 'true'
   return fault(reader, 'expected a value')
@@ -121,7 +123,8 @@ function readEscape(reader: Reader): string {
   const char = reader.text[reader.at] ?? ''
   const digits = /^(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))/.exec(reader.text.slice(reader.at, reader.at + 9))
   const code = digits ? Number.parseInt(digits[1] ?? digits[2] ?? '', 16) : Number.NaN
-  if (code <= 0x10ffff) {
+  // half of a surrogate pair is not a character
+  if (code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)) {
     reader.at += (digits?.[0].length ?? 1) - 1
     return String.fromCodePoint(code)
   }
@@ -132,7 +135,7 @@ function readHeredoc(reader: Reader, marker: string, indented: boolean): string 
   const lines: string[] = []
   while (reader.at < reader.text.length) {
     const end = reader.text.indexOf('\n', reader.at)
-    const line = reader.text.slice(reader.at, end < 0 ? undefined : end).replace(/\r$/, '')
+    const line = reader.text.slice(reader.at, end < 0 ? undefined : end)
     reader.at = end < 0 ? reader.text.length : end
     if (line.trim() === marker)
       return unindent(lines, indented)
@@ -146,8 +149,11 @@ function readHeredoc(reader: Reader, marker: string, indented: boolean): string 
 
 function unindent(lines: string[], indented: boolean): string[] {
   if (!indented) return lines
-  const margins = lines.filter(line => line.trim() !== '').map(line => /^[ \t]*/.exec(line)?.[0].length ?? 0)
-  return lines.map(line => line.slice(Math.min(...margins)))
+  const isBlank = (line: string): boolean => line.trim() === ''
+  const margin = lines
+    .filter(line => !isBlank(line))
+    .reduce((least, line) => Math.min(least, line.length - line.trimStart().length), Number.POSITIVE_INFINITY)
+  return lines.map(line => (isBlank(line) ? line : line.slice(margin)))
 }
 
 function setOnce(reader: Reader, target: Record<string, unknown>, name: string, value: unknown): void {

@@ -24,7 +24,7 @@ export function compileAccess(
   stored: readonly (Item<'policy'> | undefined)[],
 ): Access {
   const texts = names.map(
-    name => stored.find(item => item?.sk === name)?.data.text ?? builtInPolicies[name] ?? '',
+    name => stored.find(item => item?.sk === name)?.data.text ?? builtInPolicies.get(name) ?? '',
   )
   return { root: names.includes(ROOT), rules: unite(texts.filter(text => text !== '').map(rulesOf)) }
 }

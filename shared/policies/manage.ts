@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { after, answer, type Call, callerOf, data, keys, type Outcome, subjectOf } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { list, text } from '../api/fields.ts'
@@ -24,7 +25,7 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
     throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
   const given = call.given.policy ?? call.given.rules ?? ''
   if (given.trim() === '') throw invalid('policy is required')
-  const written = decodeBase64(given)?.toString('utf8') ?? given
+  const written = plainText(given)
   try {
     parsePolicy(written)
   } catch (error) {
@@ -33,8 +34,15 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
   return after([replace(key('policy', name), subjectOf(call, 'policy'), { text: written })])
 }
 
+// No policy is itself valid base64: none does without quotes or braces.
+function plainText(given: string): string {
+  const bytes = decodeBase64(given)
+  if (bytes && !isUtf8(bytes)) throw invalid('policy is not UTF-8 text')
+  return bytes?.toString('utf8') ?? given
+}
+
 function textOf(call: Call): string {
-  const stored = subjectOf(call, 'policy')?.data.text ?? builtInPolicies[nameOf(call)]
+  const stored = subjectOf(call, 'policy')?.data.text ?? builtInPolicies.get(nameOf(call))
   if (stored === undefined) throw new ApiError('not_found')
   return stored
 }
@@ -53,7 +61,7 @@ export function deletePolicy(call: Call): Outcome {
 
 async function namesOf(call: Call): Promise<string[]> {
   const stored = await call.ports.store.list(partitions('policy'))
-  return [...new Set([...Object.keys(builtInPolicies), ...stored.map(item => item.sk)])].sort()
+  return [...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])].sort()
 }
 
 /** LIST sys/policies/acl. */

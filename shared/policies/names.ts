@@ -17,4 +17,4 @@ export const withDefault = (names: readonly string[], suppressed: boolean): stri
   sanitisePolicies(suppressed ? names : [...names, DEFAULT])
 
 /** Whether a name can be carried by role tags and policies alike: visible ASCII without `:` and `,`. */
-export const isPolicyName = (name: string): boolean => /^[\x21-\x2b\x2d-\x39\x3b-\x7e]+$/.test(name.trim())
+export const isPolicyName = (name: string): boolean => /^[\x21-\x2b\x2d-\x39\x3b-\x7e]+$/.test(name)

@@ -1,5 +1,5 @@
 import { parseDuration } from '../values/duration.ts'
-import { isObject } from '../values/json.ts'
+import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { type Body, HclFault, readHcl } from './hcl.ts'
 import { type Capability, capabilities, type ParameterRules, type Rule } from './policy.ts'
 
@@ -11,12 +11,14 @@ const fault = (message: string): never => {
 }
 
 /** Old one-word form: `policy = "write"`. */
-const shorthands: Record<string, readonly Capability[]> = {
-  deny: ['deny'],
-  read: ['read', 'list'],
-  write: ['create', 'read', 'update', 'delete', 'list', 'patch'],
-  sudo: ['create', 'read', 'update', 'delete', 'list', 'patch', 'sudo'],
-}
+const shorthands: ReadonlyMap<unknown, readonly Capability[]> = new Map(
+  Object.entries({
+    deny: ['deny'],
+    read: ['read', 'list'],
+    write: ['create', 'read', 'update', 'delete', 'list', 'patch'],
+    sudo: ['create', 'read', 'update', 'delete', 'list', 'patch', 'sudo'],
+  } satisfies Record<string, Capability[]>),
+)
 
 /**
  * Reads a policy in HCL or JSON. Whatever would change access and is not understood is refused:
@@ -41,13 +43,19 @@ function fromHcl(text: string): Body {
   }
 }
 
+const LIMITS: JsonLimits = { depth: 16, members: 100_000, values: 100_000, uniqueKeys: true }
+
+const jsonFaults = {
+  malformed: 'the policy is not valid JSON',
+  'too complex': 'the policy is nested too deeply or holds too many values',
+  'repeated key': 'the policy names a key twice in one object',
+  'inexact number': 'the policy holds a number that would lose digits',
+} as const
+
 function fromJson(text: string): Body {
-  try {
-    const value: unknown = JSON.parse(text)
-    return { attributes: isObject(value) ? value : fault('a policy must be an object'), blocks: [] }
-  } catch (error) {
-    throw error instanceof PolicyFault ? error : new PolicyFault('the policy is not valid JSON')
-  }
+  const read = readJson(text, LIMITS)
+  if ('fault' in read) return fault(jsonFaults[read.fault])
+  return { attributes: isObject(read.value) ? read.value : fault('a policy must be an object'), blocks: [] }
 }
 
 function pathsOf({ attributes, blocks }: Body): PathBody[] {
@@ -57,11 +65,20 @@ function pathsOf({ attributes, blocks }: Body): PathBody[] {
   if (unknown) fault(`"${unknown}" is not known here; expected "path"`)
   const fromBlocks = blocks.map(({ type, label, body }): PathBody => {
     if (type !== 'path' || label === undefined) return fault('expected path "…" { … }')
-    if (body.blocks.some(block => block.label !== undefined)) fault('unexpected label inside a path')
-    const nested = body.blocks.map(block => [block.type, block.body.attributes])
-    return [label, { ...body.attributes, ...Object.fromEntries(nested) }]
+    return [label, argumentsOf(label, body)]
   })
   return [...fromBlocks, ...pathsOfValue(attributes['path'])]
+}
+
+/** Arguments of a path, whether written `name = { … }` or `name { … }`. */
+function argumentsOf(path: string, { attributes, blocks }: Body): Record<string, unknown> {
+  const all: Record<string, unknown> = Object.assign(Object.create(null), attributes)
+  for (const { type, label, body } of blocks) {
+    if (label !== undefined || body.blocks.length > 0) fault(`path "${path}": unexpected block in "${type}"`)
+    if (Object.hasOwn(all, type)) fault(`path "${path}": "${type}" is given twice`)
+    all[type] = body.attributes
+  }
+  return all
 }
 
 function pathsOfValue(value: unknown): PathBody[] {
@@ -99,7 +116,7 @@ function toRule(written: string, body: Record<string, unknown>): Rule {
     capabilities: readCapabilities(path, body),
     allowed: parameters(body['allowed_parameters']),
     denied: parameters(body['denied_parameters']),
-    required: texts(body['required_parameters'] ?? []).map(name => name.toLowerCase()),
+    required: texts(body['required_parameters']).map(name => name.toLowerCase()),
     minWrapping,
     maxWrapping,
   }
@@ -117,13 +134,11 @@ function checkPath(path: string): void {
 
 function readCapabilities(path: string, body: Record<string, unknown>): ReadonlySet<Capability> {
   const shorthand = body['policy']
-  const words = texts(body['capabilities'] ?? []).map(word => word.toLowerCase())
+  const words = texts(body['capabilities']).map(word => word.toLowerCase())
   const unknown = words.find(word => !isCapability(word))
   if (unknown !== undefined) fault(`path "${path}": unknown capability`)
   const old =
-    shorthand === undefined
-      ? []
-      : (shorthands[String(shorthand)] ?? fault(`path "${path}": unknown policy word`))
+    shorthand === undefined ? [] : (shorthands.get(shorthand) ?? fault(`path "${path}": unknown policy word`))
   const all = new Set<Capability>([...(words as Capability[]), ...old])
   return all.has('deny') ? new Set(['deny']) : all
 }
@@ -131,6 +146,7 @@ function readCapabilities(path: string, body: Record<string, unknown>): Readonly
 const isCapability = (word: string): word is Capability => (capabilities as readonly string[]).includes(word)
 
 function texts(value: unknown): string[] {
+  if (value === undefined) return []
   if (!Array.isArray(value) || value.some(item => typeof item !== 'string'))
     return fault('expected a list of strings')
   return value
@@ -141,9 +157,9 @@ function parameters(value: unknown): ParameterRules {
   if (value === undefined) return rules
   if (!isObject(value)) return fault('expected parameters with lists of values')
   for (const [name, values] of Object.entries(value)) {
-    rules[name.toLowerCase()] = Array.isArray(values)
-      ? values
-      : fault(`parameter "${name}" needs a list of values`)
+    const key = name.toLowerCase()
+    if (Object.hasOwn(rules, key)) fault(`parameter "${name}" is given twice`)
+    rules[key] = Array.isArray(values) ? values : fault(`parameter "${name}" needs a list of values`)
   }
   return rules
 }

@@ -244,7 +244,7 @@ async function customText({ given: { id }, ports }: Call<typeof createFields>): 
 }
 
 async function unknownPolicies(call: Call<typeof createFields>, names: readonly string[]): Promise<string[]> {
-  const asked = names.filter(name => builtInPolicies[name] === undefined)
+  const asked = names.filter(name => !builtInPolicies.has(name))
   const found = asked.length > 0 ? await call.ports.store.read(asked.map(name => key('policy', name))) : []
   return asked.filter((_, index) => !found[index])
 }

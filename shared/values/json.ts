@@ -1,3 +1,5 @@
+import { isExact } from './number.ts'
+
 /** Limits of a body, against exhaustion by depth or number. @see auth-behaviour 1.2 (8) */
 export interface JsonLimits {
   depth: number
@@ -9,10 +11,13 @@ export interface JsonLimits {
   uniqueKeys?: boolean
 }
 
-export type JsonResult = { value: unknown } | { fault: 'malformed' | 'too complex' | 'repeated key' }
+export type JsonResult =
+  | { value: unknown }
+  | { fault: 'malformed' | 'too complex' | 'repeated key' | 'inexact number' }
 
 /**
- * `JSON.parse` behind a scan that first bounds depth and number of values and finds repeated keys.
+ * `JSON.parse` behind a scan that first bounds depth and number of values, and finds repeated keys and numbers
+ * that would lose digits.
  * Messages never quote the text.
  */
 export function readJson(text: string, limits: JsonLimits): JsonResult {
@@ -24,6 +29,8 @@ export function readJson(text: string, limits: JsonLimits): JsonResult {
     return { fault: 'malformed' }
   }
 }
+
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
 /** Whether a value is a JSON object. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -56,6 +63,12 @@ function scan(
         level.keys.add(key)
       }
       at = end
+    } else if (char === '-' || (char !== undefined && char >= '0' && char <= '9')) {
+      NUMBER.lastIndex = at
+      const literal = NUMBER.exec(text)?.[0]
+      if (literal === undefined) return 'malformed'
+      if (!isExact(literal)) return 'inexact number'
+      at += literal.length - 1
     } else if (char === '{' || char === '[') {
       levels.push(char === '{' ? { members: 1, keys: new Set() } : { members: 1 })
       if (levels.length > limits.depth) return 'too complex'

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import { permits } from '../../../shared/policies/access.ts'
+import { access, type Short } from './support.ts'
+
+const lists = (policies: Short[], path = 'auth/cloud/roles') =>
+  permits(access(...policies), { path, capability: 'list' })
+
+describe('rules that govern a listing: auth-behaviour 9.6 (3), GHSA-xp3c-3jw3-4vcr', () => {
+  test.each<[name: string, allowed: boolean, policy: Short]>([
+    ['exact, without slash', true, { 'auth/cloud/roles': 'list' }],
+    ['exact, with slash', true, { 'auth/cloud/roles/': 'list' }],
+    ['exact without slash over a wider deny', true, { 'auth/cloud/roles': 'list', 'auth/*': 'deny' }],
+    ['exact with slash over a wider deny', true, { 'auth/cloud/roles/': 'list', '*': 'deny' }],
+    [
+      'exact with slash over a deny by segments',
+      true,
+      { 'auth/cloud/roles/': 'list', 'auth/+/roles': 'deny' },
+    ],
+    [
+      'exact without slash over a deny by prefix',
+      true,
+      { 'auth/cloud/roles': 'list', 'auth/cloud/r*': 'deny' },
+    ],
+    [
+      'exact with slash over what is below',
+      true,
+      { 'auth/cloud/roles/': 'list', 'auth/cloud/roles/*': 'deny' },
+    ],
+    [
+      'exact without slash under a deny of what is below',
+      false,
+      { 'auth/cloud/roles': 'list', 'auth/cloud/roles/*': 'deny' },
+    ],
+    ['exact deny, without slash', false, { 'auth/cloud/roles': 'deny', 'auth/cloud/*': 'list' }],
+    ['exact deny, with slash', false, { 'auth/cloud/roles/': 'deny', 'auth/cloud/*': 'list' }],
+    [
+      'deny on the spelling without slash',
+      false,
+      { 'auth/cloud/roles': 'deny', 'auth/cloud/roles/': 'list' },
+    ],
+    ['deny on the spelling with slash', false, { 'auth/cloud/roles': 'list', 'auth/cloud/roles/': 'deny' }],
+    [
+      'exact without list over a wildcard with it',
+      false,
+      { 'auth/cloud/roles': 'read', 'auth/cloud/*': 'list' },
+    ],
+    [
+      'with slash before without: no list',
+      false,
+      { 'auth/cloud/roles/': 'read', 'auth/cloud/roles': 'list' },
+    ],
+    ['with slash before without: list', true, { 'auth/cloud/roles/': 'list', 'auth/cloud/roles': 'read' }],
+    ['a wildcard', true, { 'auth/cloud/*': 'list' }],
+    ['a wildcard that covers only the slash', true, { 'auth/cloud/roles/*': 'list' }],
+    ['a wildcard that covers only the bare path', true, { 'auth/cloud/+': 'list' }],
+    ['the best wildcard denies', false, { 'auth/*': 'list', 'auth/cloud/*': 'deny' }],
+    ['the best wildcard allows, a lesser one denies', true, { 'auth/*': 'deny', 'auth/cloud/*': 'list' }],
+    ['the best covers the slash and denies', false, { 'auth/cloud/*': 'list', 'auth/cloud/roles/*': 'deny' }],
+    ['the best covers the bare path and denies', false, { 'auth/*': 'list', 'auth/cloud/+': 'deny' }],
+    ['the best covers the bare path and allows', true, { 'auth/*': 'deny', 'auth/cloud/+': 'list' }],
+    ['the best wildcard has no list', false, { 'auth/*': 'list', 'auth/cloud/+': 'read' }],
+    ['nothing fits', false, { 'auth/cloud/role': 'list' }],
+  ])('%s: %s', (_, allowed, policy) => {
+    const single = Object.entries(policy).map(([path, body]) => ({ [path]: body }))
+    for (const policies of [[policy], single, single.toReversed()]) {
+      expect(lists(policies)).toBe(allowed)
+      expect(lists(policies, 'auth/cloud/roles/')).toBe(allowed)
+    }
+  })
+
+  test('other operations look at their own spelling only', () => {
+    const rights = access({ 'a/': 'read' }, { b: 'read' })
+    expect(permits(rights, { path: 'a', capability: 'read' })).toBe(false)
+    expect(permits(rights, { path: 'b/', capability: 'read' })).toBe(false)
+  })
+})

@@ -1,0 +1,151 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { capabilitiesOn, noAccess, permits } from '../../../shared/policies/access.ts'
+import { type Capability, capabilities } from '../../../shared/policies/policy.ts'
+import { access, type Short } from './support.ts'
+
+const YES = true
+const NO = false
+
+describe('one rule, one path', () => {
+  test.each<[rule: string, path: string, allowed: boolean]>([
+    ['a/b', 'a/b', YES],
+    ['a/b', 'a/b/', NO],
+    ['a/b', 'a/bc', NO],
+    ['a/b', 'A/b', NO],
+    ['a/', 'a/', YES],
+    ['a/*', 'a/', YES],
+    ['a/*', 'a/b/c', YES],
+    ['a/*', 'a', NO],
+    ['a*', 'a', YES],
+    ['a*', 'ab/c', YES],
+    ['a*', 'b', NO],
+    ['*', '', YES],
+    ['*', 'a/b', YES],
+    ['+', 'a', YES],
+    ['+', 'a/b', NO],
+    ['+/b', 'a/b', YES],
+    ['+/b', '/b', NO],
+    ['a/+/c', 'a/b/c', YES],
+    ['a/+/c', 'a//c', NO],
+    ['a/+/c', 'a/b/b/c', NO],
+    ['a/+/c', 'a/b/c/d', NO],
+    ['a/+', 'a/b', YES],
+    ['a/+', 'a/', NO],
+    ['a/+/c*', 'a/b/cd/e', YES],
+    ['a/+/*', 'a/b/', YES],
+    ['a/+/*', 'a/b', NO],
+    ['+/+/c', 'a/b/c', YES],
+    ['a.b', 'aXb', NO],
+  ])('%s on %s', (rule, path, allowed) => {
+    expect(permits(access({ [rule]: 'read' }), { path, capability: 'read' })).toBe(allowed)
+  })
+
+  test.each(capabilities.filter(one => one !== 'deny'))('%s allows itself and nothing else', capability => {
+    const rights = access({ a: capability })
+    const allowed = capabilities.filter(one => permits(rights, { path: 'a', capability: one }))
+    expect(allowed).toEqual([capability])
+  })
+
+  test('deny allows nothing, not even what is named beside it', () => {
+    const rights = access({ a: 'read deny sudo' })
+    expect(capabilities.filter(one => permits(rights, { path: 'a', capability: one }))).toEqual([])
+    expect(capabilitiesOn(rights, 'a')).toEqual(['deny'])
+  })
+
+  test('no rule is a denial; the root policy allows everything', () => {
+    const attempt = { path: 'a', capability: 'delete', sudo: true } as const
+    expect(permits(noAccess, attempt)).toBe(false)
+    expect(permits({ root: true, rules: [] }, attempt)).toBe(true)
+    expect(capabilitiesOn(noAccess, 'a')).toEqual(['deny'])
+    expect(capabilitiesOn({ root: true, rules: [] }, 'a')).toEqual(['root'])
+  })
+
+  test.each<[rule: string, sudo: boolean, allowed: boolean]>([
+    ['update', true, NO],
+    ['sudo', true, NO],
+    ['update sudo', true, YES],
+    ['update', false, YES],
+    ['sudo', false, NO],
+  ])('sudo is additional: %s, needed %s', (rule, sudo, allowed) => {
+    expect(permits(access({ a: rule }), { path: 'a', capability: 'update', sudo })).toBe(allowed)
+  })
+})
+
+describe('several policies: auth-behaviour 9.6 (2)', () => {
+  test.each<[name: string, policies: Short[], expected: Capability[]]>([
+    ['the same path adds up', [{ 'a/*': 'read' }, { 'a/*': 'list' }], ['list', 'read']],
+    [
+      'in any number',
+      [{ 'a/*': 'read' }, { 'a/*': 'list' }, { 'a/*': 'update' }],
+      ['list', 'read', 'update'],
+    ],
+    ['deny clears the others', [{ 'a/*': 'read' }, { 'a/*': 'deny' }], ['deny']],
+    ['whichever comes first', [{ 'a/*': 'deny' }, { 'a/*': 'read sudo' }], ['deny']],
+    ['another path text is another rule', [{ 'a/b': 'read' }, { 'a/*': 'list' }], ['read']],
+    ['even a closed path', [{ 'a/b': {} }, { 'a/*': 'list' }], ['deny']],
+  ])('%s', (_, policies, expected) => {
+    expect(capabilitiesOn(access(...policies), 'a/b')).toEqual(expected)
+  })
+
+  test('tens of thousands of rules for one path unite', () => {
+    const policies = Array.from({ length: 30_000 }, (_, index) => ({
+      a: {
+        capabilities: ['update'],
+        allowed_parameters: { [`p${index}`]: [index] },
+        min_wrapping_ttl: index + 1,
+      },
+    }))
+    const rights = access(...policies)
+    expect(rights.rules).toHaveLength(1)
+    const attempt = { path: 'a', capability: 'update', wrapTtl: 1 } as const
+    expect(permits(rights, { ...attempt, parameters: [{ names: ['p29999'], value: 29_999 }] })).toBe(true)
+    expect(permits(rights, { ...attempt, parameters: [{ names: ['p29999'], value: 1 }] })).toBe(false)
+  })
+})
+
+describe('which pattern wins: auth-behaviour 9.6 (3), (4)', () => {
+  test.each<[path: string, winner: string, loser: string, why: string]>([
+    ['a/b', 'a/b', 'a/*', 'exact over prefix'],
+    ['a/b', 'a/b', 'a/+', 'exact over segment'],
+    ['a/b', 'a/b', '*', 'exact over everything'],
+    ['a/b/c', 'a/b/*', 'a/*', 'the later wildcard'],
+    ['a/b/c', 'a/b/*', 'a/+/c', 'the later wildcard, whatever it is'],
+    ['a/b/c', 'a/b/+', 'a/+/c', 'the later of two segments'],
+    ['a/b/c', 'a/+/c', 'a/*', 'at the same place: no final star'],
+    ['a/b/c', 'a/+/+', 'a/*', 'no final star, though more segments'],
+    ['a/b/c', 'a/+/c', 'a/+/*', 'no final star'],
+    ['a/b/c', 'a/+/+', 'a/+/c*', 'no final star, though more segments and shorter'],
+    ['a/b/c/d', 'a/+/c/d', 'a/+/+/d', 'fewer segments'],
+    ['a/b/c/d', 'a/+/c/*', 'a/+/+/*', 'fewer segments before a star'],
+    ['a/b/c', 'a/+/c*', 'a/+/*', 'the longer one'],
+  ])('on %s %s beats %s: %s', (path, winner, loser) => {
+    const policies: Short[] = [{ [winner]: 'read' }, { [loser]: 'deny' }]
+    for (const order of [policies, policies.toReversed()]) {
+      expect(permits(access(...order), { path, capability: 'read' })).toBe(true)
+    }
+  })
+
+  test('equal in all else: the lexicographically greater one', () => {
+    const rights = access({ 'a/+/c/+': 'read', 'a/+/+/d': 'deny' })
+    expect(permits(rights, { path: 'a/b/c/d', capability: 'read' })).toBe(true)
+  })
+
+  test('the order of the rules does not matter', () => {
+    const patterns = ['*', 'a*', 'a/*', 'a/+', '+/b', 'a/+/c', 'a/+/*', 'a/b', 'a/b/*', '+/+/+', 'a/b/c*']
+    // each pattern has a set of capabilities that no other has
+    const words = ['create', 'read', 'update', 'delete'] as const
+    const rules = patterns.map((path, index) => ({
+      [path]: { capabilities: words.filter((_, bit) => (index + 1) & (1 << bit)) },
+    }))
+    const some = fc.shuffledSubarray(rules, { minLength: 1 })
+    const path = fc.constantFrom('a', 'a/b', 'a/b/c', 'a/', 'a/b/', 'x/y/z')
+    fc.assert(
+      fc.property(some, path, (order, wanted) => {
+        const found = capabilitiesOn(access(...order), wanted)
+        expect(capabilitiesOn(access(...order.toReversed()), wanted)).toEqual(found)
+        expect(capabilitiesOn(access(...order.toSorted()), wanted)).toEqual(found)
+      }),
+    )
+  })
+})

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
+import { compileAccess } from '../../../shared/policies/load.ts'
+import type { Capability } from '../../../shared/policies/policy.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+
+const stored = (name: string, text: string): Item<'policy'> => ({
+  ...key('policy', name),
+  rev: 'r',
+  data: { text },
+})
+
+describe('built-in policies: auth-behaviour 9.4', () => {
+  test('root is everything', () => {
+    const rights = compileAccess(['root'], [undefined])
+    expect(rights.root).toBe(true)
+    expect(permits(rights, { path: 'sys/auth/x', capability: 'delete', sudo: true })).toBe(true)
+  })
+
+  test('no stored text takes root’s rights away', () => {
+    expect(compileAccess(['root'], [stored('root', 'path "*" { policy = "deny" }')]).root).toBe(true)
+  })
+
+  test.each<[path: string, expected: Capability[]]>([
+    ['auth/token/lookup-self', ['read']],
+    ['auth/token/renew-self', ['update']],
+    ['auth/token/revoke-self', ['update']],
+    ['sys/capabilities-self', ['update']],
+    ['sys/internal/ui/resultant-acl', ['read']],
+    ['sys/wrapping/wrap', ['update']],
+    ['sys/wrapping/lookup', ['update']],
+    ['sys/wrapping/unwrap', ['update']],
+    ['auth/token/lookup', ['deny']],
+    ['auth/token/create', ['deny']],
+    ['auth/cloud/role/dev', ['deny']],
+    ['sys/policies/acl/default', ['deny']],
+  ])('default on %s: %j', (path, expected) => {
+    expect(capabilitiesOn(compileAccess(['default'], [undefined]), path)).toEqual(expected)
+  })
+
+  test('an administrator may rewrite default', () => {
+    const rights = compileAccess(['default'], [stored('default', 'path "a" { capabilities = ["read"] }')])
+    expect(capabilitiesOn(rights, 'a')).toEqual(['read'])
+    expect(capabilitiesOn(rights, 'auth/token/lookup-self')).toEqual(['deny'])
+  })
+
+  test('without default not even lookup-self', () => {
+    expect(capabilitiesOn(compileAccess([], []), 'auth/token/lookup-self')).toEqual(['deny'])
+  })
+})
+
+describe('policies of a token', () => {
+  test('texts are found by name, whatever their order; unknown names allow nothing', () => {
+    const items = [
+      undefined,
+      stored('b', 'path "b" { policy = "read" }'),
+      stored('a', 'path "a" { policy = "deny" }'),
+    ]
+    const rights = compileAccess(['a', 'b', 'nobody'], items)
+    expect(['a', 'b', 'c'].map(path => capabilitiesOn(rights, path))).toEqual([
+      ['deny'],
+      ['list', 'read'],
+      ['deny'],
+    ])
+  })
+
+  test('a text that nobody asked for does not count', () => {
+    expect(compileAccess(['a'], [stored('b', 'path "b" { policy = "read" }')]).rules).toEqual([])
+  })
+
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('%s is an unknown name', name => {
+    expect(compileAccess([name], [undefined])).toEqual({ root: false, rules: [] })
+  })
+
+  test('the same text again gives the same rules, a new text new ones', () => {
+    const policy = (path: string) => compileAccess(['p'], [stored('p', `path "${path}" { policy = "read" }`)])
+    expect(policy('x').rules).toEqual(policy('x').rules)
+    expect(policy('y').rules.map(rule => rule.path)).toEqual(['y'])
+    for (let index = 0; index < 600; index++) policy(`p${index}`)
+    expect(policy('x').rules.map(rule => rule.path)).toEqual(['x'])
+  })
+})

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../shared/api/errors.ts'
+import { DEFAULT_POLICY } from '../../../shared/policies/builtin.ts'
+import {
+  capabilitiesSelf,
+  deletePolicy,
+  listPolicies,
+  listRules,
+  readPolicy,
+  readRules,
+  writePolicy,
+} from '../../../shared/policies/manage.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { callWith } from '../support/call.ts'
+import { access } from './support.ts'
+
+const TEXT = 'path "a" { capabilities = ["read"] }\n'
+const stored = (name: string, text: string): Item<'policy'> => ({
+  ...key('policy', name),
+  rev: 'r1',
+  data: { text },
+})
+const named = (name: string, more: object = {}) => callWith({ params: { policy_name: name }, ...more })
+const base64 = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('base64')
+
+describe('writing a policy', () => {
+  test.each([
+    ['as written, with its comments and spaces', { policy: `# why\n${TEXT}` }, `# why\n${TEXT}`],
+    ['JSON as written', { policy: ' {"path": {}}' }, ' {"path": {}}'],
+    ['by its deprecated field', { rules: TEXT }, TEXT],
+    ['the current field first', { policy: TEXT, rules: '# old' }, TEXT],
+    ['from base64', { policy: base64(TEXT) }, TEXT],
+  ])('it is kept: %s', (_, given, text) => {
+    expect(writePolicy(named('dev', { given })).changes).toEqual([
+      { put: key('policy', 'dev'), data: { text }, expected: 'absent', times: {} },
+    ])
+  })
+
+  test('an existing one is replaced as it was read', () => {
+    const [change] =
+      writePolicy(named('dev', { given: { policy: TEXT }, subject: stored('dev', '#') })).changes ?? []
+    expect(change).toMatchObject({ expected: { rev: 'r1' } })
+  })
+
+  test.each([
+    ['no text', 'dev', {}, 'policy is required'],
+    ['an empty text', 'dev', { policy: ' \n' }, 'policy is required'],
+    ['a text that cannot be read', 'dev', { policy: 'path "a" {' }, 'failed to parse policy: line 1'],
+    ['bytes that are no text', 'dev', { policy: base64(Uint8Array.of(0xff, 0xfe, 0xfd)) }, 'not UTF-8'],
+    ['the root policy', 'root', { policy: TEXT }, 'cannot be changed'],
+    ['a name that no tag can carry', 'a:b', { policy: TEXT }, 'a policy name may hold'],
+    ['a name with a space at its end', 'dev ', { policy: TEXT }, 'a policy name may hold'],
+  ])('%s is refused', (_, name, given, message) => {
+    expect(() => writePolicy(named(name, { given }))).toThrow(ApiError)
+    expect(() => writePolicy(named(name, { given }))).toThrow(message)
+  })
+})
+
+describe('reading, listing, deleting', () => {
+  test.each([
+    ['a stored one', 'dev', stored('dev', TEXT), TEXT],
+    ['default as it is built in', 'default', undefined, DEFAULT_POLICY],
+    ['default as it was rewritten', 'default', stored('default', TEXT), TEXT],
+    ['root, which has no text', 'root', undefined, ''],
+  ])('%s', (_, name, subject, text) => {
+    expect(readPolicy(named(name, { subject })).answer).toEqual({
+      kind: 'data',
+      data: { name, policy: text },
+    })
+    expect(readRules(named(name, { subject })).answer).toEqual({ kind: 'data', data: { name, rules: text } })
+  })
+
+  test.each(['nobody', '__proto__', 'constructor'])('%s is not there', name => {
+    expect(() => readPolicy(named(name))).toThrow(expect.objectContaining({ code: 'not_found' }))
+  })
+
+  test('a list holds the built-in ones once, sorted', async () => {
+    const list = async () => [stored('default', TEXT), stored('beta', TEXT), stored('alpha', TEXT)]
+    const call = callWith({ ports: { store: { list } } })
+    const keys = ['alpha', 'beta', 'default', 'root']
+    expect((await listPolicies(call)).answer).toEqual({ kind: 'keys', keys })
+    expect((await listRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
+  })
+
+  test('a deletion needs nothing to be there; built-in ones stay', () => {
+    expect(deletePolicy(named('dev')).changes).toEqual([{ delete: key('policy', 'dev'), expected: 'any' }])
+    expect(() => deletePolicy(named('root'))).toThrow('cannot be deleted')
+    expect(() => deletePolicy(named('default'))).toThrow('cannot be deleted')
+  })
+})
+
+describe('sys/capabilities-self', () => {
+  const rights = access({ 'a/*': 'read list', b: 'deny' })
+  const asked = (given: object) => capabilitiesSelf(callWith({ given, caller: { rights } })).answer
+
+  test('one path is answered under its name and as capabilities', () => {
+    const data = { 'a/x': ['list', 'read'], capabilities: ['list', 'read'] }
+    expect(asked({ paths: ['/a/x'] })).toEqual({ kind: 'data', data })
+    expect(asked({ path: 'a/x' })).toEqual({ kind: 'data', data })
+  })
+
+  test('several paths are answered under their names, whatever they are called', () => {
+    expect(asked({ paths: ['a/x', 'b', '__proto__'] })).toEqual({
+      kind: 'data',
+      data: JSON.parse('{"a/x": ["list", "read"], "b": ["deny"], "__proto__": ["deny"]}'),
+    })
+  })
+
+  test('no path is refused', () => expect(() => asked({ paths: [] })).toThrow('paths is required'))
+})

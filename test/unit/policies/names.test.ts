@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import { isPolicyName, sanitisePolicies, withDefault } from '../../../shared/policies/names.ts'
+
+describe('policy names as they count: auth-behaviour 2', () => {
+  test.each<[given: string[], expected: string[]]>([
+    [[], []],
+    [['dev'], ['dev']],
+    [[' Dev\t', 'dev', 'DEV'], ['dev']],
+    [
+      ['b', '', ' ', 'a'],
+      ['a', 'b'],
+    ],
+    [['a', 'ROOT', 'b'], ['root']],
+    [[' Root '], ['root']],
+    [
+      ['İ', 'É'],
+      ['É', 'İ'],
+    ],
+    [
+      ['__proto__', 'constructor'],
+      ['__proto__', 'constructor'],
+    ],
+  ])('%j becomes %j', (given, expected) => {
+    expect(sanitisePolicies(given)).toEqual(expected)
+  })
+
+  test.each<[given: string[], suppressed: boolean, expected: string[]]>([
+    [['dev'], false, ['default', 'dev']],
+    [['dev', 'Default'], false, ['default', 'dev']],
+    [[], false, ['default']],
+    [['dev'], true, ['dev']],
+    [['default'], true, ['default']],
+    [['root'], false, ['root']],
+  ])('%j, default suppressed: %s', (given, suppressed, expected) => {
+    expect(withDefault(given, suppressed)).toEqual(expected)
+  })
+
+  test.each(['a', 'A-b_c.d', 'team/dev', '*', '~!', '__proto__'])('%j is a name', name => {
+    expect(isPolicyName(name)).toBe(true)
+  })
+
+  test.each(['', ' ', 'a b', ' a', 'a ', 'a,b', 'a:b', 'é', 'a\u0000', 'a\n', 'a\u007f'])(
+    '%j is none',
+    name => {
+      expect(isPolicyName(name)).toBe(false)
+    },
+  )
+})

@@ -1,0 +1,21 @@
+import { type Access, unite } from '../../../shared/policies/access.ts'
+import { parsePolicy } from '../../../shared/policies/parse.ts'
+
+/** Rules in short: capabilities by path, separated by spaces; or a whole body. */
+export type Short = Record<string, string | Record<string, unknown>>
+
+const textOf = (policy: Short): string =>
+  JSON.stringify({
+    path: Object.fromEntries(
+      Object.entries(policy).map(([path, body]) => [
+        path,
+        typeof body === 'string' ? { capabilities: body.split(' ') } : body,
+      ]),
+    ),
+  })
+
+/** What somebody may do who has these policies. */
+export const access = (...policies: Short[]): Access => ({
+  root: false,
+  rules: unite(policies.map(policy => parsePolicy(textOf(policy)))),
+})

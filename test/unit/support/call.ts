@@ -1,0 +1,20 @@
+import type { Call } from '../../../shared/api/call.ts'
+import type { Fields } from '../../../shared/api/fields.ts'
+
+type Loose<T> = { [K in keyof T]?: unknown }
+
+/** A request as handlers see it, with the parts that a test names; what it does not name is empty. */
+export const callWith = <F extends Fields>(parts: Loose<Call<F>> = {}): Call<F> =>
+  ({
+    now: 1_000_000_000_000,
+    params: {},
+    given: {},
+    raw: {},
+    mounts: { mounts: [], removing: [] },
+    ports: {},
+    request: { id: 'request-1', path: 'some/path', operation: 'write', source: '192.0.2.1', deadline: 0 },
+    fetched: { has: () => false, get: () => undefined, keep: () => undefined },
+    prepared: undefined,
+    once: (_: string, work: () => Promise<unknown>) => work(),
+    ...parts,
+  }) as unknown as Call<F>
