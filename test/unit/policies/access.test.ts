@@ -117,8 +117,10 @@ describe('which pattern wins: auth-behaviour 9.6 (3), (4)', () => {
     ['a/b/c', 'a/+/c', 'a/+/*', 'no final star'],
     ['a/b/c', 'a/+/+', 'a/+/c*', 'no final star, though more segments and shorter'],
     ['a/b/c/d', 'a/+/c/d', 'a/+/+/d', 'fewer segments'],
+    ['a/b/!', 'a/+/!', 'a/+/+', 'fewer segments, though lexicographically smaller'],
+    ['a/b/c/d', 'a/+/*', 'a/+/+/*', 'fewer segments, though shorter'],
     ['a/b/c/d', 'a/+/c/*', 'a/+/+/*', 'fewer segments before a star'],
-    ['a/b/c', 'a/+/c*', 'a/+/*', 'the longer one'],
+    ['a/b/!c', 'a/+/!*', 'a/+/*', 'the longer one, though lexicographically smaller'],
   ])('on %s %s beats %s: %s', (path, winner, loser) => {
     const policies: Short[] = [{ [winner]: 'read' }, { [loser]: 'deny' }]
     for (const order of [policies, policies.toReversed()]) {
