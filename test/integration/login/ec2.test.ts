@@ -1,32 +1,210 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { api, aws, done, freshInstanceId, freshMount, localCertificate } from '../../support/cluster.ts'
+import { errorsOf, HOME, launch, pkcs7Of, placeOf } from '../../support/logins.ts'
 
-const HOME = { account: '111122223333', region: 'us-east-1' }
+const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64')
+const document = (values: object = {}): string =>
+  JSON.stringify({
+    accountId: HOME.account,
+    region: HOME.region,
+    instanceId: freshInstanceId(),
+    imageId: 'ami-1',
+    pendingTime: '2026-01-01T00:00:00Z',
+    ...values,
+  })
 
-describe('ec2 login: auth-behaviour 4.2', () => {
+describe('ec2 login, the proof: auth-behaviour 4.1, 4.2.1 to 4.2.4', () => {
   let mount = ''
+  let instance: Awaited<ReturnType<typeof launch>>
+  let pkcs7 = ''
+  let signed: Awaited<ReturnType<typeof aws.documents>>
+  const login = (body: unknown, verb = 'POST') =>
+    api(verb, `${mount}/login`, body, { token: 'hvs.not-even-looked-at' })
+  const proofOf = (more: object) => ({ role: 'web', nonce: 'the same', ...more })
+
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
+    const { rsa } = await aws.authority()
     await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+    await done('POST', `${mount}/config/certificate/old`, {
+      cloud_public_cert: base64(rsa),
+      type: 'identity',
+    })
     await done('POST', `${mount}/role/web`, {
       auth_type: 'ec2',
       bound_account_id: HOME.account,
       token_policies: 'dev',
     })
+    instance = await launch()
+    pkcs7 = await pkcs7Of(instance)
+    signed = await aws.documents(placeOf(instance))
+    await login(proofOf({ pkcs7 }))
   })
 
-  test('a signed document of a running instance gets a token', async () => {
-    const instance = { ...HOME, instanceId: freshInstanceId() }
-    await aws.putInstance(instance)
-    const { rsa2048 } = await aws.documents(instance)
-    const login = await api('POST', `${mount}/login`, { role: 'web', pkcs7: rsa2048.replaceAll('\n', '') })
-    expect(login.status, login.text).toBe(200)
-    expect(login.body.auth).toMatchObject({
-      policies: ['default', 'dev'],
-      token_type: 'service',
-      orphan: true,
-      metadata: { role: 'web', auth_type: 'ec2' },
-    })
-    expect(login.body.auth.metadata.nonce).toMatch(/^[0-9a-f-]{36}$/)
+  const wrapped = (text: string, end: string) => (text.match(/.{1,64}/g) ?? []).join(end)
+  const forms: [string, () => object][] = [
+    ['pkcs7 on one line', () => ({ pkcs7 })],
+    ['pkcs7 with its line ends', () => ({ pkcs7: signed.rsa2048 })],
+    ['pkcs7 with a line end after the last line', () => ({ pkcs7: `${wrapped(pkcs7, '\n')}\n` })],
+    ['pkcs7 with CR and LF', () => ({ pkcs7: wrapped(pkcs7, '\r\n') })],
+    [
+      'pkcs7 in PEM',
+      () => ({ pkcs7: `-----BEGIN PKCS7-----\n${wrapped(pkcs7, '\n')}\n-----END PKCS7-----\n` }),
+    ],
+    [
+      'pkcs7 in PEM of CMS',
+      () => ({ pkcs7: `-----BEGIN CMS-----\n${wrapped(pkcs7, '\n')}\n-----END CMS-----` }),
+    ],
+    ['pkcs7 beside an identity that is not needed', () => ({ pkcs7, identity: base64(signed.document) })],
+    ['pkcs7 beside an empty identity and signature', () => ({ pkcs7, identity: '', signature: '' })],
+    [
+      'pkcs7 beside half of an iam login',
+      () => ({ pkcs7, iam_http_request_method: 'POST', iam_request_url: 'x' }),
+    ],
+    [
+      'identity and signature',
+      () => ({ identity: base64(signed.document), signature: signed.signature.replaceAll('\n', '') }),
+    ],
+    [
+      'identity and signature with white space',
+      () => ({
+        identity: ` ${wrapped(base64(signed.document), '\n\t')} `,
+        signature: wrapped(signed.signature, '\r\n'),
+        pkcs7: '',
+      }),
+    ],
+  ]
+  test.each(forms)('%s is accepted', async (_name, proof) => {
+    const answer = await login(proofOf(proof()))
+    expect(answer.status, answer.text).toBe(200)
+    expect(answer.body.auth.policies).toEqual(['default', 'dev'])
+  })
+
+  test('PUT is POST, and the role’s name may be in capitals', async () => {
+    expect((await login({ ...proofOf({ pkcs7 }), role: 'WEB' }, 'PUT')).status).toBe(200)
+  })
+
+  test.each(['GET', 'DELETE', 'PATCH'])('%s is no operation of the login', async verb => {
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    expect((await api(verb, `${mount}/login`, undefined, { headers })).status).toBe(405)
+  })
+
+  const unverified = 'the PKCS#7 signature of the identity document could not be verified'
+  const missing = 'required authentication values are missing'
+  const iam = {
+    iam_http_request_method: 'GET',
+    iam_request_url: 'https://sts.amazonaws.com/',
+    iam_request_headers: {},
+  }
+  const refused: [string, () => object, string][] = [
+    ['nothing', () => ({}), missing],
+    ['identity alone', () => ({ identity: 'e30=' }), missing],
+    ['signature alone', () => ({ signature: 'e30=' }), missing],
+    ['ec2 and iam values', () => ({ pkcs7, ...iam }), 'values for both the ec2 and the iam type were given'],
+    ['an empty pkcs7', () => ({ pkcs7: '' }), 'give pkcs7, or identity with signature'],
+    ['pkcs7 null', () => ({ pkcs7: null }), 'give pkcs7, or identity with signature'],
+    [
+      'both forms',
+      () => ({ pkcs7, identity: 'e30=', signature: 'e30=' }),
+      'give only one of pkcs7, and identity with signature',
+    ],
+    [
+      'an identity that is not base64',
+      () => ({ identity: '%', signature: 'e30=' }),
+      'identity must be base64',
+    ],
+    [
+      'a signature in the URL alphabet',
+      () => ({ identity: 'e30=', signature: '-_-_' }),
+      'signature must be base64',
+    ],
+    [
+      'an identity with an empty signature',
+      () => ({ identity: base64(signed.document), signature: '' }),
+      'the signature of the identity document could not be verified',
+    ],
+    ['line ends spelled out', () => ({ pkcs7: signed.rsa2048.replaceAll('\n', '\\n') }), unverified],
+    [
+      'a truncated message',
+      () => ({ pkcs7: base64(Buffer.from(pkcs7, 'base64').subarray(0, -8)) }),
+      unverified,
+    ],
+    ['words', () => ({ pkcs7: 'not a signature' }), unverified],
+    [
+      'SHA-1, whoever is registered',
+      () => ({ pkcs7: signed.pkcs7.replaceAll('\n', '') }),
+      'SHA-1 signatures are not accepted; use the rsa2048 document',
+    ],
+    [
+      'a signature of another document',
+      () => ({ identity: base64(document()), signature: signed.signature.replaceAll('\n', '') }),
+      'the signature of the identity document could not be verified',
+    ],
+  ]
+  test.each(refused)('%s: refused', async (_name, proof, text) => {
+    const answer = await login(proofOf(proof()))
+    expect([answer.status, errorsOf(answer)]).toEqual([400, text])
+  })
+
+  test.each([
+    ['not JSON', 'hello'],
+    ['a list', '[]'],
+    ['an object without fields', '{}'],
+    ['a byte order mark', `\ufeff${document()}`],
+    ['a key twice', document().replace('{', `{"instanceId":"${freshInstanceId()}",`)],
+    ['names in another case', document().replace('instanceId', 'InstanceID')],
+    ['no instance', document({ instanceId: 7 })],
+    ['an odd instance', document({ instanceId: 'i-0/../x' })],
+    ['an odd account', document({ accountId: '1111' })],
+    ['an odd region', document({ region: 'us-east-1.evil.example' })],
+    ['a region of no partition', document({ region: 'us-iso-east-1' })],
+    ['an odd time', document({ pendingTime: 'yesterday' })],
+    ['a time that is none', document({ pendingTime: '2026-02-30T00:00:00Z' })],
+  ])('a signed text that is no document is refused: %s (CVE-2020-16251)', async (_name, text) => {
+    const { rsa2048, signature } = await aws.signDocument({ document: text })
+    for (const proof of [{ pkcs7: rsa2048 }, { identity: base64(text), signature }]) {
+      const answer = await login(proofOf(proof))
+      expect(answer.status, answer.text).toBe(400)
+      expect(errorsOf(answer)).toMatch(/^the identity document /)
+    }
+  })
+
+  test('a certificate counts only for its type, and only until it is deleted', async () => {
+    const { path } = await freshMount()
+    const { rsa2048 } = await aws.authority()
+    await done('POST', `${path}/role/web`, { auth_type: 'ec2', bound_account_id: HOME.account })
+    const proof = proofOf({ pkcs7 })
+    const tried = async () => (await api('POST', `${path}/login`, proof, { token: '' })).status
+    const register = (type: string) =>
+      done('POST', `${path}/config/certificate/c`, { cloud_public_cert: base64(rsa2048), type })
+    expect(await tried()).toBe(400)
+    await register('identity')
+    expect(await tried()).toBe(400)
+    await register('pkcs7')
+    expect(await tried()).toBe(200)
+    await done('DELETE', `${path}/config/certificate/c`)
+    expect(await tried()).toBe(400)
+  })
+
+  test('a certificate for pkcs7 does not vouch for a bare signature', async () => {
+    const { path } = await freshMount()
+    const { rsa } = await aws.authority()
+    await done('POST', `${path}/config/certificate/c`, { cloud_public_cert: base64(rsa), type: 'pkcs7' })
+    await done('POST', `${path}/role/web`, { auth_type: 'ec2', bound_account_id: HOME.account })
+    const proof = proofOf({ identity: base64(signed.document), signature: signed.signature })
+    expect((await api('POST', `${path}/login`, proof, { token: '' })).status).toBe(400)
+  })
+
+  test('without a role, the one named after the AMI is taken', async () => {
+    const imageId = `ami-${freshInstanceId().slice(2)}`
+    const started = await launch({ imageId })
+    const inferred = { pkcs7: await pkcs7Of(started), nonce: 'n' }
+    const unknown = await login(inferred)
+    expect([unknown.status, errorsOf(unknown)]).toEqual([400, `no role named "${imageId}"`])
+    await done('POST', `${mount}/role/${imageId}`, { auth_type: 'ec2', bound_account_id: HOME.account })
+    for (const role of [{}, { role: '' }, { role: null }]) {
+      const answer = await login({ ...inferred, ...role })
+      expect(answer.body.auth.metadata.role).toBe(imageId)
+    }
   })
 })

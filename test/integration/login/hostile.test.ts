@@ -1,0 +1,135 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
+import { errorsOf, HOME, launch, pkcs7Of, signedBy } from '../../support/logins.ts'
+
+const SECRET = 'SECRET-VALUE'
+
+describe('hostile bodies of a login: auth-behaviour 1.2, 2, part 2 B', () => {
+  let mount = ''
+  let valid: Record<string, unknown> = {}
+  let signed: Record<string, unknown> = {}
+  const login = (body: unknown, headers: Record<string, string> = {}) =>
+    api('POST', `${mount}/login`, body, { token: '', headers })
+
+  beforeAll(async () => {
+    ;({ path: mount } = await freshMount())
+    await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+    await done('POST', `${mount}/role/web`, { auth_type: 'ec2', bound_account_id: HOME.account })
+    valid = { pkcs7: await pkcs7Of(await launch()) }
+    const account = freshAccount()
+    const { arn } = await aws.putUser({ account, name: 'bob' })
+    await done('POST', `${mount}/role/app`, { bound_iam_principal_arn: arn, resolve_aws_unique_ids: false })
+    signed = signedBy(await aws.createAccessKey({ account, user: 'bob' }))
+  })
+
+  const wrong: [string, unknown][] = [
+    ['an object', { a: SECRET }],
+    ['a list', [SECRET]],
+    ['a list of objects', [{ a: SECRET }]],
+  ]
+  test.each(
+    ['role', 'pkcs7', 'identity', 'signature', 'nonce', 'iam_http_request_method', 'iam_request_url'].flatMap(
+      field => wrong.map(([name, value]) => [field, name, value] as const),
+    ),
+  )('%s as %s is refused without its value', async (field, _name, value) => {
+    const answer = await login({ ...valid, role: 'web', [field]: value })
+    expect(answer.status).toBe(400)
+    expect(errorsOf(answer)).toContain(field)
+    expect(answer.text).not.toContain(SECRET)
+  })
+
+  const long = 'x'.repeat(5000)
+  test.each([
+    ['long', long],
+    ['of control characters', 'a\u0000b'],
+    ['of other planes', '\u{1f600}'.repeat(400)],
+    ['with a lone surrogate', '\ud800'],
+    ['with slashes', 'a/../../web'],
+    ['__proto__', '__proto__'],
+    ['constructor', 'constructor'],
+    ['a line end', 'web\n'],
+  ])('a role that is %s is unknown', async (_name, role) => {
+    for (const proof of [valid, signed]) {
+      const answer = await login({ ...proof, role })
+      expect(answer.status, answer.text).toBe(400)
+    }
+  })
+
+  test.each([
+    ['a key twice', '{"role":"web","role":"app","pkcs7":"x"}'],
+    ['not JSON', '{"role":'],
+    ['a list', '[]'],
+    ['a text', '"x"'],
+    ['null', 'null'],
+    ['10,000 levels', `{"role":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
+    ['20,000 values', `{"role":[${'1,'.repeat(20_000)}1]}`],
+    ['20,000 keys', `{${Array.from({ length: 10_001 }, (_, n) => `"k${n}":1`).join()}}`],
+    ['a key __proto__', '{"__proto__":{"pkcs7":"x"}}'],
+  ])('a body that is or has %s is refused', async (_name, body) => {
+    const answer = await login(body)
+    expect([400, 413]).toContain(answer.status)
+    expect(Object.keys(answer.body)).toEqual(['errors'])
+  })
+
+  test('a body above 64 KiB is refused before it is read', async () => {
+    const answer = await login({ ...valid, role: 'web', padding: 'x'.repeat(65_536) })
+    expect(answer.status).toBe(413)
+  })
+
+  test('a form is read like JSON, and JSON under the content type of a form is JSON', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const fields = { role: 'web', nonce: 'n', pkcs7: String(valid['pkcs7']) }
+    expect((await login(new URLSearchParams(fields).toString(), headers)).status).toBe(200)
+    expect((await login(JSON.stringify(fields), headers)).status).toBe(200)
+  })
+
+  test('fields that nobody knows are ignored with a warning, and do not act', async () => {
+    const fields = { role: 'web', nonce: 'n', ...valid, operation: 'renew', policies: ['root'], mount: 'x' }
+    const { body } = await done('POST', `${mount}/login`, fields)
+    expect(body.auth.policies).toEqual(['default'])
+    expect(body.warnings.join()).toMatch(/operation/)
+  })
+
+  test.each([
+    ['an unknown mount', '/auth/nothing-is-here/login'],
+    ['the token store', '/auth/token/login'],
+  ])('a login at %s is denied like any anonymous request (CVE-2020-25594)', async (_name, path) => {
+    const answer = await api('POST', path, valid, { token: '' })
+    expect([answer.status, errorsOf(answer)]).toEqual([403, 'permission denied'])
+  })
+
+  test.each(['resolve-role', 'alias-lookahead', 'renew', 'RENEW', 'TRACE'])(
+    'the verb %s makes no token',
+    async verb => {
+      const answer = await api(verb, `${mount}/login`, valid, { token: '' }).catch(() => undefined)
+      expect(answer?.status ?? 400).toBeGreaterThanOrEqual(400)
+      expect(answer?.text ?? '').not.toContain('client_token')
+    },
+  )
+
+  const headers = (value: unknown) => ({ ...signed, role: 'app', iam_request_headers: value })
+  const own = () => signed['iam_request_headers'] as Record<string, string>
+  test.each([
+    ['a line end in a value', () => ({ ...own(), 'X-Amz-User-Agent': 'a\r\nX-Evil: 1' })],
+    ['a NUL in a value', () => ({ ...own(), 'X-Amz-User-Agent': 'a\u0000' })],
+    ['a letter beyond ASCII', () => ({ ...own(), 'X-Amz-User-Agent': 'ü' })],
+    ['a line end in a name', () => ({ ...own(), 'X-Amz-User-Agent\r\nX': 'a' })],
+    ['an empty name', () => ({ ...own(), '': 'a' })],
+    ['an object as value', () => ({ ...own(), a: { b: 'c' } })],
+    ['null as value', () => ({ ...own(), a: null })],
+    ['a boolean as value', () => ({ ...own(), a: true })],
+    ['101 values', () => ({ ...own(), a: Array(101).fill('b') })],
+    ['17 KiB', () => ({ ...own(), a: 'b'.repeat(17_000) })],
+    ['nothing', () => ({})],
+    ['an empty list', () => []],
+    ['lines without a colon', () => ['Authorization']],
+    ['a number', () => 7],
+    ['base64 of a list', () => Buffer.from('[1]').toString('base64')],
+    ['words', () => 'Authorization: x'],
+    ['null', () => null],
+  ])('iam_request_headers with %s are refused', async (_name, value) => {
+    const answer = await login(headers(value()))
+    expect(answer.status, answer.text).toBe(400)
+    expect(errorsOf(answer)).toMatch(/iam_request_headers|required authentication values/)
+  })
+})
