@@ -55,8 +55,7 @@ function policiesOf(given: readonly string[] | undefined, role: Role): readonly 
     throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
   const policies = sanitisePolicies(given)
   const wanted = policies.length === 0 ? [DEFAULT] : policies
-  if (!isWithinRole(policies, role.token))
-    throw invalid('tag policies must be a subset of the role’s policies')
+  if (!isWithinRole(wanted, role.token)) throw invalid('tag policies must be a subset of the role’s policies')
   return wanted
 }
 

@@ -4,6 +4,7 @@ import { errorsOf } from '../../support/logins.ts'
 import vectors from '../../vectors/identity-documents.json' with { type: 'json' }
 
 const { 2017: older, 2021: newer } = vectors.documents
+const UNVERIFIED = 'the PKCS#7 signature of the identity document could not be verified'
 const instance = {
   account: newer.account,
   region: newer.region,
@@ -42,7 +43,7 @@ describe('documents signed by AWS, certificates built in: architecture 17, auth-
   })
 
   const bytes = Buffer.from(newer.rsa2048, 'base64')
-  const contentAt = bytes.indexOf('accountId')
+  const contentAt = bytes.indexOf('x86_64')
   test.each([
     ['the content', contentAt],
     ['the digest among the signed attributes', bytes.length - 320],
@@ -51,16 +52,12 @@ describe('documents signed by AWS, certificates built in: architecture 17, auth-
     const changed = Buffer.from(bytes)
     changed[at] = (changed[at] ?? 0) ^ 1
     const refused = await login({ pkcs7: changed.toString('base64') })
-    expect(refused.status).toBe(400)
-    expect(errorsOf(refused)).toMatch(/^the (PKCS#7 signature of the )?identity document /)
+    expect([refused.status, errorsOf(refused)]).toEqual([400, UNVERIFIED])
   })
 
   test('bytes after the message are refused', async () => {
     const refused = await login({ pkcs7: Buffer.concat([bytes, Buffer.from([0])]).toString('base64') })
-    expect([refused.status, errorsOf(refused)]).toEqual([
-      400,
-      'the PKCS#7 signature of the identity document could not be verified',
-    ])
+    expect([refused.status, errorsOf(refused)]).toEqual([400, UNVERIFIED])
   })
 
   test.each([
