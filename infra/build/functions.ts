@@ -22,8 +22,8 @@ export const functionNames = (): string[] =>
 
 /** What a function reaches: a group's endpoints say it, or the table of workers. */
 export const usesOfFunction = (name: string): readonly Use[] => {
-  const group = groups.find(one => one.name === name)
-  return group ? usesOf(group) : ((workers as Record<string, Worker>)[name]?.uses ?? ['read'])
+  const worker = (workers as Record<string, Worker>)[name]
+  return worker?.uses ?? usesOf(groups.find(one => one.name === name) ?? { name, endpoints: [] })
 }
 
 /** SDK clients that are left out of a bundle unless one of the uses needs them. */

@@ -27,6 +27,13 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       conditions: { 'ForAllValues:StringEquals': { 'kms:EncryptionContextKeys': ['keyring'] } },
     }),
   ],
+  spend: ({ store }) => [
+    new PolicyStatement({
+      actions: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
+      resources: [store.data.tableArn],
+      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['token#*'] } },
+    }),
+  ],
   write: ({ store }) => [
     allow(
       ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem'],
@@ -50,6 +57,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
 
 /** All statements for a set of uses, each once. */
 export function statementsFor(uses: readonly Use[], scope: GrantScope): PolicyStatement[] {
-  const all = uses.flatMap(use => granted[use](scope))
+  const covered: Use[] = uses.includes('write') ? ['spend'] : []
+  const all = uses.filter(use => !covered.includes(use)).flatMap(use => granted[use](scope))
   return [...new Map(all.map(statement => [JSON.stringify(statement.toStatementJson()), statement])).values()]
 }

@@ -8,6 +8,8 @@ import type { Fields } from './fields.ts'
 export const usable = [
   /** reads the tables and opens the keyring: every endpoint does */
   'read',
+  /** takes a use of the caller's token, whose number may be limited: every endpoint does */
+  'spend',
   /** writes to the tables */
   'write',
   /** reads whole tables, in segments */
@@ -147,7 +149,9 @@ export const pathsOf = ({ path, also, formerly }: Endpoint): string[] =>
 
 /** What a group's Lambda reaches. */
 export const usesOf = (group: Group): Use[] =>
-  usable.filter(use => use === 'read' || group.endpoints.some(row => row.uses.includes(use)))
+  usable.filter(use => ofAll.includes(use) || group.endpoints.some(row => row.uses.includes(use)))
+
+const ofAll: readonly Use[] = ['read', 'spend']
 
 /**
  * What the gateway routes to a group, below `/v1`: the fixed beginning of a path with everything below it, where

@@ -143,6 +143,7 @@ describe('one Lambda for each group of endpoints and each worker: architecture 9
 /** What each use may come to, written down a second time: a grant that is not here is one too many. */
 const actions: Record<Use, readonly string[]> = {
   read: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'kms:Decrypt'],
+  spend: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   write: ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem'],
   scan: ['dynamodb:Scan'],
   sweep: ['dynamodb:Query'],
@@ -197,6 +198,13 @@ describe('grants come from the table: architecture 8, style 5.1', () => {
     expect(about('kms:Decrypt')?.Condition).toEqual({
       'ForAllValues:StringEquals': { 'kms:EncryptionContextKeys': ['keyring'] },
     })
+  })
+
+  test('who only takes uses of tokens writes to nothing but tokens', () => {
+    const writing = statementsOf('fallback').filter(one => [one.Action].flat().includes('dynamodb:PutItem'))
+    expect(writing.map(one => one.Condition)).toEqual([
+      { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['token#*'] } },
+    ])
   })
 
   test.each(['login', 'roles', 'system'])('%s reaches no other Lambda and makes no keys', name => {

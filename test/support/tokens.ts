@@ -20,9 +20,6 @@ export const lookUp = async (token: string): Promise<Record<string, unknown>> =>
 export const lives = async (token: string): Promise<boolean> =>
   (await api('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
 
-/** Texts of a refusal. */
-export const errorsOf = ({ body }: Reply): string => (body?.errors ?? []).join('\n')
-
 /** A token that may make tokens, and has the policy `default`. */
 export const makerWith = (capabilities = '"update"', given: Record<string, unknown> = {}): Promise<string> =>
   tokenWith(

@@ -59,10 +59,22 @@ export function awsPorts(
 
 const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
   ...store,
-  ...(uses.includes('write') ? {} : { commit: () => undeclared('store.commit', 'write') }),
+  ...(uses.includes('write') ? {} : { commit: spending(store, uses) }),
   ...(uses.includes('scan') ? {} : { scan: () => undeclared('store.scan', 'scan') }),
   ...(uses.includes('sweep') ? {} : { due: () => undeclared('store.due', 'sweep') }),
 })
+
+/** The commit of a Lambda that does not write: the caller's token only. */
+const spending =
+  (store: Store, uses: readonly Use[]): Store['commit'] =>
+  (changes, cluster) => {
+    const tokens = changes.every(
+      one => ('put' in one ? one.put : 'delete' in one ? one.delete : one.check).kind === 'token',
+    )
+    return tokens && uses.includes('spend')
+      ? store.commit(changes, cluster)
+      : undeclared('store.commit', 'write')
+  }
 
 function undeclared(port: string, use: Use): never {
   throw new Error(`${port} needs the use "${use}" in the endpoint table`)

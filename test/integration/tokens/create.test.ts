@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
-import { errorsOf, lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'
+import { errorsOf } from '../../support/logins.ts'
+import { lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'
 
 describe('auth/token/create: auth-behaviour 9.2, "Create rules"', () => {
   test('the answer is the auth object of the new token', async () => {

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import { api, aws, done, eventually, fresh, freshAccount, freshMount } from '../../support/cluster.ts'
+import { errorsOf, loginWith } from '../../support/logins.ts'
+import { lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'
+
+type Made = Awaited<ReturnType<typeof make>>
+
+/** A token, its child, its child’s child …, all of which may make more. */
+async function chain(depth: number): Promise<Made[]> {
+  const family: Made[] = [await make({ policies: 'root', ttl: '1h', no_parent: true })]
+  for (let made = family[0]; made && family.length < depth; made = family.at(-1))
+    family.push(await make({ policies: 'root', ttl: '1h' }, { token: made.client_token }))
+  return family
+}
+
+const livesAll = (family: readonly Made[]) => Promise.all(family.map(one => lives(one.client_token)))
+const accessors = async (): Promise<string[]> =>
+  (await done('GET', '/auth/token/accessors?list=true')).body.data.keys
+
+describe('families of tokens: auth-behaviour 9.2', () => {
+  test.each<[string, (made: Made) => Promise<unknown>]>([
+    ['revoke', ({ client_token: token }) => done('POST', '/auth/token/revoke', { token })],
+    ['revoke-self', ({ client_token: token }) => done('POST', '/auth/token/revoke-self', {}, { token })],
+    ['revoke-accessor', ({ accessor }) => done('POST', '/auth/token/revoke-accessor', { accessor })],
+  ])('%s takes all descendants along', async (_, revoke) => {
+    const family = await chain(6)
+    const [top, second] = family as [Made, Made]
+    const sibling = await make({ policies: 'default' }, { token: top.client_token })
+    expect((await revoke(second)) as object).toMatchObject({ status: 204, text: '' })
+    expect(await livesAll(family)).toEqual([true, false, false, false, false, false])
+    expect(await lives(sibling.client_token)).toBe(true)
+    const listed = await accessors()
+    for (const { accessor } of family.slice(1)) expect(listed).not.toContain(accessor)
+    expect(listed).toContain(top.accessor)
+  })
+
+  test('a family may be 33 tokens deep; the whole of it dies with its first', async () => {
+    const family = await chain(33)
+    expect(await lives(family.at(-1)?.client_token ?? '')).toBe(true)
+    const deeper = await tryMake({ ttl: '1h' }, { token: family.at(-1)?.client_token ?? '' })
+    expect(errorsOf(deeper)).toContain('too deep')
+    await done('POST', '/auth/token/revoke', { token: family[0]?.client_token })
+    expect(await lives(family.at(-1)?.client_token ?? '')).toBe(false)
+  })
+
+  test('a child dies with its parent’s expiry, whatever its own lifetime', async () => {
+    const parent = await makerWith('"update"', { ttl: '2s' })
+    const child = await make({ ttl: '1h' }, { token: parent })
+    expect(child.lease_duration).toBe(3600)
+    await eventually(async () => !(await lives(child.client_token)))
+    for (const [path, given] of [
+      ['lookup', { token: child.client_token }],
+      ['renew', { token: child.client_token }],
+      ['lookup-accessor', { accessor: child.accessor }],
+      ['renew-accessor', { accessor: child.accessor }],
+    ] as const)
+      expect((await api('POST', `/auth/token/${path}`, given)).status, path).toBeGreaterThanOrEqual(400)
+  })
+
+  test('a token of a dead family learns nothing from paths that are none', async () => {
+    const [top, child] = (await chain(2)) as [Made, Made]
+    await done('POST', '/auth/token/revoke', { token: top.client_token })
+    const reply = await api('GET', '/auth/token/nothing', undefined, { token: child.client_token })
+    expect(reply.status).toBe(403)
+  })
+
+  test('revoke-orphan leaves the children, and they keep theirs', async () => {
+    const family = await chain(4)
+    const [top, second, third] = family as [Made, Made, Made]
+    await done('POST', '/auth/token/revoke-orphan', { token: top.client_token })
+    expect(await livesAll(family)).toEqual([false, true, true, true])
+    expect(await lookUp(second.client_token)).toMatchObject({ orphan: true })
+    expect(await lookUp(third.client_token)).toMatchObject({ orphan: false })
+    await done('POST', '/auth/token/revoke', { token: second.client_token })
+    expect(await livesAll(family)).toEqual([false, false, false, false])
+  })
+
+  test('revoke-orphan while the children are in use loses none of them', async () => {
+    const [top] = (await chain(1)) as [Made]
+    const children = await Promise.all(
+      Array.from({ length: 6 }, () => make({ policies: 'default', ttl: '1h' }, { token: top.client_token })),
+    )
+    const renewals = children.flatMap(({ client_token: token }) =>
+      Array.from({ length: 4 }, () => api('POST', '/auth/token/renew-self', {}, { token })),
+    )
+    await done('POST', '/auth/token/revoke-orphan', { token: top.client_token })
+    await Promise.all(renewals)
+    expect(await livesAll(children)).toEqual(children.map(() => true))
+  })
+
+  test('revoke-orphan of an unknown token is 400, and without sudo forbidden', async () => {
+    expect((await api('POST', '/auth/token/revoke-orphan', { token: fresh('hvs.') })).status).toBe(400)
+    const { client_token: token } = await make({ policies: 'default' })
+    const name = fresh('p')
+    await done('POST', `/sys/policies/acl/${name}`, {
+      policy: 'path "auth/token/revoke-orphan" { capabilities = ["update"] }',
+    })
+    const powerless = await make({ policies: name })
+    const reply = await api('POST', '/auth/token/revoke-orphan', { token }, { token: powerless.client_token })
+    expect(reply.status).toBe(403)
+    expect(await lives(token)).toBe(true)
+  })
+
+  test('revoking what is unknown is no error; an unknown accessor is a warning', async () => {
+    expect((await done('POST', '/auth/token/revoke', { token: fresh('hvs.') })).status).toBe(204)
+    const reply = await done('POST', '/auth/token/revoke-accessor', { accessor: fresh() })
+    expect(reply).toMatchObject({ status: 200, body: { data: null, warnings: [expect.any(String)] } })
+  })
+
+  test('a child of a login’s token dies with the mount, at once (CVE-2020-7220)', async () => {
+    const { path } = await freshMount()
+    const account = freshAccount()
+    const user = await aws.putUser({ account, name: 'worker' })
+    const maker = fresh('maker')
+    await done('POST', `/sys/policies/acl/${maker}`, {
+      policy: 'path "auth/token/create" { capabilities = ["update"] }',
+    })
+    await done('POST', `${path}/role/worker`, {
+      bound_iam_principal_arn: user.arn,
+      resolve_aws_unique_ids: false,
+      token_policies: maker,
+    })
+    const keys = await aws.createAccessKey({ account, user: 'worker' })
+    const login = await loginWith(path, keys, { role: 'worker' })
+    const token: string = login.body.auth.client_token
+    const family = [await make({}, { token }), await make({ type: 'batch' }, { token })]
+    expect(await livesAll(family)).toEqual([true, true])
+    await done('DELETE', `/sys${path}`)
+    expect(await lives(token)).toBe(false)
+    expect(await livesAll(family)).toEqual([false, false])
+  })
+})
+
+describe('auth/token/accessors: auth-behaviour 9.2', () => {
+  test('lists living tokens of every kind that is stored, sorted', async () => {
+    const made = await make({ policies: 'default' })
+    const batch = await make({ policies: 'default', type: 'batch' })
+    const listed = await accessors()
+    expect(listed).toEqual([...listed].sort())
+    expect(listed).toContain(made.accessor)
+    expect(batch.accessor).toBe('')
+    expect(listed).not.toContain('')
+  })
+
+  test.each([
+    ['sudo without list', '["read", "sudo"]'],
+    ['list without sudo', '["list", "read", "update", "create", "delete"]'],
+  ])('%s does not do, in neither spelling', async (_, capabilities) => {
+    const name = fresh('p')
+    const policy = `path "auth/token/accessors*" { capabilities = ${capabilities} }`
+    await done('POST', `/sys/policies/acl/${name}`, { policy })
+    const { client_token: token } = await make({ policies: [name] })
+    for (const path of ['accessors?list=true', 'accessors/?list=true'])
+      expect((await api('GET', `/auth/token/${path}`, undefined, { token })).status).toBe(403)
+    expect((await api('LIST', '/auth/token/accessors', undefined, { token })).status).toBe(403)
+  })
+})
