@@ -1,24 +1,26 @@
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import {
+  type ArrangedFault,
+  arrange,
+  faultFor,
+  type StorageFault,
+  strike,
+  withheld,
+} from './storage-faults.ts'
 
 /** A call to the tables, as it went by. */
 export interface StorageCall {
   seq: number
   /** `BatchGetItem`, `TransactWriteItems` … */
   operation: string
-}
-
-/** What to do to one of the next calls. */
-export interface StorageFault {
-  /** how many calls pass first */
-  skip: number
-  /** before: the engine never sees the call; after: its effect takes place, the answer is lost */
-  when: 'before' | 'after'
-  /** `reset` breaks the connection; the others are errors as the engine would send them */
-  kind: 'reset' | 'error' | 'throttle' | 'conflict'
-  /** only calls of this operation count */
-  operation?: string
-  /** how many calls in a row are struck; default 1 */
-  times?: number
 }
 
 /**
@@ -31,59 +33,69 @@ export interface StorageTap {
   close(): Promise<void>
 }
 
+interface Answer {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
 const MOST_REMEMBERED = 10_000
 
 export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const target = new URL(engineUrl)
   let calls: StorageCall[] = []
-  let faults: (StorageFault & { seen: number })[] = []
+  let faults: ArrangedFault[] = []
   let seq = 0
 
-  function faultFor(operation: string): StorageFault | undefined {
-    for (const fault of faults) {
-      if (fault.operation !== undefined && fault.operation !== operation) continue
-      fault.seen += 1
-      if (fault.seen > fault.skip && fault.seen <= fault.skip + (fault.times ?? 1)) return fault
-    }
-    return undefined
-  }
+  const forward = ({ method, url, headers }: IncomingMessage, body: Buffer): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const outgoing = request(
+        {
+          host: target.hostname,
+          port: target.port,
+          method,
+          path: url,
+          headers: { ...headers, 'content-length': body.length },
+          agent,
+        },
+        answer => {
+          contentOf(answer).then(
+            content => resolve({ status: answer.statusCode ?? 502, headers: answer.headers, body: content }),
+            reject,
+          )
+        },
+      )
+      outgoing.on('error', reject)
+      outgoing.end(body)
+    })
 
-  const server = createServer((incoming, response) => {
-    if (incoming.url?.startsWith('/_tap/')) return void command(incoming, response)
+  async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const operation = String(incoming.headers['x-amz-target'] ?? '').split('.')[1] ?? ''
+    const body = await contentOf(incoming)
     seq += 1
     calls.push({ seq, operation })
     if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
-    const fault = faultFor(operation)
+    const fault = faultFor(faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
+    if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
+    if (fault?.kind === 'unprocessed') return answerWith(response, await partly(incoming, body))
     if (fault?.when === 'before') return strike(fault, response)
-    const outgoing = request(
-      {
-        host: target.hostname,
-        port: target.port,
-        method: incoming.method,
-        path: incoming.url,
-        headers: incoming.headers,
-        agent,
-      },
-      answer => {
-        if (fault) {
-          answer.resume()
-          return strike(fault, response)
-        }
-        response.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(response)
-      },
-    )
-    outgoing.on('error', () => response.destroy())
-    incoming.pipe(outgoing)
-  })
+    const answer = await forward(incoming, body)
+    if (fault?.when === 'after') return strike(fault, response)
+    answerWith(response, answer)
+  }
+
+  /** Part of a batch read, the rest named as not processed. */
+  async function partly(incoming: IncomingMessage, body: Buffer): Promise<Answer> {
+    const { asked, left } = withheld(body)
+    const answer = await forward(incoming, asked)
+    const content = JSON.parse(answer.body.toString('utf8')) as object
+    return { ...answer, body: Buffer.from(JSON.stringify({ ...content, UnprocessedKeys: left })) }
+  }
 
   async function command(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = []
-    for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk)
-    const body = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString('utf8')) : {}
-    if (incoming.url === '/_tap/fault') faults.push({ ...(body as StorageFault), seen: 0 })
+    const body = (await contentOf(incoming)).toString('utf8')
+    if (incoming.url === '/_tap/fault') faults.push(arrange(JSON.parse(body) as StorageFault))
     const answer = JSON.stringify({ calls })
     if (incoming.url === '/_tap/reset') {
       calls = []
@@ -93,6 +105,10 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     response.end(answer)
   }
 
+  const server = createServer((incoming, response) => {
+    const work = incoming.url?.startsWith('/_tap/') ? command(incoming, response) : pass(incoming, response)
+    work.catch(() => response.destroy())
+  })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
   const address = server.address()
   return {
@@ -105,25 +121,13 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   }
 }
 
-const errors = {
-  error: { status: 500, type: 'InternalServerError' },
-  throttle: { status: 400, type: 'ProvisionedThroughputExceededException' },
-  conflict: { status: 400, type: 'TransactionCanceledException' },
-} as const
+async function contentOf(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
 
-function strike({ kind }: StorageFault, response: ServerResponse): void {
-  if (kind === 'reset') {
-    response.destroy()
-    return
-  }
-  const { status, type } = errors[kind]
-  const reasons = kind === 'conflict' ? { CancellationReasons: [{ Code: 'TransactionConflict' }] } : {}
-  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' })
-  response.end(
-    JSON.stringify({
-      __type: `com.amazonaws.dynamodb.v20120810#${type}`,
-      message: 'struck by the tap',
-      ...reasons,
-    }),
-  )
+function answerWith(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, { ...headers, 'content-length': body.length })
+  response.end(body)
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import { remoteControl } from '../../infra/local/provider/control.ts'
-import type { StorageCall, StorageFault } from '../../infra/local/storage-tap.ts'
+import type { StorageFault } from '../../infra/local/storage-faults.ts'
+import type { StorageCall } from '../../infra/local/storage-tap.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
 
 /** The running cluster: see running-host.ts. */

@@ -4,7 +4,7 @@ import { type ClusterFile, startHost } from '../../infra/local/host.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    cluster: ClusterFile & { directory: string }
+    cluster: ClusterFile & { directory: string; tables: { data: string; cluster: string } }
   }
 }
 
@@ -12,6 +12,11 @@ declare module 'vitest' {
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const host = await startHost({ cluster: 'test', port: 0, memory: true, tap: true, concurrency: 4 })
   const file = JSON.parse(readFileSync(`${host.directory}/cluster.json`, 'utf8')) as ClusterFile
-  provide('cluster', { ...file, directory: host.directory })
+  const { DATA_TABLE = '', CLUSTER_TABLE = '' } = host.runtimeOf('login').environment
+  provide('cluster', {
+    ...file,
+    directory: host.directory,
+    tables: { data: DATA_TABLE, cluster: CLUSTER_TABLE },
+  })
   return host.close
 }

@@ -19,6 +19,7 @@ import type { Clock, ClusterRead, Due, Entropy, Items, Meter, Page, Segment, Sto
 import type { Change } from '../../storage/changes.ts'
 import { type Item, type Key, type Kind, type Partitions, specOf } from '../../storage/kinds.ts'
 import {
+  cutName,
   fromStored,
   isKey,
   isStorable,
@@ -93,7 +94,7 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
       TableName: tables[specOf(kind).table],
       ConsistentRead: true,
       KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: { ':pk': pk, ...(after === undefined ? {} : { ':after': after }) },
+      ExpressionAttributeValues: { ':pk': pk, ...(after === undefined ? {} : { ':after': cutName(after) }) },
       ...(limit === undefined ? {} : { Limit: limit }),
     }
     for await (const page of pages(input)) {
@@ -154,7 +155,10 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
   async function commit(changes: readonly Change[], { readAt }: ClusterRead): Promise<'done' | 'conflict'> {
     if (clock.now() - readAt > OLDEST_RECORD_MS) throw busy()
     const rev = entropy.bytes(12).toString('base64url')
-    const writes = changes.map(change => toWrite(change, rev, tables, seconds()))
+    // where nothing can stand, there is nothing to delete
+    const wanted = changes.filter(change => !('delete' in change) || isKey(change.delete))
+    if (wanted.length === 0) return 'done'
+    const writes = wanted.map(change => toWrite(change, rev, tables, seconds()))
     if (!writes.every(isStorable)) throw new ApiError('too_large', 'this is too large to be stored')
     const token = entropy.uuid()
     for (let tries = 0; tries < TRIES; tries++) {
