@@ -58,8 +58,13 @@ export interface CreateFacts {
 /** What a token role says about the tokens that are made with it. */
 export interface RoleRules {
   name: string
-  /** decides about the wanted policies; throws when they are not allowed */
-  policies: (wanted: readonly string[]) => readonly string[]
+  /**
+   * decides about the wanted policies in place of the caller's rights, where the role lists any; throws when
+   * they are not allowed
+   */
+  allowed?: (wanted: readonly string[]) => readonly string[]
+  /** throws when one of the policies is not for tokens of the role */
+  forbid: (policies: readonly string[]) => void
   orphan: boolean
   renewable: boolean
   period: number
@@ -155,13 +160,12 @@ function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] 
   if (wanted.some(name => !isPolicyName(name)))
     throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
   const suppressed = (given.no_default_policy ?? false) || (role?.noDefaultPolicy ?? false)
-  if (role) {
-    const allowed = sanitisePolicies(role.policies(wanted))
-    if (allowed.includes(ROOT)) throw invalid('a token role cannot give the policy root')
-    return withDefault(allowed, suppressed)
-  }
   const own = parent.token.policies
-  const policies = wanted.length > 0 ? wanted : own
+  const allowed = role?.allowed?.(wanted)
+  const policies = allowed ? sanitisePolicies(allowed) : wanted.length > 0 ? wanted : own
+  role?.forbid(policies)
+  if (role && policies.includes(ROOT)) throw invalid('a token role cannot give the policy root')
+  if (allowed) return withDefault(policies, suppressed)
   if (policies.includes(ROOT) && !isRoot(parent.token))
     throw invalid('root tokens may not be created without parent token being root')
   if (policies.includes(ROOT) && parent.token.ttl > 0 && !given.ttl) {

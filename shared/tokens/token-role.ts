@@ -113,13 +113,15 @@ export async function listTokenRoles(call: Call<typeof listFields>): Promise<Out
 export async function createWithRole(call: Call<typeof createFields>): Promise<Outcome> {
   const role = subjectOf(call, 'token-role')?.data
   if (!role) throw invalid(`unknown role ${nameOf(call)}`)
-  const own = call.caller?.token.policies ?? []
-  return creating(call, { orphan: role.orphan, role: rulesOf(nameOf(call), role, own, call.given) })
+  return creating(call, { orphan: role.orphan, role: rulesOf(nameOf(call), role, call.given) })
 }
 
-const rulesOf = (name: string, role: TokenRole, own: readonly string[], given: CreateGiven): RoleRules => ({
+const rulesOf = (name: string, role: TokenRole, given: CreateGiven): RoleRules => ({
   name,
-  policies: wanted => allowedPolicies(role, own, wanted),
+  ...(role.allowedPolicies.length > 0 || role.allowedGlobs.length > 0
+    ? { allowed: wanted => allowedPolicies(role, wanted) }
+    : {}),
+  forbid: policies => forbid(role, policies),
   orphan: role.orphan,
   renewable: role.renewable,
   period: role.token.period,
@@ -131,24 +133,22 @@ const rulesOf = (name: string, role: TokenRole, own: readonly string[], given: C
   pathSuffix: role.pathSuffix,
 })
 
-function allowedPolicies(
-  role: TokenRole,
-  own: readonly string[],
-  wanted: readonly string[],
-): readonly string[] {
-  const open = role.allowedPolicies.length === 0 && role.allowedGlobs.length === 0
-  const base = open ? own : role.allowedPolicies
-  const policies = wanted.length > 0 ? wanted : base
-  const matches = (globs: readonly string[], name: string) =>
-    globs.some(glob => (glob.endsWith('*') ? name.startsWith(glob.slice(0, -1)) : name === glob))
+const matches = (globs: readonly string[], name: string): boolean =>
+  globs.some(glob => (glob.endsWith('*') ? name.startsWith(glob.slice(0, -1)) : name === glob))
+
+function allowedPolicies(role: TokenRole, wanted: readonly string[]): readonly string[] {
+  const policies = wanted.length > 0 ? wanted : role.allowedPolicies
   const outside = policies.find(
-    name => name !== 'default' && !base.includes(name) && !matches(role.allowedGlobs, name),
+    name => name !== 'default' && !role.allowedPolicies.includes(name) && !matches(role.allowedGlobs, name),
   )
   if (outside)
     throw invalid(`token policies must be a subset of the role's allowed policies: ${outside} is not`)
+  return policies
+}
+
+function forbid(role: TokenRole, policies: readonly string[]): void {
   const forbidden = policies.find(
     name => role.disallowedPolicies.includes(name) || matches(role.disallowedGlobs, name),
   )
   if (forbidden) throw invalid(`token policy ${forbidden} is disallowed by this role`)
-  return policies
 }

@@ -13,16 +13,24 @@ const guarded = ways.flatMap(way => {
 })
 
 const everything = capabilities.filter(word => word !== 'deny')
-const except = (word: string) => everything.filter(one => one !== word)
+const except = (words: readonly string[]) => everything.filter(one => !words.includes(one))
 
 const rule = (path: string, words: readonly string[]) =>
   `path "${path.slice(1)}" { capabilities = ${JSON.stringify(words)} }\n`
 
-/** What an endpoint asks of a caller who names a thing that is not there yet. */
-const needed = ({ capability, sudo }: ByPolicy) => [
-  capability === 'by-existence' ? 'create' : capability,
-  ...(sudo ? ['sudo'] : []),
+/** What an endpoint asks of a caller who names a thing that is not there yet: one of each of these. */
+const needed = ({ capability, sudo }: ByPolicy): string[][] => [
+  capability === 'create-or-update'
+    ? ['create', 'update']
+    : [capability === 'by-existence' ? 'create' : capability],
+  ...(sudo ? [['sudo']] : []),
 ]
+
+/** All sets of capabilities that just do. */
+const sufficient = (access: ByPolicy): string[][] => {
+  const [first = [], ...others] = needed(access)
+  return first.map(word => [word, ...others.flat()])
+}
 
 // Parameters that nobody can read: whoever is refused must not learn that.
 const unreadable = ({ endpoint: { method, fields } }: Way): unknown =>
@@ -47,8 +55,8 @@ describe('every refusal is the same: auth-behaviour 1.5, 1.6, 9.1, 9.6', () => {
     powerless['a token for another network'] = await boundElsewhere(all)
     const denials = guarded.map(({ path }) => rule(path.replace(/:\w+/g, '+'), ['deny']))
     powerless['a token with a rule that denies'] = await tokenWith([all, ...new Set(denials)].join(''))
-    for (const word of new Set(guarded.flatMap(({ access }) => needed(access))))
-      allBut[word] = await tokenWith(rule('/*', except(word)))
+    for (const words of guarded.flatMap(({ access }) => needed(access)))
+      allBut[words.join(' or ')] ??= await tokenWith(rule('/*', except(words)))
     reference = whole(await api('GET', '/sys/policy', undefined, { token: '' }))
     for (const token of Object.values(powerless))
       await eventually(async () => (await api('GET', '/sys/policy', undefined, { token })).status === 403)
@@ -62,7 +70,9 @@ describe('every refusal is the same: auth-behaviour 1.5, 1.6, 9.1, 9.6', () => {
     const path = filled(way.path, mount)
     const callers = [
       ...Object.entries(powerless),
-      ...needed(way.access).map(word => [`a token for all but ${word}`, allBut[word]] as const),
+      ...needed(way.access)
+        .map(words => words.join(' or '))
+        .map(words => [`a token for all but ${words}`, allBut[words]] as const),
     ]
     for (const [who, token = ''] of callers) {
       const reply = await api(way.endpoint.method, path, unreadable(way), { token })
@@ -79,9 +89,13 @@ describe('exactly the capability that is asked for is enough: auth-behaviour 1.6
   })
 
   test.each(guarded)('$title', async ({ path: template, endpoint: { method }, access }) => {
-    const enough = rule('/*', needed(access))
-    batch[enough] ??= await tokenWith(enough, { type: 'batch' })
-    for (const token of [batch[enough], await tokenWith(enough)]) {
+    const tokens: string[] = []
+    for (const words of sufficient(access)) {
+      const enough = rule('/*', words)
+      batch[enough] ??= await tokenWith(enough, { type: 'batch' })
+      tokens.push(batch[enough], await tokenWith(enough))
+    }
+    for (const token of tokens) {
       const mount = access.capability === 'by-existence' ? (await freshMount()).path : shared
       const path = filled(template, mount)
       const reply = await api(method, path, method === 'POST' ? {} : undefined, { token })

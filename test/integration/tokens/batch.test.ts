@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { api, aws, done, eventually, fresh, freshAccount, freshMount } from '../../support/cluster.ts'
+import { errorsOf, loginWith } from '../../support/logins.ts'
+import { lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'
+
+const batchOf = (given: Record<string, unknown> = {}, options = {}) =>
+  make({ type: 'batch', policies: 'default', ttl: '1h', ...given }, options)
+
+describe('batch tokens: auth-behaviour 9.1', () => {
+  test('carry everything in themselves', async () => {
+    const made = await batchOf({ meta: { a: 'b' } })
+    expect(made).toMatchObject({
+      client_token: expect.stringMatching(/^hvb\./),
+      accessor: '',
+      token_type: 'batch',
+      renewable: false,
+      lease_duration: 3600,
+    })
+    expect(await lookUp(made.client_token)).toMatchObject({
+      type: 'batch',
+      accessor: '',
+      num_uses: 0,
+      renewable: false,
+      meta: { a: 'b' },
+      orphan: false,
+    })
+    expect(await lives(made.client_token)).toBe(true)
+  })
+
+  test.each([
+    ['a number of uses', { num_uses: 1 }],
+    ['a period', { period: '1h' }],
+    ['an explicit maximum', { explicit_max_ttl: '1h' }],
+    ['a chosen id', { id: 'chosen-batch' }],
+    ['the policy root', { policies: ['root'] }],
+    ['the policies of root', { policies: [] }],
+  ])('cannot have %s', async (_, given) => {
+    const refused = await tryMake({ type: 'batch', policies: 'default', ...given })
+    expect(refused.status, refused.text).toBe(400)
+    expect(errorsOf(refused)).toContain('batch token')
+  })
+
+  test('make no tokens', async () => {
+    const { client_token: token } = await make({ type: 'batch' }, { token: await makerWith() })
+    for (const path of ['create', 'create-orphan']) {
+      const refused = await api('POST', `/auth/token/${path}`, {}, { token })
+      expect([refused.status, errorsOf(refused)]).toEqual([400, expect.stringContaining('batch token')])
+    }
+  })
+
+  test('are neither renewed nor revoked', async () => {
+    const { client_token: token } = await batchOf()
+    for (const path of ['renew', 'revoke', 'revoke-orphan'])
+      expect((await api('POST', `/auth/token/${path}`, { token })).status, path).toBe(400)
+    for (const path of ['renew-self', 'revoke-self'])
+      expect((await api('POST', `/auth/token/${path}`, {}, { token })).status, path).toBe(400)
+    expect(await lives(token)).toBe(true)
+  })
+
+  test('die with their parent, unless they are orphans', async () => {
+    const parent = await makerWith()
+    const { client_token: child } = await batchOf({}, { token: parent })
+    const { body } = await done('POST', '/auth/token/create-orphan', { type: 'batch' }, { token: parent })
+    expect(await lives(child)).toBe(true)
+    await done('POST', '/auth/token/revoke', { token: parent })
+    expect(await lives(child)).toBe(false)
+    expect((await api('POST', '/auth/token/lookup', { token: child })).status).toBe(403)
+    expect(await lives(body.auth.client_token)).toBe(true)
+  })
+
+  test('are dead at their expiry, for their holder and for others (CVE-2020-25816)', async () => {
+    const { client_token: token } = await batchOf({ ttl: '2s' })
+    expect(await lives(token)).toBe(true)
+    await eventually(async () => !(await lives(token)))
+    expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)
+  })
+
+  test('with one character changed are nothing', async () => {
+    const { client_token: token } = await batchOf()
+    for (const at of [6, Math.floor(token.length / 2), token.length - 1]) {
+      const other = token[at] === 'A' ? 'B' : 'A'
+      expect(await lives(token.slice(0, at) + other + token.slice(at + 1)), `character ${at}`).toBe(false)
+    }
+    expect(await lives(`${token}A`)).toBe(false)
+    expect(await lives(token.replace('hvb.', 'hvs.'))).toBe(false)
+  })
+
+  test('of a login die with the mount', async () => {
+    const { path } = await freshMount()
+    const account = freshAccount()
+    const user = await aws.putUser({ account, name: 'worker' })
+    const keys = await aws.createAccessKey({ account, user: 'worker' })
+    const role = fresh('role')
+    await done('POST', `${path}/role/${role}`, {
+      bound_iam_principal_arn: user.arn,
+      resolve_aws_unique_ids: false,
+      token_type: 'batch',
+    })
+    const { body } = await loginWith(path, keys, { role })
+    const { client_token: token, accessor, token_type: type } = body.auth
+    expect([accessor, type, await lives(token)]).toEqual(['', 'batch', true])
+    await done('DELETE', `/sys${path}`)
+    expect(await lives(token)).toBe(false)
+  })
+})

@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { api, done, fresh } from '../../support/cluster.ts'
+import { lives, lookUp, make } from '../../support/tokens.ts'
+
+const ELSEWHERE = '127.0.0.9'
+
+/** A token role whose tokens are tied to networks. */
+async function boundRole(networks: string | string[], more: Record<string, unknown> = {}): Promise<string> {
+  const role = fresh('bound')
+  const allowed = ['default', 'root-like']
+  await done('POST', `/auth/token/roles/${role}`, {
+    allowed_policies: allowed,
+    token_bound_cidrs: networks,
+    ...more,
+  })
+  return role
+}
+
+const tokenOf = async (role: string, given = {}): Promise<string> =>
+  (await done('POST', `/auth/token/create/${role}`, given)).body.auth.client_token
+
+const from = (token: string, address: string, method = 'GET', path = '/auth/token/lookup-self') =>
+  api(method, path, method === 'POST' ? {} : undefined, { token, from: address })
+
+describe('tokens tied to networks: auth-behaviour 9.1', () => {
+  let bound = ''
+  beforeAll(async () => {
+    bound = await boundRole('127.0.0.9/32')
+  })
+
+  test.each([
+    ['GET', '/auth/token/lookup-self'],
+    ['POST', '/auth/token/lookup-self'],
+    ['POST', '/auth/token/renew-self'],
+    ['POST', '/auth/token/revoke-self'],
+    ['POST', '/sys/capabilities-self'],
+    ['GET', '/auth/token/nothing'],
+  ])('from another address %s %s is 403, and changes nothing', async (method, path) => {
+    const token = await tokenOf(bound)
+    const refused = await from(token, '127.0.0.1', method, path)
+    expect([refused.status, refused.body.errors]).toEqual([403, ['permission denied']])
+    const { status, body } = await from(token, ELSEWHERE)
+    expect([status, body.data.bound_cidrs]).toEqual([200, ['127.0.0.9/32']])
+  })
+
+  test('an address that a header claims does not count', async () => {
+    const token = await tokenOf(bound)
+    for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded']) {
+      const headers = { [name]: name === 'forwarded' ? `for=${ELSEWHERE}` : ELSEWHERE }
+      const refused = await api('GET', '/auth/token/lookup-self', undefined, { token, headers })
+      expect(refused.status, name).toBe(403)
+    }
+  })
+
+  test.each<[string, string | string[], boolean]>([
+    ['a bare address', ELSEWHERE, true],
+    ['a network with host bits', '127.0.0.77/24', true],
+    ['one of several', ['10.0.0.0/8', '127.0.0.8/31'], true],
+    ['the neighbours only', ['127.0.0.8/32', '127.0.0.10/31'], false],
+    ['everything', '0.0.0.0/0', true],
+  ])('%s', async (_, networks, admitted) => {
+    const token = await tokenOf(await boundRole(networks))
+    expect((await from(token, ELSEWHERE)).status).toBe(admitted ? 200 : 403)
+  })
+
+  test('batch tokens are tied, too', async () => {
+    const token = await tokenOf(await boundRole('127.0.0.9', { token_type: 'batch' }))
+    expect(token).toMatch(/^hvb\./)
+    expect((await from(token, '127.0.0.1')).status).toBe(403)
+    expect((await from(token, ELSEWHERE)).status).toBe(200)
+  })
+
+  test('a refused use is none', async () => {
+    const token = await tokenOf(await boundRole('127.0.0.9', { token_num_uses: 1 }))
+    await from(token, '127.0.0.1')
+    expect((await from(token, ELSEWHERE)).status).toBe(200)
+  })
+
+  test('children are tied as their parents are', async () => {
+    const maker = fresh('maker')
+    await done('POST', `/sys/policies/acl/${maker}`, {
+      policy: 'path "auth/token/create" { capabilities = ["update"] }',
+    })
+    const role = await boundRole('127.0.0.9', { allowed_policies: [maker] })
+    const parent = await tokenOf(role)
+    const child = await make({}, { token: parent, from: ELSEWHERE })
+    expect(await lookUp(child.client_token)).toMatchObject({ bound_cidrs: ['127.0.0.9'] })
+    expect(await lives(child.client_token)).toBe(false)
+    expect((await from(child.client_token, ELSEWHERE)).status).toBe(200)
+  })
+
+  test.each(['10.0.0.0/33', 'here', '10.0.0.0/8/8', '1.2.3', '::1%lo', '10.0.0.0/-1'])(
+    'a role with %s is refused',
+    async networks => {
+      const reply = await api('POST', `/auth/token/roles/${fresh('r')}`, { token_bound_cidrs: networks })
+      expect(reply.status).toBe(400)
+    },
+  )
+})

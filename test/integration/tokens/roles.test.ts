@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest'
+import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
+import { errorsOf } from '../../support/logins.ts'
+import { lives, lookUp, makerWith } from '../../support/tokens.ts'
+
+const write = async (given: Record<string, unknown>, role = fresh('role')): Promise<string> => {
+  await done('POST', `/auth/token/roles/${role}`, given)
+  return role
+}
+
+const create = (role: string, given: Record<string, unknown> = {}, token?: string) =>
+  api('POST', `/auth/token/create/${role}`, given, token === undefined ? {} : { token })
+
+const read = async (role: string) => (await done('GET', `/auth/token/roles/${role}`)).body.data
+
+describe('token roles: auth-behaviour 9.2', () => {
+  test('are written, read, listed and deleted', async () => {
+    const role = await write({ allowed_policies: 'Dev, ops', token_period: '1h', path_suffix: 'ci' })
+    expect(await read(role)).toEqual({
+      name: role,
+      allowed_policies: ['dev', 'ops'],
+      disallowed_policies: [],
+      allowed_policies_glob: [],
+      disallowed_policies_glob: [],
+      orphan: false,
+      renewable: true,
+      path_suffix: 'ci',
+      token_type: 'default',
+      token_period: 3600,
+      token_explicit_max_ttl: 0,
+      token_num_uses: 0,
+      token_bound_cidrs: [],
+      token_no_default_policy: false,
+    })
+    await write({ orphan: true }, role)
+    expect(await read(role)).toMatchObject({
+      orphan: true,
+      token_period: 3600,
+      allowed_policies: ['dev', 'ops'],
+    })
+    expect((await done('GET', '/auth/token/roles?list=true')).body.data.keys).toContain(role)
+    expect((await done('DELETE', `/auth/token/roles/${role}`)).status).toBe(204)
+    expect((await done('DELETE', `/auth/token/roles/${role}`)).status).toBe(204)
+    expect((await api('GET', `/auth/token/roles/${role}`)).status).toBe(404)
+    expect(errorsOf(await create(role))).toContain('unknown role')
+  })
+
+  test('old names of fields are read', async () => {
+    const role = await write({ period: '2h', explicit_max_ttl: '3h', bound_cidrs: '10.0.0.0/8' })
+    expect(await read(role)).toMatchObject({
+      token_period: 7200,
+      token_explicit_max_ttl: 10800,
+      token_bound_cidrs: ['10.0.0.0/8'],
+    })
+  })
+
+  test.each<[string, Record<string, unknown>, string[] | undefined, string[] | undefined]>([
+    [
+      'the allowed ones, when none are asked for',
+      { allowed_policies: 'a,b' },
+      undefined,
+      ['a', 'b', 'default'],
+    ],
+    ['a part of the allowed', { allowed_policies: 'a,b' }, ['b'], ['b', 'default']],
+    ['in another spelling', { allowed_policies: 'A' }, [' a '], ['a', 'default']],
+    ['none outside the allowed', { allowed_policies: 'a,b' }, ['b', 'c'], undefined],
+    ['by pattern', { allowed_policies_glob: 'team-*' }, ['team-x'], ['default', 'team-x']],
+    [
+      'by pattern in another spelling',
+      { allowed_policies_glob: 'Team-*' },
+      ['TEAM-X'],
+      ['default', 'team-x'],
+    ],
+    ['none beside the pattern', { allowed_policies_glob: 'team-*' }, ['teams'], undefined],
+    [
+      'by list or by pattern',
+      { allowed_policies: 'a', allowed_policies_glob: 'b*' },
+      ['a', 'b1'],
+      ['a', 'b1', 'default'],
+    ],
+    ['none of the disallowed', { allowed_policies: 'a,b', disallowed_policies: 'b' }, ['b'], undefined],
+    [
+      'not the disallowed among the allowed',
+      { allowed_policies: 'a,b', disallowed_policies: 'b' },
+      undefined,
+      undefined,
+    ],
+    [
+      'none by a disallowed pattern',
+      { allowed_policies_glob: '*', disallowed_policies_glob: 'adm*' },
+      ['admin'],
+      undefined,
+    ],
+    [
+      'all others beside it',
+      { allowed_policies_glob: '*', disallowed_policies_glob: 'adm*' },
+      ['dev'],
+      ['default', 'dev'],
+    ],
+    ['anything but the disallowed', { disallowed_policies: 'admin' }, ['dev'], ['default', 'dev']],
+    ['root by no pattern', { allowed_policies_glob: '*' }, ['root'], undefined],
+    ['ROOT by no pattern', { allowed_policies_glob: '*' }, [' ROOT'], undefined],
+    ['root by no list', { allowed_policies: 'root' }, ['root'], undefined],
+    [
+      'no default, when the role leaves it out',
+      { allowed_policies: 'a', token_no_default_policy: true },
+      undefined,
+      ['a'],
+    ],
+    [
+      'no default, when it is disallowed',
+      { allowed_policies: 'a', disallowed_policies: 'default' },
+      ['default', 'a'],
+      undefined,
+    ],
+  ])('policies: %s', async (_, rules, policies, expected) => {
+    const role = await write(rules)
+    const reply = await create(role, policies === undefined ? {} : { policies })
+    expect([reply.status, reply.body.auth?.policies]).toEqual([expected ? 200 : 400, expected])
+  })
+
+  test('a role may give what its caller does not have; without lists it gives the caller’s', async () => {
+    const caller = await makerWith()
+    const wide = await write({ allowed_policies: 'admin' })
+    expect((await create(wide, {}, caller)).body.auth.policies).toEqual(['admin', 'default'])
+    const open = await write({})
+    expect((await create(open, {}, caller)).body.auth.policies).toEqual((await lookUp(caller))['policies'])
+    expect((await create(open, { policies: ['admin'] }, caller)).status).toBe(400)
+  })
+
+  test('the path of the role decides who may use it', async () => {
+    const [mine, other] = [await write({ allowed_policies: 'a' }), await write({ allowed_policies: 'a' })]
+    const token = await tokenWith(`path "auth/token/create/${mine}" { capabilities = ["update"] }`)
+    expect((await create(mine, {}, token)).status).toBe(200)
+    expect((await create(other, {}, token)).status).toBe(403)
+    expect((await api('POST', '/auth/token/create', {}, { token })).status).toBe(403)
+  })
+
+  test('what a token is said to be made with', async () => {
+    const role = await write({ allowed_policies: 'a', path_suffix: 'ci.v1' })
+    const { body } = await create(role)
+    expect(await lookUp(body.auth.client_token)).toMatchObject({
+      role,
+      path: `auth/token/create/${role}/ci.v1`,
+    })
+  })
+
+  test('orphans survive whoever asked for them', async () => {
+    const caller = await makerWith()
+    const [kept, lost] = await Promise.all(
+      [true, false].map(async orphan => (await create(await write({ orphan }), {}, caller)).body.auth),
+    )
+    expect([kept.orphan, lost.orphan]).toEqual([true, false])
+    await done('POST', '/auth/token/revoke', { token: caller })
+    expect([await lives(kept.client_token), await lives(lost.client_token)]).toEqual([true, false])
+  })
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>, Record<string, unknown>]>([
+    ['renewable: false', { renewable: false }, { renewable: true }, { renewable: false }],
+    ['type batch', { token_type: 'batch' }, { type: 'service' }, { type: 'batch' }],
+    ['type service', { token_type: 'service' }, { type: 'batch' }, { type: 'service' }],
+    ['type default', { token_type: 'default' }, { type: 'batch' }, { type: 'batch' }],
+    ['a period', { token_period: '1h' }, { ttl: '5h' }, { period: 3600, creation_ttl: 3600 }],
+    ['the shorter period', { token_period: '1h' }, { period: '30m' }, { period: 1800, creation_ttl: 1800 }],
+    ['not the longer period', { token_period: '1h' }, { period: '2h' }, { period: 3600 }],
+    [
+      'an explicit maximum',
+      { token_explicit_max_ttl: '1h' },
+      { ttl: '5h' },
+      { explicit_max_ttl: 3600, ttl: expect.any(Number), creation_ttl: 3600 },
+    ],
+    [
+      'the shorter maximum',
+      { token_explicit_max_ttl: '2h' },
+      { explicit_max_ttl: '1h' },
+      { explicit_max_ttl: 3600 },
+    ],
+    ['a number of uses', { token_num_uses: 3 }, {}, { num_uses: 3 }],
+    ['the smaller number of uses', { token_num_uses: 3 }, { num_uses: 9 }, { num_uses: 3 }],
+  ])('%s', async (_, rules, given, expected) => {
+    const role = await write({ allowed_policies: 'a', ...rules })
+    const reply = await create(role, given)
+    expect(reply.status, reply.text).toBe(200)
+    expect(await lookUp(reply.body.auth.client_token)).toMatchObject(expected)
+  })
+
+  test.each<[string, Record<string, unknown>]>([
+    ['a type that is none', { token_type: 'SECRET' }],
+    ['a negative number of uses', { token_num_uses: -1 }],
+    ['a period beyond the system’s maximum', { token_period: '769h' }],
+    ['batch tokens with a period', { token_type: 'batch', token_period: '1h' }],
+    ['batch tokens with uses', { token_type: 'batch', token_num_uses: 1 }],
+    ['a path_suffix that leaves its place', { path_suffix: '../x' }],
+    ['lists of things', { allowed_policies: [{ SECRET: 1 }] }],
+    [
+      'too many policies',
+      { allowed_policies: Array.from({ length: 9000 }, (_, one) => `p${one}-${'x'.repeat(50)}`) },
+    ],
+  ])('%s is refused and nothing is stored', async (_, given) => {
+    const role = fresh('role')
+    const reply = await api('POST', `/auth/token/roles/${role}`, given)
+    expect([400, 413]).toContain(reply.status)
+    expect(reply.text).not.toContain('SECRET')
+    expect((await api('GET', `/auth/token/roles/${role}`)).status).toBe(404)
+  })
+
+  test.each(['__proto__', 'constructor', 'A.b-C_1'])('the name %s is one like others', async name => {
+    const role = `${name}${fresh('x')}`
+    await write({ allowed_policies: 'a' }, role)
+    expect((await create(role)).status).toBe(200)
+    expect(
+      (await api('GET', `/auth/token/roles/${name === '__proto__' ? name : role.toUpperCase()}`)).status,
+    ).toBe(404)
+  })
+
+  test.each(['a/b', 'a%2fb', '.a', 'a b', '%20', 'ä'])('the name %j is none', async name => {
+    expect([400, 404]).toContain((await api('POST', `/auth/token/roles/${encodeURI(name)}`, {})).status)
+  })
+})
