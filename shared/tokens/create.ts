@@ -91,8 +91,7 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
   const explicitMax = smallest(given.explicit_max_ttl ?? 0, role?.explicitMaxTtl ?? 0)
   const numUses = smallest(given.num_uses ?? 0, role?.numUses ?? 0)
   if (type === 'batch') checkBatch(given, { numUses, period, policies })
-  const endless =
-    policies.includes(ROOT) && !given.ttl && period === 0 && explicitMax === 0 && parent.token.ttl === 0
+  const endless = policies.includes(ROOT) && !given.ttl && period === 0 && explicitMax === 0
   const granted = endless
     ? { ttl: 0, warnings: [] }
     : grantedOf({ ttl: given.ttl ?? 0, period, explicitMax }, now)

@@ -3,10 +3,11 @@ import { ApiError, invalid } from '../api/errors.ts'
 import { bool, duration, int, list, text } from '../api/fields.ts'
 import { type listFields, pageOf } from '../api/listing.ts'
 import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
-import { sanitisePolicies } from '../policies/names.ts'
+import { DEFAULT, sanitisePolicies } from '../policies/names.ts'
 import { erase, replace } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
-import { type CreateGiven, type createFields, creating, type RoleRules } from './create.ts'
+import { matches } from '../values/pattern.ts'
+import { type createFields, creating, type RoleRules } from './create.ts'
 import { defaultParameters, mergeParameters, parameterWarnings } from './parameters.ts'
 import type { TokenRole } from './stored.ts'
 
@@ -113,10 +114,10 @@ export async function listTokenRoles(call: Call<typeof listFields>): Promise<Out
 export async function createWithRole(call: Call<typeof createFields>): Promise<Outcome> {
   const role = subjectOf(call, 'token-role')?.data
   if (!role) throw invalid(`unknown role ${nameOf(call)}`)
-  return creating(call, { orphan: role.orphan, role: rulesOf(nameOf(call), role, call.given) })
+  return creating(call, { orphan: role.orphan, role: rulesOf(nameOf(call), role) })
 }
 
-const rulesOf = (name: string, role: TokenRole, given: CreateGiven): RoleRules => ({
+const rulesOf = (name: string, role: TokenRole): RoleRules => ({
   name,
   ...(role.allowedPolicies.length > 0 || role.allowedGlobs.length > 0
     ? { allowed: wanted => allowedPolicies(role, wanted) }
@@ -128,18 +129,23 @@ const rulesOf = (name: string, role: TokenRole, given: CreateGiven): RoleRules =
   explicitMaxTtl: role.token.explicitMaxTtl,
   numUses: role.token.numUses,
   boundCidrs: role.token.boundCidrs,
-  noDefaultPolicy: role.token.noDefaultPolicy || (given.no_default_policy ?? false),
+  noDefaultPolicy: role.token.noDefaultPolicy || isDisallowed(role, DEFAULT),
   type: role.token.type,
   pathSuffix: role.pathSuffix,
 })
 
-const matches = (globs: readonly string[], name: string): boolean =>
-  globs.some(glob => (glob.endsWith('*') ? name.startsWith(glob.slice(0, -1)) : name === glob))
+const globbed = (globs: readonly string[], name: string): boolean => globs.some(glob => matches(glob, name))
+
+const isDisallowed = (role: TokenRole, name: string): boolean =>
+  role.disallowedPolicies.includes(name) || globbed(role.disallowedGlobs, name)
 
 function allowedPolicies(role: TokenRole, wanted: readonly string[]): readonly string[] {
   const policies = wanted.length > 0 ? wanted : role.allowedPolicies
   const outside = policies.find(
-    name => name !== 'default' && !role.allowedPolicies.includes(name) && !matches(role.allowedGlobs, name),
+    name =>
+      !role.allowedPolicies.includes(name) &&
+      !globbed(role.allowedGlobs, name) &&
+      (name !== DEFAULT || role.token.noDefaultPolicy),
   )
   if (outside)
     throw invalid(`token policies must be a subset of the role's allowed policies: ${outside} is not`)
@@ -147,8 +153,6 @@ function allowedPolicies(role: TokenRole, wanted: readonly string[]): readonly s
 }
 
 function forbid(role: TokenRole, policies: readonly string[]): void {
-  const forbidden = policies.find(
-    name => role.disallowedPolicies.includes(name) || matches(role.disallowedGlobs, name),
-  )
+  const forbidden = policies.find(name => isDisallowed(role, name))
   if (forbidden) throw invalid(`token policy ${forbidden} is disallowed by this role`)
 }

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest'
+import type { Caller } from '../../../shared/api/call.ts'
+import { noAccess } from '../../../shared/policies/access.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import type { TokenRole } from '../../../shared/tokens/stored.ts'
+import { createWithRole, readTokenRole, writeTokenRole } from '../../../shared/tokens/token-role.ts'
+import { Secret } from '../../../shared/values/secret.ts'
+import { access } from '../policies/support.ts'
+import { callWith } from '../support/call.ts'
+import { parentOf, rootToken, token } from './support.ts'
+
+const params = { role_name: 'ci' }
+
+/** The role that a write stores. */
+const written = (given: object, stored?: TokenRole): TokenRole => {
+  const subject = stored && { ...key('token-role', 'ci'), rev: 'r1', data: stored }
+  const [change] = writeTokenRole(callWith({ params, given, subject })).changes ?? []
+  return (change as { data: TokenRole }).data
+}
+
+/** What a caller gets under a role; privileged ones have sudo on everything. */
+async function made(
+  role: object,
+  given: object,
+  { own = ['default', 'dev'], sudo = false, root = false } = {},
+) {
+  const parent = root ? rootToken : token({ policies: own })
+  const caller: Caller = {
+    ...parentOf(parent),
+    text: new Secret('hvs.parent'),
+    rights: root ? { root: true, rules: [] } : sudo ? access({ '*': 'update sudo' }) : noAccess,
+    identityPolicies: [],
+  }
+  const subject: Item<'token-role'> = { ...key('token-role', 'ci'), rev: 'r1', data: written(role) }
+  const ports = {
+    entropy: { bytes: (length: number) => Buffer.alloc(length, 7) },
+    store: { read: async (keys: unknown[]) => keys.map(() => undefined) },
+  }
+  const request = { path: 'auth/token/create/ci' }
+  const { answer, changes } = await createWithRole(
+    callWith({ params, given, subject, caller, ports, request }),
+  )
+  return {
+    auth: (answer as unknown as { auth: Record<string, unknown> }).auth,
+    stored: (changes?.[0] as { data: object } | undefined)?.data,
+  }
+}
+
+describe('writing a token role: auth-behaviour 9.2', () => {
+  test('the defaults, and how they read back', () => {
+    const subject = { ...key('token-role', 'ci'), rev: 'r1', data: written({}) }
+    expect(readTokenRole(callWith({ params, subject })).answer).toEqual({
+      kind: 'data',
+      data: {
+        name: 'ci',
+        allowed_policies: [],
+        disallowed_policies: [],
+        allowed_policies_glob: [],
+        disallowed_policies_glob: [],
+        orphan: false,
+        renewable: true,
+        path_suffix: '',
+        token_type: 'default',
+        token_period: 0,
+        token_explicit_max_ttl: 0,
+        token_num_uses: 0,
+        token_bound_cidrs: [],
+        token_no_default_policy: false,
+      },
+    })
+  })
+
+  test('what is not supplied keeps its value', () => {
+    const before = written({
+      allowed_policies: ['Dev', 'dev'],
+      orphan: true,
+      token_period: 60,
+      path_suffix: 'x',
+    })
+    expect(before).toMatchObject({ allowedPolicies: ['dev'], orphan: true, pathSuffix: 'x' })
+    expect(written({ renewable: false }, before)).toEqual({ ...before, renewable: false })
+    expect(written({ allowed_policies: [] }, before)).toEqual({ ...before, allowedPolicies: [] })
+  })
+
+  test.each([
+    ['period', { period: 60 }, { period: 60 }],
+    ['explicit_max_ttl', { explicit_max_ttl: 60 }, { explicitMaxTtl: 60 }],
+    ['bound_cidrs', { bound_cidrs: ['10.0.0.1'] }, { boundCidrs: ['10.0.0.1'] }],
+    ['the current name first', { period: 60, token_period: 30 }, { period: 30 }],
+  ])('deprecated names: %s', (_, given, expected) => {
+    expect(written(given).token).toMatchObject(expected)
+  })
+
+  test.each([
+    ['a path suffix with a slash', { path_suffix: 'a/b' }, 'path_suffix'],
+    ['a network that is none', { token_bound_cidrs: ['10.0.0.0/33'] }, 'token_bound_cidrs'],
+    ['negative uses', { token_num_uses: -1 }, 'token_num_uses'],
+    ['a type that is none', { token_type: 'default-service' }, 'token_type'],
+    ['batch with a period', { token_type: 'batch', token_period: 60 }, 'batch tokens'],
+    ['a period above the system’s maximum', { token_period: 2_764_801 }, 'token_period'],
+  ])('%s is refused', (_, given, message) => expect(() => written(given)).toThrow(message))
+})
+
+describe('policies under a token role', () => {
+  test.each<[name: string, role: object, wanted: string[], caller: object, expected: string[]]>([
+    ['an open role: the caller’s', {}, [], {}, ['default', 'dev']],
+    ['an open role: some of the caller’s', {}, ['dev'], {}, ['default', 'dev']],
+    ['an open role: any, with sudo', {}, ['ops'], { sudo: true }, ['default', 'ops']],
+    ['an open role: any, by root', {}, ['ops'], { root: true }, ['default', 'ops']],
+    ['the allowed ones', { allowed_policies: ['a', 'b'] }, [], {}, ['a', 'b', 'default']],
+    ['one of the allowed', { allowed_policies: ['a', 'b'] }, ['B'], {}, ['b', 'default']],
+    [
+      'one that a pattern allows',
+      { allowed_policies_glob: ['team-*'] },
+      ['team-x'],
+      {},
+      ['default', 'team-x'],
+    ],
+    ['a pattern alone gives nothing by itself', { allowed_policies_glob: ['team-*'] }, [], {}, ['default']],
+    ['an allowed one that the caller lacks', { allowed_policies: ['ops'] }, ['ops'], {}, ['default', 'ops']],
+    ['default by name', { allowed_policies: ['a'] }, ['a', 'default'], {}, ['a', 'default']],
+    [
+      'without default by the role',
+      { allowed_policies: ['a'], token_no_default_policy: true },
+      [],
+      {},
+      ['a'],
+    ],
+    [
+      'without default, for it is disallowed',
+      { allowed_policies: ['a'], disallowed_policies: ['default'] },
+      [],
+      {},
+      ['a'],
+    ],
+    ['the same by a pattern', { allowed_policies: ['a'], disallowed_policies_glob: ['def*'] }, [], {}, ['a']],
+  ])('%s', async (_, role, policies, caller, expected) => {
+    expect((await made(role, { policies }, caller)).auth['policies']).toEqual(expected)
+  })
+
+  test.each<[name: string, role: object, wanted: string[], caller: object, message: string]>([
+    ['beyond the caller’s, under an open role', {}, ['ops'], {}, 'subset of parent'],
+    ['beyond the allowed', { allowed_policies: ['a'] }, ['b'], {}, 'b is not'],
+    ['beyond the allowed, even by root', { allowed_policies: ['a'] }, ['b'], { root: true }, 'b is not'],
+    ['beyond the pattern', { allowed_policies_glob: ['team-*'] }, ['tea'], {}, 'tea is not'],
+    ['disallowed by name', { allowed_policies: ['a'], disallowed_policies: ['a'] }, ['a'], {}, 'disallowed'],
+    ['disallowed by pattern', { disallowed_policies_glob: ['d*'] }, ['dev'], {}, 'disallowed'],
+    ['disallowed, with sudo', { disallowed_policies: ['ops'] }, ['ops'], { sudo: true }, 'disallowed'],
+    [
+      'default, where the role leaves it out',
+      { allowed_policies: ['a'], token_no_default_policy: true },
+      ['default'],
+      {},
+      'default is not',
+    ],
+    ['default, where it is disallowed', { disallowed_policies: ['default'] }, ['default'], {}, 'disallowed'],
+    [
+      'root, though allowed',
+      { allowed_policies: ['root'] },
+      ['root'],
+      { root: true },
+      'cannot give the policy root',
+    ],
+    ['root from the caller', {}, [], { root: true }, 'cannot give the policy root'],
+    ['root in capitals', { allowed_policies: ['ROOT'] }, ['RooT'], {}, 'cannot give the policy root'],
+  ])('refused: %s', async (_, role, policies, caller, message) => {
+    await expect(made(role, { policies }, caller)).rejects.toThrow(message)
+  })
+})
+
+describe('what else a token role says', () => {
+  test.each<[name: string, role: object, given: object, expected: object]>([
+    ['the role and its suffix', { path_suffix: 'x' }, {}, { role: 'ci', path: 'auth/token/create/ci/x' }],
+    ['a period', { token_period: 60 }, {}, { period: 60, ttl: 60 }],
+    [
+      'the lesser explicit maximum',
+      { token_explicit_max_ttl: 60 },
+      { explicit_max_ttl: 90 },
+      { explicitMaxTtl: 60, ttl: 60 },
+    ],
+    [
+      'the wanted explicit maximum',
+      { token_explicit_max_ttl: 60 },
+      { explicit_max_ttl: 30 },
+      { explicitMaxTtl: 30 },
+    ],
+    ['the fewer uses', { token_num_uses: 2 }, { num_uses: 5 }, { numUses: 2 }],
+    ['networks', { token_bound_cidrs: ['10.0.0.0/8'] }, {}, { boundCidrs: ['10.0.0.0/8'] }],
+    ['not renewable', { renewable: false }, { renewable: true }, { renewable: false }],
+    ['not renewable, as wished', {}, { renewable: false }, { renewable: false }],
+  ])('%s', async (_, role, given, expected) => {
+    expect((await made(role, given)).stored).toMatchObject(expected)
+  })
+
+  test('orphans have no parent', async () => {
+    expect((await made({ orphan: true }, {})).auth).toMatchObject({ orphan: true })
+    expect((await made({}, {})).auth).toMatchObject({ orphan: false })
+  })
+
+  test('a role that is not there is refused', async () => {
+    await expect(createWithRole(callWith({ params }))).rejects.toThrow('unknown role ci')
+  })
+})

@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Granted, type Lifetime, lifetime } from '../../../shared/tokens/ttl.ts'
+
+const NOW = 1_800_000_000
+const MONTH = 2_764_800
+const none: Lifetime = { increment: 0, ttl: 0, period: 0, methodMax: 0, explicitMax: 0 }
+const system = { default: MONTH, max: MONTH }
+
+const granted = (wish: Partial<Lifetime>, mount = system, age = 0): Granted => {
+  const result = lifetime({ ...none, ...wish }, mount, NOW - age, NOW)
+  if ('why' in result) throw new Error(result.why)
+  return result
+}
+
+describe('a login: auth-behaviour 9.3', () => {
+  test.each<[name: string, wish: Partial<Lifetime>, mount: typeof system, ttl: number, warnings: number]>([
+    ['nothing said: the mount’s default', {}, system, MONTH, 0],
+    ['the mount’s own default', {}, { default: 60, max: 3600 }, 60, 0],
+    ['a default above the maximum', {}, { default: 7200, max: 3600 }, 3600, 0],
+    ['the role’s ttl', { ttl: 1800 }, system, 1800, 0],
+    ['a ttl above the mount’s maximum', { ttl: 7200 }, { default: 60, max: 3600 }, 3600, 1],
+    ['a ttl above the role’s maximum', { ttl: 7200, methodMax: 600 }, system, 600, 1],
+    ['the default above the role’s maximum', { methodMax: 600 }, system, 600, 0],
+    [
+      'a role’s maximum above the mount’s',
+      { ttl: 7200, methodMax: 7200 },
+      { default: 60, max: 3600 },
+      3600,
+      1,
+    ],
+    ['an explicit maximum', { ttl: 7200, explicitMax: 300 }, system, 300, 1],
+    [
+      'the least of all maxima',
+      { ttl: 7200, methodMax: 500, explicitMax: 400 },
+      { default: 60, max: 450 },
+      400,
+      1,
+    ],
+    [
+      'an explicit maximum above the mount’s',
+      { ttl: 7200, explicitMax: 9000 },
+      { default: 60, max: 3600 },
+      3600,
+      1,
+    ],
+    ['a period', { period: 90 }, system, 90, 0],
+    ['a period, whatever the ttl', { period: 90, ttl: 30 }, system, 90, 0],
+    ['a period above the mount’s maximum', { period: 7200 }, { default: 60, max: 3600 }, 3600, 1],
+    ['a period above the role’s maximum', { period: 7200, methodMax: 600 }, system, 600, 1],
+    ['a period above the explicit maximum', { period: 7200, explicitMax: 300 }, system, 300, 1],
+  ])('%s', (_, wish, mount, ttl, warnings) => {
+    const result = granted(wish, mount)
+    expect(result.ttl).toBe(ttl)
+    expect(result.warnings).toHaveLength(warnings)
+  })
+
+  test('a warning names what was asked for and what is given', () => {
+    expect(granted({ ttl: 7200, methodMax: 600 }).warnings).toEqual([
+      'the lifetime of 7200 seconds was cut to 600 seconds',
+    ])
+    expect(granted({ period: 7200, methodMax: 600 }).warnings).toEqual([
+      'the period of 7200 seconds was cut to 600 seconds',
+    ])
+  })
+})
+
+describe('a renewal: auth-behaviour 9.3', () => {
+  const hour = { default: 60, max: 3600 }
+
+  test.each<[name: string, wish: Partial<Lifetime>, age: number, ttl: number, warnings: number]>([
+    ['the increment is the result', { increment: 30, ttl: 600 }, 100, 30, 0],
+    ['also when it is the greater one', { increment: 900, ttl: 600 }, 100, 900, 0],
+    ['without increment the role’s ttl', { ttl: 600 }, 100, 600, 0],
+    ['without both the mount’s default', {}, 100, 60, 0],
+    ['never beyond the maximum', { increment: 900 }, 3000, 600, 1],
+    ['the last second', { increment: 900 }, 3599, 1, 1],
+    ['exactly what is left', { increment: 600 }, 3000, 600, 0],
+    ['a role’s maximum that was lowered since', { increment: 900, methodMax: 120 }, 100, 20, 1],
+    ['the explicit maximum counts from the issue', { increment: 900, explicitMax: 300 }, 100, 200, 1],
+    ['a period ignores the increment', { increment: 30, period: 90 }, 100, 90, 0],
+    ['a period has no end', { period: 90 }, 100_000, 90, 0],
+    ['a role’s maximum does not end it', { period: 90, methodMax: 120 }, 100_000, 90, 0],
+    ['but shortens it', { period: 90, methodMax: 50 }, 100_000, 50, 1],
+    [
+      'a lesser maximum of the role does not end it',
+      { period: 90, methodMax: 50, explicitMax: 300 },
+      100,
+      50,
+      1,
+    ],
+    ['an explicit maximum ends it', { period: 90, explicitMax: 300 }, 250, 50, 1],
+  ])('%s', (_, wish, age, ttl, warnings) => {
+    const result = granted(wish, hour, age)
+    expect(result.ttl).toBe(ttl)
+    expect(result.warnings).toHaveLength(warnings)
+  })
+
+  test.each<[name: string, wish: Partial<Lifetime>, age: number]>([
+    ['at the mount’s maximum', { increment: 1 }, 3600],
+    ['beyond it', { increment: 1 }, 5000],
+    ['at a role’s maximum that was lowered', { ttl: 10, methodMax: 120 }, 120],
+    ['at the explicit maximum', { ttl: 10, explicitMax: 300 }, 300],
+    ['at the explicit maximum of a periodic token', { period: 90, explicitMax: 300 }, 300],
+  ])('refused %s', (_, wish, age) => {
+    expect(lifetime({ ...none, ...wish }, hour, NOW - age, NOW)).toMatchObject({
+      code: 'invalid_request',
+      why: 'maximum-lifetime',
+    })
+  })
+})
+
+test('whatever is asked for: at least a second, and never beyond a maximum (CVE-2021-32923)', () => {
+  const seconds = fc.integer({ min: 0, max: 10_000 })
+  const wish = fc.record({
+    increment: seconds,
+    ttl: seconds,
+    period: seconds,
+    methodMax: seconds,
+    explicitMax: seconds,
+  })
+  const mount = fc.record({
+    default: fc.integer({ min: 1, max: 10_000 }),
+    max: fc.integer({ min: 1, max: 10_000 }),
+  })
+  fc.assert(
+    fc.property(wish, mount, seconds, (wanted, limits, age) => {
+      const result = lifetime(wanted, limits, NOW - age, NOW)
+      if ('why' in result) return
+      expect(result.ttl).toBeGreaterThanOrEqual(1)
+      expect(result.ttl).toBeLessThanOrEqual(limits.max)
+      if (wanted.methodMax > 0) expect(result.ttl).toBeLessThanOrEqual(wanted.methodMax)
+      if (wanted.explicitMax > 0) expect(age + result.ttl).toBeLessThanOrEqual(wanted.explicitMax)
+      if (wanted.period === 0) expect(age + result.ttl).toBeLessThanOrEqual(limits.max)
+    }),
+  )
+})

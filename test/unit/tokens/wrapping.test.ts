@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import type { Sealer } from '../../../shared/ports.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import type { Wrapped } from '../../../shared/tokens/stored.ts'
+import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
+import { lookupWrapping, rewrap, unwrap, wrapGiven } from '../../../shared/tokens/unwrap.ts'
+import { wrap } from '../../../shared/tokens/wrapping.ts'
+import { type Sealed, Secret } from '../../../shared/values/secret.ts'
+import { callWith } from '../support/call.ts'
+import { NOW, openSealer, token } from './support.ts'
+
+const sealer = openSealer as unknown as Sealer
+const accessor = accessorOf(hashOf('hvs.wrapping'))
+
+describe('wrapping an answer: auth-behaviour 1.3', () => {
+  test('puts it away, sealed, for as long as it was asked for', async () => {
+    const { info, change } = await wrap(
+      {
+        response: '{"data":1}',
+        path: 'auth/cloud/login',
+        ttl: 60,
+        now: NOW,
+        wrappedAccessor: 'a1',
+        text: new Secret('hvs.wrapping'),
+      },
+      sealer,
+    )
+    expect(info).toEqual({
+      token: 'hvs.wrapping',
+      accessor,
+      ttl: 60,
+      creation_time: '2027-01-15T08:00:00.25Z',
+      creation_path: 'auth/cloud/login',
+      wrapped_accessor: 'a1',
+    })
+    expect(change).toEqual({
+      put: key('wrapped', accessor),
+      expected: 'absent',
+      times: { expires: Math.floor(NOW / 1000) + 60 },
+      data: {
+        hash: hashOf('hvs.wrapping'),
+        response: 'sealed response {"data":1}',
+        creationPath: 'auth/cloud/login',
+        createdAt: NOW,
+        ttl: 60,
+        wrappedAccessor: 'a1',
+      },
+    })
+    expect(JSON.stringify(change)).not.toContain('hvs.wrapping')
+  })
+
+  test('says nothing of an accessor where there is no token inside', async () => {
+    const wrapping = {
+      response: '{}',
+      path: 'p',
+      ttl: 1,
+      now: NOW,
+      wrappedAccessor: '',
+      text: new Secret('hvs.w'),
+    }
+    expect((await wrap(wrapping, sealer)).info).not.toHaveProperty('wrapped_accessor')
+  })
+})
+
+describe('what waits behind a wrapping token', () => {
+  const data: Wrapped = {
+    hash: hashOf('hvs.wrapping'),
+    response: 'sealed' as Sealed,
+    creationPath: 'auth/cloud/login',
+    createdAt: NOW,
+    ttl: 60,
+    wrappedAccessor: 'a1',
+  }
+  const item: Item<'wrapped'> = { ...key('wrapped', accessor), rev: 'r1', data }
+  const call = (parts: object) =>
+    callWith({
+      now: NOW + 5000,
+      ports: {
+        store: { read: async ([one]: { pk: string }[]) => [one?.pk === item.pk ? item : undefined] },
+        sealer: { ...openSealer, open: async () => new Secret('{"data":{"a":1}}') },
+        entropy: { bytes: (length: number) => Buffer.alloc(length, 1) },
+      },
+      ...parts,
+    })
+
+  test.each([
+    ['in the body', { given: { token: 'hvs.wrapping' } }],
+    ['as the caller’s own', { bearer: new Secret('hvs.wrapping') }],
+    [
+      'in the body, whatever the caller’s own',
+      { given: { token: 'hvs.wrapping' }, bearer: new Secret('hvs.x') },
+    ],
+  ])('is given to whoever has the token %s, and spent', async (_, parts) => {
+    expect(await unwrap(call(parts))).toEqual({
+      answer: { kind: 'unwrapped', body: '{"data":{"a":1}}' },
+      changes: [{ delete: item, expected: { rev: 'r1' } }],
+    })
+  })
+
+  test('can be looked up without being spent', async () => {
+    expect(await lookupWrapping(call({ given: { token: 'hvs.wrapping' } }))).toEqual({
+      answer: {
+        kind: 'data',
+        data: {
+          creation_path: 'auth/cloud/login',
+          creation_time: '2027-01-15T08:00:00.25Z',
+          creation_ttl: 60,
+        },
+      },
+    })
+  })
+
+  test('can be put behind another token: the old one is spent, the time begins anew', async () => {
+    const { answer, changes } = await rewrap(call({ given: { token: 'hvs.wrapping' } }))
+    expect(answer).toMatchObject({
+      kind: 'wrapped',
+      info: {
+        ttl: 60,
+        creation_path: 'auth/cloud/login',
+        creation_time: '2027-01-15T08:00:05.25Z',
+        wrapped_accessor: 'a1',
+      },
+    })
+    expect(changes).toMatchObject([{ delete: item, expected: { rev: 'r1' } }, { expected: 'absent' }])
+    expect(answer).not.toMatchObject({ info: { token: 'hvs.wrapping' } })
+  })
+
+  test.each([
+    ['an unknown token', { given: { token: 'hvs.other' } }, 'wrapping token is not valid or does not exist'],
+    ['no token', {}, 'token is required'],
+  ])('is not given to %s', async (_, parts, message) => {
+    await expect(unwrap(call(parts))).rejects.toThrow(message)
+    await expect(lookupWrapping(call(parts))).rejects.toThrow(message)
+    await expect(rewrap(call(parts))).rejects.toThrow(message)
+  })
+})
+
+test('sys/wrapping/wrap answers what it was sent, and only with a time', () => {
+  const caller = { token: token(), accessor: 'a', text: new Secret('t') }
+  const request = { path: 'sys/wrapping/wrap', wrapTtl: 60 }
+  const raw = JSON.parse('{"a": [1], "__proto__": 2}')
+  expect(wrapGiven(callWith({ caller, request, raw })).answer).toEqual({ kind: 'data', data: raw })
+  expect(() => wrapGiven(callWith({ caller, raw }))).toThrow('X-Vault-Wrap-TTL')
+})
