@@ -89,15 +89,15 @@ function own(response: ServerResponse, status: number, message: string): void {
   response.end(body)
 }
 
+/** Undefined when it is too large: it is read to its end all the same, for only then will the client listen. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > LARGEST_BODY) return undefined
-    chunks.push(chunk)
+    if (size <= LARGEST_BODY) chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  return size <= LARGEST_BODY ? Buffer.concat(chunks) : undefined
 }
 
 const TEXTUAL = /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|[\w.-]+\+json))/

@@ -107,7 +107,8 @@ function rewritten(head: Buffer): Buffer {
   const lineEnd = head.indexOf('\r\n', start)
   const line = head.subarray(start + LIST.length, lineEnd).toString('latin1')
   const [target = '', version = ''] = line.split(' ')
-  const flagged = `${target}${target.includes('?') ? '&' : '?'}list=true`
+  const [path, query] = target.split(/\?(.*)/)
+  const flagged = `${path}?list=true${query ? `&${query}` : ''}`
   return Buffer.concat([Buffer.from(`GET ${flagged} ${version}`, 'latin1'), head.subarray(lineEnd)])
 }
 

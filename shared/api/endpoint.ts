@@ -138,7 +138,7 @@ const params: Record<string, Param> = {
   role: { ...name, normal: lowerAscii },
   role_tag: anyText,
   policy_name: { ...segment, normal: lowerAscii },
-  method_path: anyText,
+  method_path: { ...anyText, normal: text => text.replace(/\/$/, '') },
 }
 
 export const paramOf = (parameter: string): Param => params[parameter] ?? name

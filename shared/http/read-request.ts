@@ -38,9 +38,12 @@ export function operationOf(request: HttpRequest): Operation | undefined {
 
 const LONGEST_TOKEN = 8192
 
+/** The value of a bearer among the values of Authorization, which front ends join with commas. */
+const BEARER = /(?:^|,[ \t]*)Bearer ([^,]+)/
+
 /** The caller's token, from the first header that has one. @throws ApiError when it is too long */
 export function tokenOf({ headers }: HttpRequest): Secret | undefined {
-  const bearer = /^Bearer (.+)$/.exec(headers['authorization'] ?? '')?.[1]
+  const bearer = BEARER.exec(headers['authorization'] ?? '')?.[1]
   const token = headers['x-vault-token'] || headers['x-service-token'] || bearer
   if ((token?.length ?? 0) > LONGEST_TOKEN) throw invalid('the token is too long')
   return token ? new Secret(token) : undefined
@@ -52,15 +55,16 @@ export function tokenOf({ headers }: HttpRequest): Secret | undefined {
  * @see auth-behaviour 1.3, OpenBao GHSA-mwr2-wmgp-crj6
  */
 export function checkNamespace({ headers }: HttpRequest, path: string): void {
-  const given = headers['x-vault-namespace'] ?? headers['x-service-namespace'] ?? ''
-  const parts = given.replace(/^\/|\/$/g, '').split('/')
-  if (given !== '' && parts.some(part => part === '' || part === '.' || part === '..')) {
-    throw invalid('the namespace is malformed')
-  }
+  const given = [headers['x-vault-namespace'], headers['x-service-namespace']]
+    .filter(value => value !== undefined && value !== '' && value !== '/')
+    .map(value => (value ?? '').replace(/^\/|\/$/g, ''))
+  if (given.some(isMalformed)) throw invalid('the namespace is malformed')
   const prefixed = /^(?!auth\/|sys\/|identity\/)[^/]+\/(?:.+\/)?(?:auth|sys|identity)\//.test(path)
-  if (!['', 'root', '/'].includes(given.replace(/\/$/, '')) || prefixed)
-    throw new ApiError('unsupported_path')
+  if (prefixed || given.some(namespace => namespace !== 'root')) throw new ApiError('unsupported_path')
 }
+
+const isMalformed = (namespace: string): boolean =>
+  namespace.split('/').some(part => part === '' || part === '.' || part === '..')
 
 /** Seconds of a wanted response wrapping; undefined: none. @throws ApiError */
 export function wrapTtlOf({ headers }: HttpRequest): number | undefined {

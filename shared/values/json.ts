@@ -52,6 +52,8 @@ interface Level {
   keys?: Set<string>
 }
 
+const SURROGATE = /\\u[dD][89a-fA-F]/
+
 // One pass over the structural characters. Grammar is left to JSON.parse: what slips through here
 // is malformed there.
 function scan(
@@ -66,8 +68,11 @@ function scan(
     if (char === '"') {
       const end = endOfString(text, at)
       if (end < 0) return 'malformed'
+      const quoted = text.slice(at, end + 1)
+      // half of a character cannot be stored, nor sent on
+      if (SURROGATE.test(quoted) && !unescaped(quoted)?.isWellFormed()) return 'malformed'
       if (level?.keys && limits.uniqueKeys && isKey(text, end)) {
-        const key = unescaped(text.slice(at, end + 1))
+        const key = unescaped(quoted)
         if (key === undefined) return 'malformed'
         if (level.keys.has(key)) return 'repeated key'
         level.keys.add(key)
