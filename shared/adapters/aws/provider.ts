@@ -84,14 +84,16 @@ export function provider({ environment, clock, meter }: Around): Provider {
       credentials: base,
     })
     meter.count('sts')
-    const { Credentials: made } = await sts.send(
-      new AssumeRoleCommand({
-        RoleArn: role.role,
-        RoleSessionName: SESSION.name,
-        DurationSeconds: SESSION.seconds,
-        ...(role.externalId === '' ? {} : { ExternalId: role.externalId }),
-      }),
-    )
+    const { Credentials: made } = await sts
+      .send(
+        new AssumeRoleCommand({
+          RoleArn: role.role,
+          RoleSessionName: SESSION.name,
+          DurationSeconds: SESSION.seconds,
+          ...(role.externalId === '' ? {} : { ExternalId: role.externalId }),
+        }),
+      )
+      .catch(ofSts)
     if (!made?.AccessKeyId || !made.SecretAccessKey || !made.SessionToken)
       throw new Error('STS gave no credentials')
     return {
@@ -110,7 +112,7 @@ export function provider({ environment, clock, meter }: Around): Provider {
       credentials: baseOf(client, 'credentials', environment),
     })
     meter.count('sts')
-    return (await sts.send(new GetCallerIdentityCommand({}))).Account ?? ''
+    return (await sts.send(new GetCallerIdentityCommand({})).catch(ofSts)).Account ?? ''
   }
 
   // Without a role to assume, only the server's own account may be looked at. The question is asked on every
@@ -232,7 +234,14 @@ const THROTTLED = [
 ]
 const LATE = ['AbortError', 'TimeoutError']
 
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '')
+/** AWS's name of an error, also of one that was judged already. */
+const nameOf = (error: unknown): string =>
+  error instanceof ApiError ? nameOf(error.cause) : error instanceof Error ? error.name : ''
+
+/** A call to another service may fail in STS, on the way to its credentials: the verdict has to name STS. */
+function ofSts(error: unknown): never {
+  throw faultOf('sts', error)
+}
 
 function faultOf(service: Service, error: unknown): ApiError {
   if (error instanceof ApiError) return error
