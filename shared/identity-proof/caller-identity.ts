@@ -1,6 +1,7 @@
 import { ApiError, type Refusal, refusal } from '../api/errors.ts'
 import type { StsAnswer } from '../ports.ts'
 import { type Entity, parseEntity } from '../values/arn.ts'
+import { isThrottling } from '../values/throttling.ts'
 import { type Element, only, readXml } from '../values/xml.ts'
 
 /** Who signed a caller-identity request, by the word of STS. */
@@ -29,8 +30,6 @@ const CODES = [
   'SignatureDoesNotMatch',
 ]
 
-const THROTTLED = ['Throttling', 'ThrottlingException', 'RequestLimitExceeded']
-
 /**
  * Reads the answer of STS strictly: exactly the document of a caller identity and nothing around it.
  *
@@ -40,8 +39,7 @@ const THROTTLED = ['Throttling', 'ThrottlingException', 'RequestLimitExceeded']
 export function readIdentity({ status, contentType, body }: StsAnswer): Identity | Refusal {
   const document = contentType === 'text/xml' ? readXml(body.trim()) : undefined
   const code = document && errorCode(document)
-  if (status === 429 || THROTTLED.includes(code ?? ''))
-    throw new ApiError('busy', 'STS is throttling', { retryAfter: 1 })
+  if (status === 429 || isThrottling(code)) throw new ApiError('busy', 'STS is throttling', { retryAfter: 1 })
   if (status >= 500) throw new ApiError('provider_failed', 'STS could not answer')
   if (contentType !== 'text/xml') return unexpected
   if (status !== 200)

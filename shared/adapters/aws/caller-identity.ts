@@ -7,6 +7,7 @@ import {
 import { Agent, request } from 'node:https'
 import { ApiError } from '../../api/errors.ts'
 import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../ports.ts'
+import { isThrottling } from '../../values/throttling.ts'
 
 interface Around {
   clock: Clock
@@ -44,9 +45,16 @@ export function stsCallerIdentity({ clock, meter, redirect }: Around): CallerIde
         headers: ['Host', given.host, ...given.headers.flat()],
         agent: secure ? agents['https:'] : agents['http:'],
       })
-      const timer = setTimeout(() => call.destroy(new OutOfTime()), Math.max(1, left))
+      // once an answer has begun, destroying the call no longer says why
+      const timer = setTimeout(
+        () => {
+          reject(new OutOfTime())
+          call.destroy()
+        },
+        Math.max(1, left),
+      )
       limitConnecting(call)
-      call.on('response', response => resolve(readAll(response)))
+      call.on('response', response => readAll(response).then(resolve, reject))
       call.on('error', reject)
       call.on('close', () => clearTimeout(timer))
       call.end(given.body)
@@ -59,7 +67,7 @@ export function stsCallerIdentity({ clock, meter, redirect }: Around): CallerIde
       const answer = await once(given, deadline).catch((error: Error) => error)
       const last = tries >= retries
       const wait = waitFor(answer, tries)
-      if (!(answer instanceof Error) && (last || !isPassing(answer.status))) return answer
+      if (!(answer instanceof Error) && (last || !isPassing(answer))) return answer
       if (last || clock.now() + wait >= deadline) {
         if (!(answer instanceof Error)) return answer
         throw answer instanceof OutOfTime
@@ -83,7 +91,11 @@ function limitConnecting(call: ClientRequest): void {
   })
 }
 
-const isPassing = (status: number): boolean => status === 429 || (status >= 500 && status !== 501)
+/** STS throttles by error code, with a status of its own choice. */
+const isPassing = ({ status, body }: StsAnswer): boolean =>
+  status === 429 ||
+  (status >= 500 && status !== 501) ||
+  (status >= 400 && isThrottling(/<Code>([A-Za-z]+)<\/Code>/.exec(body)?.[1]))
 
 function waitFor(answer: Error | { retryAfter?: string }, tries: number): number {
   const asked = answer instanceof Error ? Number.NaN : Number(answer.retryAfter) * 1000

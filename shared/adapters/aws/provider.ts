@@ -1,5 +1,6 @@
 import { ApiError, invalid } from '../../api/errors.ts'
 import type { Access, Clock, Meter, ProviderSettings } from '../../ports.ts'
+import { isThrottling } from '../../values/throttling.ts'
 import { handler } from './client.ts'
 import { baseCredentials, type Credentials } from './credentials.ts'
 import type { Environment } from './environment.ts'
@@ -225,14 +226,9 @@ const NEW_KEY = [
   'InvalidAccessKeyId',
   'SignatureDoesNotMatch',
 ]
-const THROTTLED = [
-  'RequestLimitExceeded',
-  'Throttling',
-  'ThrottlingException',
-  'TooManyRequestsException',
-  'SlowDown',
-]
 const LATE = ['AbortError', 'TimeoutError']
+/** The SDK calls a connection that broke a timeout, too. */
+const BROKEN = ['ECONNRESET', 'EPIPE']
 
 /** AWS's name of an error, also of one that was judged already. */
 const nameOf = (error: unknown): string =>
@@ -247,21 +243,22 @@ function faultOf(service: Service, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const name = nameOf(error)
   const where = { ec2: 'EC2', iam: 'IAM', sts: 'STS' }[service]
-  if (THROTTLED.includes(name))
+  if (isThrottling(name))
     return new ApiError('busy', `${where} is throttling`, {
       cause: error,
       retryAfter: 1,
       reason: { why: 'throttled', service },
     })
-  if (LATE.includes(name))
+  const { code = '', $metadata } = error as { code?: string; $metadata?: { httpStatusCode?: number } }
+  if (LATE.includes(name) && !BROKEN.includes(code))
     return new ApiError('busy', `${where} did not answer in time`, {
       cause: error,
       retryAfter: 1,
       reason: { why: 'timeout', service },
     })
-  const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode
+  const status = $metadata?.httpStatusCode ?? 0
   // only a code of AWS's own grammar may travel: messages could hold names of the server's own resources
-  const refused = status !== undefined && status < 500 && /^[A-Za-z0-9.]{1,64}$/.test(name)
+  const refused = status >= 400 && status < 500 && /^[A-Za-z0-9.]{1,64}$/.test(name)
   return new ApiError(
     'provider_failed',
     refused ? `${where} refused the server’s own request: ${name}` : `${where} could not answer`,

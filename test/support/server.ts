@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+
+/** Says what has to be done when a test ends: `onTestFinished`, of the test's context where tests run at once. */
+export type WhenDone = (work: () => void) => void
+
+/** Listens on loopback until the test ends. */
+async function listening(server: Server, whenDone: WhenDone): Promise<string> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  whenDone(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A web server that does what a test says, and the requests that reached it. */
+export async function webServer(
+  whenDone: WhenDone,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<{ url: string; requests: IncomingMessage[] }> {
+  const requests: IncomingMessage[] = []
+  const url = await listening(
+    createServer((request, response) => {
+      requests.push(request)
+      request.resume()
+      answer(request, response)
+    }),
+    whenDone,
+  )
+  return { url, requests }
+}
+
+/** A server that may not even speak HTTP. */
+export async function rawServer(
+  whenDone: WhenDone,
+  connected: (socket: Socket) => void,
+): Promise<{ url: string; count: () => number }> {
+  let connections = 0
+  const url = await listening(
+    createTcpServer(socket => {
+      connections += 1
+      connected(socket)
+    }),
+    whenDone,
+  )
+  return { url, count: () => connections }
+}
+
+/** The address of a port that nobody listens on. */
+export async function closedPort(): Promise<string> {
+  const server = createTcpServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `http://127.0.0.1:${port}`
+}
