@@ -27,6 +27,14 @@ export const create = <K extends Kind>(key: Key<K>, data: Stored[K], times: Time
   times,
 })
 
+/** Stores an item, whether one is there or not. */
+export const put = <K extends Kind>(key: Key<K>, data: Stored[K]): Change => ({
+  put: key,
+  data,
+  expected: 'any',
+  times: {},
+})
+
 /** Replaces an item that must still be as it was read; an item never read must not exist. */
 export const replace = <K extends Kind>(
   key: Key<K>,

@@ -5,7 +5,7 @@ import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
 import { permits } from '../policies/access.ts'
 import { builtInPolicies } from '../policies/builtin.ts'
 import { DEFAULT, isPolicyName, ROOT, sanitisePolicies, withDefault } from '../policies/names.ts'
-import { type Change, create } from '../storage/changes.ts'
+import { type Change, put } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { Secret } from '../values/secret.ts'
 import { DEEPEST_FAMILY } from './family.ts'
@@ -224,11 +224,11 @@ export async function creating(
   })
 }
 
-/** The child is found from its parent, which has to live at the moment of the commit. */
+/** The child is found from its parent, which has to live at the moment of the commit. A chosen id may come again. */
 function family(token: Token, accessor: string): Change[] {
   if (token.parent === undefined) return []
   const alive: Change = { check: key('token', token.parent), expected: 'present' }
-  return accessor === '' ? [] : [alive, create(key('child', token.parent, accessor), {})]
+  return accessor === '' ? [] : [alive, put(key('child', token.parent, accessor), {})]
 }
 
 async function customText({ given: { id }, ports }: Call<typeof createFields>): Promise<Secret | undefined> {

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest'
+import type { Auth } from '../../../shared/api/call.ts'
+import { api, done, eventually, freshMount } from '../../support/cluster.ts'
+import { errorsOf } from '../../support/logins.ts'
+import { lives, lookUp, make } from '../../support/tokens.ts'
+import { workerOn } from '../../support/workers.ts'
+
+const H = 3600
+const SYSTEM = 768 * H
+
+const renewSelf = (token: string, given: Record<string, unknown> = {}) =>
+  api('POST', '/auth/token/renew-self', given, { token })
+
+/** What a login on a mount with such settings gets, with the warnings. */
+async function granted(role: Record<string, unknown>, config: Record<string, unknown>) {
+  const { path } = await freshMount('cloud', config)
+  const worker = await workerOn(path, role)
+  const { body } = await worker.tryLogin()
+  return { worker, auth: body.auth as Auth, warnings: body.warnings as string[] | null }
+}
+
+describe('the lifetime at login: auth-behaviour 9.3', () => {
+  test.each<[string, Record<string, unknown>, Record<string, unknown>, number, boolean]>([
+    ['nothing said: the system’s', {}, {}, SYSTEM, false],
+    ['the mount’s default', {}, { default_lease_ttl: '2h' }, 2 * H, false],
+    ['the role before the mount', { token_ttl: '1h' }, { default_lease_ttl: '2h' }, H, false],
+    ['the mount’s default is capped by the mount’s maximum', {}, { max_lease_ttl: '3h' }, 3 * H, false],
+    ['the mount’s default is capped by the role’s maximum', { token_max_ttl: '1h' }, {}, H, false],
+    ['the role is capped by the mount', { token_ttl: '5h' }, { max_lease_ttl: '2h' }, 2 * H, true],
+    [
+      'a mount may allow more than the system',
+      { token_ttl: '800h' },
+      { max_lease_ttl: '900h' },
+      800 * H,
+      false,
+    ],
+    ['the role is capped by the system', { token_ttl: '800h' }, {}, SYSTEM, true],
+    [
+      'a role’s maximum above the mount’s does not count',
+      { token_ttl: '5h', token_max_ttl: '9h' },
+      { max_lease_ttl: '2h' },
+      2 * H,
+      true,
+    ],
+    ['the explicit maximum caps', { token_ttl: '5h', token_explicit_max_ttl: '90m' }, {}, 5400, true],
+    [
+      'an explicit maximum above the mount’s does not count',
+      { token_ttl: '5h', token_explicit_max_ttl: '9h' },
+      { max_lease_ttl: '2h' },
+      2 * H,
+      true,
+    ],
+    ['a period replaces the lifetime', { token_ttl: '1h', token_period: '2h' }, {}, 2 * H, false],
+    ['a period is cut to the role’s maximum', { token_period: '2h', token_max_ttl: '1h' }, {}, H, true],
+    [
+      'a period is cut to the explicit maximum',
+      { token_period: '2h', token_explicit_max_ttl: '1h' },
+      {},
+      H,
+      true,
+    ],
+  ])('%s', async (_, role, config, seconds, warned) => {
+    const { auth, warnings } = await granted(role, config)
+    expect([auth.lease_duration, Boolean(warnings?.length)]).toEqual([seconds, warned])
+    if (warned) expect(warnings?.join()).toContain(`${seconds} seconds`)
+  })
+})
+
+describe('the lifetime at renewal: auth-behaviour 9.3', () => {
+  test.each<[string, Record<string, unknown>, string | number | undefined, number]>([
+    ['without a wish the role’s lifetime', { token_ttl: '1h' }, undefined, H],
+    ['a wish of nothing is none', { token_ttl: '1h' }, 0, H],
+    ['a longer one is granted', { token_ttl: '1h' }, '3h', 3 * H],
+    ['a shorter one shortens', { token_ttl: '1h' }, 60, 60],
+    ['a few seconds', { token_ttl: '1h' }, '7s', 7],
+    ['a periodic token goes by its period', { token_period: '2h' }, '3h', 2 * H],
+    ['a periodic token is not shortened', { token_period: '2h' }, 60, 2 * H],
+  ])('%s', async (_, role, increment, seconds) => {
+    const { auth } = await granted(role, {})
+    const renewed = await renewSelf(auth.client_token, increment === undefined ? {} : { increment })
+    expect(renewed.body.auth).toMatchObject({
+      client_token: auth.client_token,
+      accessor: auth.accessor,
+      lease_duration: seconds,
+      renewable: true,
+    })
+    const { ttl, expire_time: end } = await lookUp(auth.client_token)
+    expect([seconds, seconds - 1, seconds - 2]).toContain(ttl)
+    expect(Math.abs(Date.parse(String(end)) - Date.now() - seconds * 1000)).toBeLessThan(3000)
+  })
+
+  test.each<[string, Record<string, unknown>]>([
+    ['the role’s maximum', { token_max_ttl: '2h' }],
+    ['the explicit maximum', { token_explicit_max_ttl: '2h' }],
+  ])('%s counts from the login, with a warning', async (_, limit) => {
+    const { auth } = await granted({ token_ttl: '1h', ...limit }, {})
+    const { body } = await renewSelf(auth.client_token, { increment: '5h' })
+    expect(body.auth.lease_duration).toBeGreaterThan(2 * H - 5)
+    expect(body.auth.lease_duration).toBeLessThanOrEqual(2 * H)
+    expect(body.warnings.join()).toContain('cut to')
+  })
+
+  test('the mount as it is now counts', async () => {
+    const { path } = await freshMount()
+    const worker = await workerOn(path)
+    const { client_token: token } = await worker.login()
+    await done('POST', `/sys${path}/tune`, { default_lease_ttl: '2h', max_lease_ttl: '3h' })
+    expect((await renewSelf(token)).body.auth.lease_duration).toBe(2 * H)
+    expect((await renewSelf(token, { increment: '9h' })).body.auth.lease_duration).toBeLessThanOrEqual(3 * H)
+  })
+
+  test('renewing again and again does not outlive the maximum (CVE-2021-32923)', async () => {
+    const { worker, auth } = await granted({ token_ttl: '2s', token_max_ttl: '4s' }, {})
+    const end = Number((await lookUp(auth.client_token))['creation_time']) + 4
+    let last = await renewSelf(auth.client_token)
+    for (; last.status === 200; last = await renewSelf(auth.client_token)) {
+      const shown = await api('POST', '/auth/token/lookup', { token: auth.client_token })
+      if (shown.status !== 200) continue
+      expect(shown.body.data.expire_time).not.toBeNull()
+      expect(Date.parse(shown.body.data.expire_time) / 1000).toBeLessThanOrEqual(end)
+    }
+    expect(Math.floor(Date.now() / 1000)).toBeGreaterThanOrEqual(end)
+    expect(await lives(auth.client_token)).toBe(false)
+    expect((await worker.login()).lease_duration).toBe(2)
+  })
+
+  test('beyond the maximum a renewal is refused, and the token lives to its end', async () => {
+    const { worker, auth } = await granted({ token_ttl: '1h' }, {})
+    await worker.change({ token_ttl: '1s', token_max_ttl: '1s' })
+    const refused = await eventually(async () => {
+      const reply = await renewSelf(auth.client_token)
+      return reply.status === 200 ? undefined : reply
+    })
+    // the renewals before have made it end with the maximum
+    expect([400, 403]).toContain(refused.status)
+    expect(await lives(auth.client_token)).toBe(false)
+    const later = await granted({ token_ttl: '1h' }, {})
+    await new Promise(resolve => setTimeout(resolve, 1100))
+    await later.worker.change({ token_ttl: '1s', token_max_ttl: '1s' })
+    const late = await renewSelf(later.auth.client_token)
+    expect([late.status, errorsOf(late)]).toEqual([400, expect.stringContaining('maximum lifetime')])
+    expect(await lookUp(later.auth.client_token)).toMatchObject({ creation_ttl: H })
+    expect(await lives(later.auth.client_token)).toBe(true)
+  })
+})
+
+describe('tokens of auth/token/create: auth-behaviour 9.3', () => {
+  test.each<[string, Record<string, unknown>, number, boolean]>([
+    ['nothing said: the system’s', {}, SYSTEM, false],
+    ['as asked', { ttl: '90m' }, 5400, false],
+    ['under its old name', { lease: '90m' }, 5400, false],
+    ['capped by the system', { ttl: '800h' }, SYSTEM, true],
+    ['capped by the explicit maximum', { ttl: '2h', explicit_max_ttl: '1h' }, H, true],
+    ['the explicit maximum alone', { explicit_max_ttl: '1h' }, H, false],
+    ['by period', { period: '1h', ttl: '3h' }, H, false],
+    ['a period beyond the system’s maximum', { period: '800h' }, SYSTEM, true],
+    ['parts of a second are cut off', { ttl: '1999ms' }, 1, false],
+  ])('%s', async (_, given, seconds, warned) => {
+    const { body } = await done('POST', '/auth/token/create', { policies: 'default', ...given })
+    expect([body.auth.lease_duration, Boolean(body.warnings?.length)]).toEqual([seconds, warned])
+  })
+
+  test('a root token with an end renews, and does not become endless', async () => {
+    const { client_token: token } = await make({ policies: 'root', ttl: '1h' })
+    expect((await renewSelf(token, { increment: '900h' })).body.auth.lease_duration).toBeLessThanOrEqual(
+      SYSTEM,
+    )
+    expect((await lookUp(token))['expire_time']).not.toBeNull()
+  })
+
+  test('expiry is a matter of the clock, not of cleaning up', async () => {
+    const { client_token: token, accessor } = await make({ policies: 'default', ttl: '1s' })
+    await eventually(async () => !(await lives(token)))
+    const refusals = await Promise.all([
+      api('POST', '/auth/token/lookup', { token }),
+      api('POST', '/auth/token/lookup-accessor', { accessor }),
+      api('POST', '/auth/token/renew', { token }),
+      api('POST', '/auth/token/renew-accessor', { accessor }),
+    ])
+    expect(refusals.map(reply => reply.status)).toEqual([403, 400, 400, 400])
+    const { body } = await done('GET', '/auth/token/accessors?list=true')
+    expect(body.data.keys).not.toContain(accessor)
+  })
+
+  test('a chosen id is free again after its end', async () => {
+    const id = `again-${Math.random()}`.replace('.', '')
+    await make({ id, policies: 'default', ttl: '1s' })
+    await eventually(async () => !(await lives(id)))
+    expect((await make({ id, policies: 'default', ttl: '1h' })).client_token).toBe(id)
+    expect(await lives(id)).toBe(true)
+  })
+})
