@@ -12,6 +12,7 @@ const collections = [
   'sts-role',
   'tidy-settings',
   'tidy-run',
+  'tidy-stamp',
 ] as const satisfies readonly Kind[]
 
 const PAGE = 200

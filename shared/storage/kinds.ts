@@ -3,7 +3,7 @@ import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../auth
 import type { DenyEntry } from '../auth-method/deny-list/entry.ts'
 import type { Role } from '../auth-method/roles/role.ts'
 import type { Rotation } from '../auth-method/rotate-root/rotation.ts'
-import type { TidyRun, TidySettings } from '../auth-method/tidy/settings.ts'
+import type { TidyRun, TidySettings, TidyStamp } from '../auth-method/tidy/settings.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../cluster/record.ts'
 import type { Alias, Pointer } from '../identity/alias.ts'
 import type { MountTable } from '../mounts/mount.ts'
@@ -19,6 +19,7 @@ export interface Stored {
   'identity-config': IdentityConfig
   'tidy-settings': TidySettings
   'tidy-run': TidyRun
+  'tidy-stamp': TidyStamp
   rotation: Rotation
   certificate: Certificate
   'sts-role': StsRole
@@ -110,6 +111,7 @@ export const kinds = {
   cluster: { table: 'cluster', class: 'local', pk: 'cluster', sk: 'record' },
   keyring: { table: 'cluster', class: 'local', pk: 'cluster', sk: 'keyring' },
   'tidy-run': { table: 'cluster', class: 'local', pk: mount => `${mount}#tidy` },
+  'tidy-stamp': { table: 'cluster', class: 'local', pk: mount => `${mount}#tidy-stamp` },
   rotation: { table: 'cluster', class: 'local', pk: mount => `${mount}#rotation`, sk: 'guard' },
 } as const satisfies Record<Kind, Spec>
 

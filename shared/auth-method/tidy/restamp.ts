@@ -3,14 +3,12 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import {
-  DEFAULTS,
   defaultTidy,
   kindOfList,
-  noRun,
   sweepTimes,
   type TidyList,
-  type TidyRun,
   type TidySettings,
+  type TidyStamp,
 } from './settings.ts'
 
 export interface RestampJob {
@@ -26,6 +24,8 @@ export interface RestampJob {
 export const fromTheStart = { partition: 0, after: '' } as const
 
 const PAGE = 500
+const DEFAULTS = 'none'
+const unstamped: TidyStamp = { seen: DEFAULTS, stamped: DEFAULTS }
 
 /**
  * Gives the entries of a list new times for the engine's own deletion, after its settings changed. Tidy itself
@@ -71,9 +71,9 @@ export async function settle(
   cluster: ClusterRead,
   list: { mount: string; list: TidyList },
   settings: Item<'tidy-settings'> | undefined,
-  last: Item<'tidy-run'> | undefined,
+  last: Item<'tidy-stamp'> | undefined,
 ): Promise<void> {
-  const { seen, stamped } = last?.data ?? noRun
+  const { seen, stamped } = last?.data ?? unstamped
   const version = settings?.rev ?? DEFAULTS
   if (version === stamped) return
   if (version !== seen) return note(ports, cluster, list, { seen: version })
@@ -84,12 +84,12 @@ async function note(
   { store }: Ports,
   cluster: ClusterRead,
   { mount, list }: { mount: string; list: TidyList },
-  news: Partial<TidyRun>,
+  news: Partial<TidyStamp>,
 ): Promise<void> {
-  const place = key('tidy-run', mount, list)
+  const place = key('tidy-stamp', mount, list)
   const [item] = await store.read([place])
-  // lost to a run that wrote at the same moment: the next round comes back to it
-  await store.commit([replace(place, item, { ...(item?.data ?? noRun), ...news })], cluster)
+  // lost to another round at the same moment: the next one comes back to it
+  await store.commit([replace(place, item, { ...(item?.data ?? unstamped), ...news })], cluster)
 }
 
 const stampedFor = (item: Item<'access' | 'deny'>, settings: TidySettings) =>

@@ -22,7 +22,7 @@ export async function everyHour(run: JobRun): Promise<void> {
     for (const list of tidyLists) {
       const [settings, last] = await ports.store.read([
         key('tidy-settings', mount.accessor, list),
-        key('tidy-run', mount.accessor, list),
+        key('tidy-stamp', mount.accessor, list),
       ])
       await settle(ports, cluster, { mount: mount.accessor, list }, settings, last)
       const { disablePeriodicTidy, safetyBuffer } = settings?.data ?? defaultTidy

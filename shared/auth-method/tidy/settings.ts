@@ -32,9 +32,6 @@ export function sweepTimes(expiresAt: number, settings: TidySettings): { due: nu
   return settings.disablePeriodicTidy ? { due } : { due, ttl: due + settings.safetyBuffer + DAY }
 }
 
-/** What the defaults are called where settings are told apart by their `rev`. */
-export const DEFAULTS = 'none'
-
 /** What is known of a list that never was tidied. */
 export const noRun: TidyRun = {
   leaseUntil: 0,
@@ -44,8 +41,6 @@ export const noRun: TidyRun = {
   removed: 0,
   failed: 0,
   nextAt: 0,
-  seen: DEFAULTS,
-  stamped: DEFAULTS,
 }
 
 /** The last run over one list, and the guard against a second one. */
@@ -61,8 +56,12 @@ export interface TidyRun {
   failed: number
   /** when the schedule will look at the list again */
   nextAt: number
-  /** version of the settings that the last hourly round saw: their `rev`, or `none` for the defaults */
+}
+
+/** Which settings the entries of a list carry the times of. Versions: the settings' `rev`, `none` for the defaults. */
+export interface TidyStamp {
+  /** version that the last hourly round saw */
   seen: string
-  /** version of the settings that all entries carry the times of */
+  /** version that all entries follow */
   stamped: string
 }
