@@ -37,7 +37,7 @@ const CODES = [
  * @see auth-behaviour 4.3.2, CVE-2020-16250
  */
 export function readIdentity({ status, contentType, body }: StsAnswer): Identity | Refusal {
-  const document = contentType === 'text/xml' ? readXml(body.trim()) : undefined
+  const document = contentType === 'text/xml' ? readXml(body.replace(/^[ \t\r\n]+/, '')) : undefined
   const code = document && errorCode(document)
   if (status === 429 || isThrottling(code)) throw new ApiError('busy', 'STS is throttling', { retryAfter: 1 })
   if (status >= 500) throw new ApiError('provider_failed', 'STS could not answer')

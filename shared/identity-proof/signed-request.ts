@@ -69,14 +69,25 @@ function readUrl(encoded: string): Pick<SignedRequest, 'host' | 'target' | 'quer
   }
 }
 
+/** A name in plain text, a value of which everything but these characters is percent-encoded. */
+const PARAMETER = /^([A-Za-z0-9-]+)=((?:[A-Za-z0-9._~/-]|%[0-9A-Fa-f]{2})*)$/
+/** Visible ASCII without what would read in another way when it is decoded once more. */
+const PARAMETER_VALUE = /^[\x20-\x24\x27-\x7e]*$/
+
+/** Every parameter has one reading: no second separator, no plus sign for a space, no encoded names. */
 function readParameter(pair: string): [string, string] {
-  const equals = pair.indexOf('=')
-  const plain = !pair.includes('+') && equals > 0
-  if (!plain) throw invalid('iam_request_url has a malformed query')
-  try {
-    return [decodeURIComponent(pair.slice(0, equals)), decodeURIComponent(pair.slice(equals + 1))]
-  } catch {
+  const [, name, encoded = ''] = PARAMETER.exec(pair) ?? []
+  const value = decodePercent(encoded)
+  if (name === undefined || value === undefined || !PARAMETER_VALUE.test(value))
     throw invalid('iam_request_url has a malformed query')
+  return [name, value]
+}
+
+function decodePercent(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
   }
 }
 
@@ -95,7 +106,7 @@ function decodeText(field: string, encoded: string): string {
   return bytes.toString('latin1')
 }
 
-const LIMITS: JsonLimits = { depth: 4, members: 100, values: 200, uniqueKeys: false }
+const LIMITS: JsonLimits = { depth: 4, members: 100, values: 200, uniqueKeys: true }
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 const VALUE = /^[\t\x20-\x7e]*$/
 const MOST_VALUES = 100
@@ -113,7 +124,7 @@ function readHeaders(given: unknown): ReadonlyMap<string, readonly string[]> {
     if (!TOKEN.test(name) || !VALUE.test(value))
       throw invalid('iam_request_headers holds an illegal name or value')
     if (size > LONGEST_HEADERS || values > MOST_VALUES) throw invalid('iam_request_headers is too large')
-    headers.set(canonical, [...(headers.get(canonical) ?? []), value])
+    headers.set(canonical, [...(headers.get(canonical) ?? []), value.trim()])
   }
   if (headers.size === 0) throw invalid('iam_request_headers is required')
   return headers
@@ -136,7 +147,7 @@ function readLine(line: unknown): [string, string] {
   const colon = typeof line === 'string' ? line.indexOf(':') : -1
   if (typeof line !== 'string' || colon <= 0)
     throw invalid('iam_request_headers: each line must be "name:value"')
-  return [line.slice(0, colon), line.slice(colon + 1).trim()]
+  return [line.slice(0, colon), line.slice(colon + 1)]
 }
 
 function decodeHeaders(text: string): unknown {
@@ -156,18 +167,28 @@ type Signature = Pick<SignedRequest, 'signedHeaders' | 'scope'>
 
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 +Credential=([\w/+=-]+), *SignedHeaders=([a-z0-9;!#$%&'*+.^_`|~-]+), *Signature=[0-9a-f]{64}$/
+const SIGNED_HEADER = /^[a-z0-9!#$%&'*+.^_`|~-]+$/
 
 /** One signature, whose parts may be spread over several values of the header. */
 function readAuthorization(headers: ReadonlyMap<string, readonly string[]>): Signature {
   const values = headers.get('Authorization')
   if (!values) throw invalid('iam_request_headers holds no Authorization')
-  const match = AUTHORIZATION.exec(values.map(value => value.trim()).join(', '))
+  const match = AUTHORIZATION.exec(values.join(', '))
   const scope = readScope(match?.[1])
-  if (!match || !scope) throw invalid('iam_request_headers: Authorization is not an AWS signature, version 4')
-  return { signedHeaders: (match[2] ?? '').split(';'), scope }
+  const signedHeaders = readSignedHeaders(match?.[2])
+  if (!scope || !signedHeaders)
+    throw invalid('iam_request_headers: Authorization is not an AWS signature, version 4')
+  return { signedHeaders, scope }
 }
 
-/** What may stand in a presigned URL, spelled exactly so; further names come from the configuration. */
+/** The names that a signature covers: each once, and the host among them, as version 4 demands. */
+function readSignedHeaders(list: string | undefined): string[] | undefined {
+  const names = (list ?? '').split(';')
+  const right = names.every(name => SIGNED_HEADER.test(name)) && names.includes('host')
+  return right && new Set(names).size === names.length ? names : undefined
+}
+
+/** What has to stand in a presigned URL. */
 const REQUIRED = [
   'Action',
   'X-Amz-Algorithm',
@@ -177,10 +198,16 @@ const REQUIRED = [
   'X-Amz-Signature',
 ]
 
+const KNOWN = [...REQUIRED, 'Version', 'X-Amz-Expires', 'X-Amz-Security-Token', 'X-Amz-User-Agent']
+
 /** Two names that differ only in case might be one to STS and two to us (CVE-2022-2385). */
 function readPresigned(query: SignedRequest['query']): Signature {
   const names = query.map(([name]) => name.toLowerCase())
   if (new Set(names).size !== names.length) throw invalid('iam_request_url names a parameter twice')
+  const misspelled = KNOWN.some(
+    known => names.includes(known.toLowerCase()) && !query.some(([name]) => name === known),
+  )
+  if (misspelled) throw invalid('iam_request_url spells a parameter in another case')
   const values = new Map(query)
   const missing = REQUIRED.find(name => !values.has(name))
   if (missing) throw invalid(`iam_request_url holds no ${missing}`)
@@ -189,10 +216,10 @@ function readPresigned(query: SignedRequest['query']): Signature {
   if ((values.get('Version') ?? '2011-06-15') !== '2011-06-15')
     throw invalid('iam_request_url has a wrong Version')
   const scope = readScope(values.get('X-Amz-Credential'))
-  const signedHeaders = (values.get('X-Amz-SignedHeaders') ?? '').split(';')
-  const right =
-    values.get('X-Amz-Algorithm') === 'AWS4-HMAC-SHA256' && signedHeaders.every(name => TOKEN.test(name))
-  if (!scope || !right) throw invalid('iam_request_url is not presigned with an AWS signature, version 4')
+  const signedHeaders = readSignedHeaders(values.get('X-Amz-SignedHeaders'))
+  const right = values.get('X-Amz-Algorithm') === 'AWS4-HMAC-SHA256'
+  if (!scope || !signedHeaders || !right)
+    throw invalid('iam_request_url is not presigned with an AWS signature, version 4')
   return { signedHeaders, scope }
 }
 

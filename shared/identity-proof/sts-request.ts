@@ -37,7 +37,16 @@ const AMZ = [
 /** Presigners always send it, and STS ignores it. */
 const QUERY = ['action', 'version', 'x-amz-expires', ...AMZ]
 
-const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect']
+const HOP_BY_HOP = [
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'te',
+  'trailer',
+  'expect',
+]
 const isHopByHop = (name: string): boolean => HOP_BY_HOP.includes(name) || name.startsWith('proxy-')
 
 /**
@@ -96,6 +105,9 @@ function nameFault({ headers, query }: SignedRequest, { allowedHeaders }: StsRul
     : refusal('query-not-allowed', 'a query parameter of iam_request_url is not allowed')
 }
 
+/** A media range that XML is in and, but for the widest, nothing else. */
+const XML = /^ *(?:(?:application|text)\/xml|\*\/\*) *(?:;.*)?$/
+
 function headerFault({ headers, host, signedHeaders, body }: SignedRequest): Refusal | undefined {
   const refused = (name: string) =>
     refusal('header-refused', `header "${name}" cannot be sent to STS as it was signed`)
@@ -107,10 +119,14 @@ function headerFault({ headers, host, signedHeaders, body }: SignedRequest): Ref
   if (length !== undefined && length.trim() !== String(Buffer.byteLength(body)))
     return refused('Content-Length')
   const accept = signed('Accept')
-  if (accept !== undefined && !/xml|\*\/\*/.test(accept)) return refused('Accept')
+  if (accept !== undefined && !accept.split(',').every(range => XML.test(range))) return refused('Accept')
   const hop = signedHeaders.find(isHopByHop)
   return hop === undefined ? undefined : refused(hop)
 }
+
+const OURS = ['host', 'content-length']
+const OURS_UNLESS_SIGNED = ['accept', 'accept-encoding']
+const NEEDED = ['content-type', 'authorization']
 
 function forwarded(
   { headers, signedHeaders, body }: SignedRequest,
@@ -119,14 +135,9 @@ function forwarded(
   const extra = allowedHeaders.map(name => name.toLowerCase())
   const sent = [...headers].filter(([name]) => {
     const lower = name.toLowerCase()
-    if (lower === 'host' || lower === 'content-length') return false
-    return (
-      signedHeaders.includes(lower) ||
-      AMZ.includes(lower) ||
-      lower === 'content-type' ||
-      lower === 'authorization' ||
-      extra.includes(lower)
-    )
+    if (OURS.includes(lower) || isHopByHop(lower)) return false
+    if (signedHeaders.includes(lower)) return true
+    return !OURS_UNLESS_SIGNED.includes(lower) && [...AMZ, ...NEEDED, ...extra].includes(lower)
   })
   const lines = sent.flatMap(([name, values]): [string, string][] =>
     name === 'Authorization' ? [[name, values.join(', ')]] : values.map(value => [name, value]),
@@ -135,7 +146,8 @@ function forwarded(
   if (!signedHeaders.includes('accept-encoding')) lines.push(['Accept-Encoding', 'identity'])
   if (body !== '' && !headers.has('Content-Type'))
     lines.push(['Content-Type', 'application/x-www-form-urlencoded'])
-  if (body !== '') lines.push(['Content-Length', String(Buffer.byteLength(body))])
+  if (body !== '' || signedHeaders.includes('content-length'))
+    lines.push(['Content-Length', String(Buffer.byteLength(body))])
   return lines
 }
 

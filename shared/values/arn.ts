@@ -14,7 +14,10 @@ export interface Entity {
 }
 
 const ACCOUNT = /^\d{12}$/
+const NAME = /^[\w+=,.@-]{1,128}$/
 const SESSION = /^[\w+=,.@-]{2,64}$/
+/** one segment of a path: visible ASCII */
+const SEGMENT = /^[\x21-\x7e]+$/
 const services = { user: 'iam', role: 'iam', 'instance-profile': 'iam', 'assumed-role': 'sts' } as const
 
 /**
@@ -34,10 +37,11 @@ export function parseEntity(arn: string): Entity | undefined {
   ]
   const [type, ...names] = resource.split('/')
   if (prefix !== 'arn' || !isPartition(partition) || region !== '' || !ACCOUNT.test(account)) return undefined
-  if (!isEntityType(type) || service !== services[type] || names.some(part => part === '')) return undefined
+  if (!isEntityType(type) || service !== services[type] || !names.every(part => SEGMENT.test(part)))
+    return undefined
   if (type === 'assumed-role') return assumedRole(partition, account, names)
   const name = names.pop()
-  return name === undefined ? undefined : { type, partition, account, name, path: names.join('/') }
+  return name && NAME.test(name) ? { type, partition, account, name, path: names.join('/') } : undefined
 }
 
 const isEntityType = (type: string | undefined): type is Entity['type'] =>
@@ -45,7 +49,7 @@ const isEntityType = (type: string | undefined): type is Entity['type'] =>
 
 function assumedRole(partition: Partition, account: string, names: string[]): Entity | undefined {
   const [name, session] = names
-  if (names.length !== 2 || !name || !session || !SESSION.test(session)) return undefined
+  if (names.length !== 2 || !name || !NAME.test(name) || !session || !SESSION.test(session)) return undefined
   return { type: 'assumed-role', partition, account, name, path: '', session }
 }
 

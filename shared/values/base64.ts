@@ -18,15 +18,16 @@ export function decodeBase64(text: string): Buffer | undefined {
 export const decodeWrappedBase64 = (text: string): Buffer | undefined =>
   decodeBase64(text.replace(/[\t\n\r ]+/g, ''))
 
-/** Decodes base64 with or without padding and line breaks, as Terraform writes certificates back. */
+/** Decodes base64 with padding or without any, line breaks taken out, as Terraform writes certificates back. */
 export function decodeUnpaddedBase64(text: string): Buffer | undefined {
-  const bare = text.replace(/[\t\n\r ]+/g, '').replace(/=+$/, '')
-  return decodeBase64(bare.padEnd(Math.ceil(bare.length / 4) * 4, '='))
+  const bare = text.replace(/[\t\n\r ]+/g, '')
+  return decodeBase64(bare.endsWith('=') ? bare : bare.padEnd(Math.ceil(bare.length / 4) * 4, '='))
 }
 
-/** Decodes the URL-safe alphabet, padded or not; undefined when the text is something else. */
+/** Decodes the URL-safe alphabet, with padding or without any; undefined when the text is something else. */
 export function decodeBase64Url(text: string): Buffer | undefined {
   if (!URL_SAFE.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
-  return bytes.toString('base64url') === text.replace(/=+$/, '') ? bytes : undefined
+  const bare = bytes.toString('base64url')
+  return text === bare || text === bare.padEnd(Math.ceil(bare.length / 4) * 4, '=') ? bytes : undefined
 }

@@ -1,42 +1,74 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 
 /**
  * Whether a text is an address or a network (`10.0.0.1`, `10.0.0.0/8`, `2001:db8::/32`).
  * Host bits may be set: `10.0.0.1/8` is the network 10.0.0.0/8.
  * @see auth-behaviour 3.7.4
  */
-export const isCidr = (text: string): boolean => split(text) !== undefined
+export const isCidr = (text: string): boolean => readNetwork(text) !== undefined
 
 /**
  * Whether an address lies in at least one of the networks. An IPv4 address inside IPv6 (`::ffff:…`)
- * counts as the IPv4 address. @see auth-behaviour T-33
+ * counts as the IPv4 address, and so does a network of such addresses; no other IPv6 network holds any IPv4
+ * address, not even `::/0`. @see auth-behaviour T-33
  *
  * @param networks texts that `isCidr` accepts; others match nothing
  */
 export function anyContains(networks: readonly string[], address: string): boolean {
-  const family = isIP(address)
-  if (family === 0) return false
-  const list = new BlockList()
-  for (const network of networks) {
-    const parts = split(network)
-    if (parts) list.addSubnet(parts.address, parts.bits, parts.family)
-  }
-  return list.check(address, family === 4 ? 'ipv4' : 'ipv6')
+  const one = isIP(address) === 0 ? undefined : readNetwork(address)
+  return one !== undefined && networks.some(text => contains(readNetwork(text), one))
 }
 
 interface Network {
-  address: string
+  family: 4 | 6
+  address: bigint
+  /** leading bits that count */
   bits: number
-  family: 'ipv4' | 'ipv6'
 }
 
-function split(text: string): Network | undefined {
+const WIDTH = { 4: 32, 6: 128 } as const
+/** Bits before the IPv4 address in `::ffff:0:0/96`. */
+const MAPPED_BITS = 96
+const MAPPED = 0xffffn
+
+function contains(network: Network | undefined, { family, address }: Network): boolean {
+  if (network?.family !== family) return false
+  const host = BigInt(WIDTH[family] - network.bits)
+  return network.address >> host === address >> host
+}
+
+function readNetwork(text: string): Network | undefined {
   const slash = text.indexOf('/')
   const address = slash < 0 ? text : text.slice(0, slash)
-  const version = isIP(address)
-  if (version === 0 || address.includes('%')) return undefined
-  const widest = version === 4 ? 32 : 128
-  const mask = slash < 0 ? String(widest) : text.slice(slash + 1)
-  if (!/^(0|[1-9]\d{0,2})$/.test(mask) || Number(mask) > widest) return undefined
-  return { address, bits: Number(mask), family: version === 4 ? 'ipv4' : 'ipv6' }
+  const family = isIP(address)
+  if ((family !== 4 && family !== 6) || address.includes('%')) return undefined
+  const mask = slash < 0 ? String(WIDTH[family]) : text.slice(slash + 1)
+  if (!/^(0|[1-9]\d{0,2})$/.test(mask) || Number(mask) > WIDTH[family]) return undefined
+  const bits = Number(mask)
+  return family === 4 ? { family, address: readV4(address), bits } : unmapped(readV6(address), bits)
 }
+
+const unmapped = (address: bigint, bits: number): Network =>
+  address >> 32n === MAPPED && bits >= MAPPED_BITS
+    ? { family: 4, address: address & 0xffffffffn, bits: bits - MAPPED_BITS }
+    : { family: 6, address, bits }
+
+const readV4 = (text: string): bigint => text.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n)
+
+function readV6(text: string): bigint {
+  const [head = '', tail] = text.split('::')
+  const [first, last] = [groups(head), groups(tail ?? '')]
+  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
+  return [...first, ...Array<bigint>(zeros).fill(0n), ...last].reduce(
+    (sum, group) => (sum << 16n) | group,
+    0n,
+  )
+}
+
+/** The 16-bit groups of a part of an address; one in the form of IPv4 makes two. */
+const groups = (text: string): bigint[] =>
+  text === ''
+    ? []
+    : text.split(':').flatMap(group => (group.includes('.') ? halves(readV4(group)) : [BigInt(`0x${group}`)]))
+
+const halves = (address: bigint): bigint[] => [address >> 16n, address & 0xffffn]

@@ -1,8 +1,20 @@
 /** The largest duration the interface carries, in seconds. @see auth-behaviour 2 */
 export const LONGEST_DURATION = 2 ** 31 - 1
 
-const NANOSECONDS = { ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 } as const
-const PART = /^(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/
+const SECOND = 1_000_000_000n
+const NANOSECONDS = {
+  ns: 1n,
+  us: 1000n,
+  µs: 1000n,
+  μs: 1000n,
+  ms: 1_000_000n,
+  s: SECOND,
+  m: 60n * SECOND,
+  h: 3600n * SECOND,
+} as const
+const PART = /(?=\.?\d)(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y
+/** No duration within the range needs more characters. */
+const LONGEST_TEXT = 64
 const MINUTE = 60
 const HOUR = 3600
 const DAY = 86_400
@@ -16,17 +28,24 @@ const DAY = 86_400
  */
 export function parseDuration(text: string): number | undefined {
   if (text === '') return 0
+  if (text.length > LONGEST_TEXT) return undefined
   if (/^\d+$/.test(text)) return inRange(Number(text))
   const days = /^(\d+)d$/.exec(text)
   if (days) return inRange(Number(days[1]) * DAY)
-  let nanoseconds = 0
-  for (let rest = text; rest !== ''; ) {
-    const part = PART.exec(rest)
+  let nanoseconds = 0n
+  for (let at = 0; at < text.length; at = PART.lastIndex) {
+    PART.lastIndex = at
+    const part = PART.exec(text)
     if (!part) return undefined
-    nanoseconds += Number(part[1]) * NANOSECONDS[part[2] as keyof typeof NANOSECONDS]
-    rest = rest.slice(part[0].length)
+    nanoseconds += nanosecondsOf(part)
   }
-  return inRange(Math.floor(nanoseconds / 1e9))
+  return inRange(Number(nanoseconds / SECOND))
+}
+
+/** Whole nanoseconds of one part, as Go counts them: what is left of one is cut off. */
+function nanosecondsOf([, whole = '', fraction = '', unit]: RegExpExecArray): bigint {
+  const size = NANOSECONDS[unit as keyof typeof NANOSECONDS]
+  return (BigInt(whole + fraction) * size) / 10n ** BigInt(fraction.length)
 }
 
 const inRange = (seconds: number): number | undefined => (seconds <= LONGEST_DURATION ? seconds : undefined)

@@ -7,12 +7,28 @@ const partitions = {
   aws: {
     regions: /^(?!cn-|us-gov-|us-iso|eusc-|eu-isoe-)[a-z]{2}(-[a-z]+)+-\d+$/,
     suffix: 'amazonaws.com',
+    dualStack: 'api.aws',
     iamRegion: 'us-east-1',
   },
-  'aws-cn': { regions: /^cn(-[a-z]+)+-\d+$/, suffix: 'amazonaws.com.cn', iamRegion: 'cn-north-1' },
-  'aws-us-gov': { regions: /^us-gov(-[a-z]+)+-\d+$/, suffix: 'amazonaws.com', iamRegion: 'us-gov-west-1' },
-  'aws-eusc': { regions: /^eusc(-[a-z]+)+-\d+$/, suffix: 'amazonaws.eu', iamRegion: 'eusc-de-east-1' },
-} as const satisfies Record<string, { regions: RegExp; suffix: string; iamRegion: string }>
+  'aws-cn': {
+    regions: /^cn(-[a-z]+)+-\d+$/,
+    suffix: 'amazonaws.com.cn',
+    dualStack: 'api.amazonwebservices.com.cn',
+    iamRegion: 'cn-north-1',
+  },
+  'aws-us-gov': {
+    regions: /^us-gov(-[a-z]+)+-\d+$/,
+    suffix: 'amazonaws.com',
+    dualStack: 'api.aws',
+    iamRegion: 'us-gov-west-1',
+  },
+  'aws-eusc': {
+    regions: /^eusc(-[a-z]+)+-\d+$/,
+    suffix: 'amazonaws.eu',
+    dualStack: 'api.amazonwebservices.eu',
+    iamRegion: 'eusc-de-east-1',
+  },
+} as const satisfies Record<string, { regions: RegExp; suffix: string; dualStack: string; iamRegion: string }>
 
 export type Partition = keyof typeof partitions
 
@@ -36,10 +52,7 @@ export function stsHost(region?: string): string {
 /** The one endpoint without a region in its name; it takes signatures for us-east-1. */
 export const GLOBAL_STS_REGION = 'us-east-1'
 
-const STS_HOSTS = [
-  /^sts(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|api\.aws)$/,
-  /^vpce-[a-z0-9-]+\.sts\.([a-z0-9-]+)\.vpce\.amazonaws\.com(?:\.cn)?$/,
-]
+const STS_HOST = /^(sts|sts-fips|vpce-[a-z0-9-]+\.sts)\.([a-z0-9-]+)\.([a-z.]+)$/
 
 /**
  * The region that a host name of the security token service stands for: regional, FIPS, dual-stack, VPC
@@ -47,6 +60,10 @@ const STS_HOSTS = [
  */
 export function regionOfStsHost(host: string): string | undefined {
   if (host === stsHost()) return GLOBAL_STS_REGION
-  const region = STS_HOSTS.map(form => form.exec(host)?.[1]).find(found => found !== undefined)
-  return region !== undefined && partitionOf(region) ? region : undefined
+  const [, service = '', region = '', domain = ''] = STS_HOST.exec(host) ?? []
+  const partition = partitionOf(region)
+  if (!partition) return undefined
+  const { suffix, dualStack } = partitions[partition]
+  const domains: string[] = service.startsWith('vpce-') ? [`vpce.${suffix}`] : [suffix, dualStack]
+  return domains.includes(domain) ? region : undefined
 }

@@ -5,7 +5,7 @@ const RFC3339 =
 export interface Instant {
   /** whole seconds since 1970 */
   seconds: number
-  /** the fraction of a second as written, without trailing zeros */
+  /** digits of the fraction of a second, as written */
   fraction: string
 }
 
@@ -32,7 +32,7 @@ export function parseInstant(text: string): Instant | undefined {
   const date = new Date(utc)
   if (year < 100 || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
   const offset = (match[8] === '-' ? -1 : 1) * (offsetHours * 3600 + offsetMinutes * 60)
-  return { seconds: utc / 1000 - offset, fraction: (match[7] ?? '').replace(/0+$/, '') }
+  return { seconds: utc / 1000 - offset, fraction: match[7] ?? '' }
 }
 
 /** Negative, zero or positive as `a` is before, at or after `b`. */

@@ -1,45 +1,55 @@
 /** One element of an XML answer: either text or children, never both. */
 export interface Element {
   name: string
-  /** value of `xmlns`, the only attribute that is accepted */
-  namespace?: string
+  /** from `xmlns`, the only attribute that is accepted, of the element or of the nearest one around it */
+  namespace: string
   children: Element[]
   text: string
 }
 
 const LONGEST = 65_536
 const DEEPEST = 8
-const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+const entities = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+])
+/** The characters of XML 1.0: neither control characters nor halves of surrogate pairs. */
+const LEGAL = /^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]*$/u
+const SPACE = ' \t\n\r'
 const PROLOG =
-  /^<\?xml version=(?:"1\.0"|'1\.0')(?: encoding=(?:"UTF-8"|'UTF-8'|"utf-8"|'utf-8'))?(?: standalone=(?:"yes"|"no"))?\s*\?>/
-const OPEN = /<([A-Za-z][\w.-]*)((?:\s+xmlns="[^"<&]*")?)\s*(\/?)>/y
-const CLOSE = /<\/([A-Za-z][\w.-]*)\s*>/y
+  /^<\?xml version=(?:"1\.0"|'1\.0')(?: encoding=(?:"UTF-8"|'UTF-8'|"utf-8"|'utf-8'))?(?: standalone=(?:"yes"|"no"))?[ \t\n\r]*\?>/
+const OPEN = /<([A-Za-z][\w.-]*)(?:[ \t\n\r]+xmlns="([^"<&]*)")?[ \t\n\r]*(\/?)>/y
+const CLOSE = /<\/([A-Za-z][\w.-]*)[ \t\n\r]*>/y
 const TEXT = /[^<]+/y
 
 /**
  * Reads the small, plain XML that AWS's query services answer with. Everything else is refused: document
- * types, comments, CDATA, processing instructions, attributes other than `xmlns`, entities beyond the five
- * predefined ones and character references, text beside elements, anything before or after the one root.
+ * types, comments, CDATA, processing instructions, prefixes, attributes other than `xmlns`, entities beyond the
+ * five predefined ones and character references, text beside elements, illegal characters, anything but white
+ * space before or after the one root.
  *
  * @returns the root, or undefined
  * @see auth-behaviour 4.3.2, T-29
  */
 export function readXml(text: string): Element | undefined {
-  if (text.length > LONGEST) return undefined
+  if (text.length > LONGEST || !LEGAL.test(text)) return undefined
   const prolog = PROLOG.exec(text)
   const body = text.slice(prolog?.[0].length ?? 0)
   const reader = { text: body, at: 0 }
   skipSpace(reader)
-  const root = readElement(reader, 1)
+  const root = readElement(reader, 1, '')
   if (!root) return undefined
   skipSpace(reader)
   return reader.at === body.length ? root : undefined
 }
 
-/** The one child of a name; undefined when there is none or more than one. */
+/** The one child of a name, in its parent's namespace; undefined when there is none or more than one. */
 export function only(parent: Element, name: string): Element | undefined {
-  const found = parent.children.filter(child => child.name === name)
-  return found.length === 1 ? found[0] : undefined
+  const [found, second] = parent.children.filter(child => child.name === name)
+  return second || found?.namespace !== parent.namespace ? undefined : found
 }
 
 interface Reader {
@@ -47,18 +57,17 @@ interface Reader {
   at: number
 }
 
-function readElement(reader: Reader, depth: number): Element | undefined {
+function readElement(reader: Reader, depth: number, around: string): Element | undefined {
   const open = take(reader, OPEN)
   if (!open || depth > DEEPEST) return undefined
-  const [, name = '', attribute = '', empty] = open
-  const namespace = /"([^"]*)"/.exec(attribute)?.[1]
-  const element: Element = { name, children: [], text: '', ...(namespace === undefined ? {} : { namespace }) }
+  const [, name = '', namespace = around, empty] = open
+  const element: Element = { name, namespace, children: [], text: '' }
   if (empty) return element
   const text = readContent(reader, element, depth)
   const close = take(reader, CLOSE)
   if (text === undefined || close?.[1] !== name) return undefined
-  if (element.children.length > 0 && text.trim() !== '') return undefined
-  element.text = element.children.length > 0 ? '' : text
+  if (element.children.length === 0) element.text = text
+  else if (!isSpace(text)) return undefined
   return element
 }
 
@@ -66,7 +75,7 @@ function readContent(reader: Reader, element: Element, depth: number): string | 
   let text = ''
   while (reader.at < reader.text.length && !reader.text.startsWith('</', reader.at)) {
     if (reader.text[reader.at] === '<') {
-      const child = readElement(reader, depth + 1)
+      const child = readElement(reader, depth + 1, element.namespace)
       if (!child) return undefined
       element.children.push(child)
     } else {
@@ -87,13 +96,15 @@ function take(reader: Reader, pattern: RegExp): RegExpExecArray | undefined {
 }
 
 const skipSpace = (reader: Reader): void => {
-  while (' \t\n\r'.includes(reader.text[reader.at] ?? 'x')) reader.at += 1
+  while (SPACE.includes(reader.text[reader.at] ?? 'x')) reader.at += 1
 }
+
+const isSpace = (text: string): boolean => [...text].every(char => SPACE.includes(char))
 
 function unescapeText(raw: string): string | undefined {
   let valid = !raw.includes(']]>')
   const text = raw.replace(/&([^;&]*);?/g, (whole, name: string) => {
-    const value = whole.endsWith(';') ? (entities[name] ?? numeric(name)) : undefined
+    const value = whole.endsWith(';') ? (entities.get(name) ?? numeric(name)) : undefined
     if (value === undefined) valid = false
     return value ?? ''
   })
@@ -104,11 +115,6 @@ function numeric(name: string): string | undefined {
   const match = /^#(?:x([0-9a-fA-F]{1,6})|(\d{1,7}))$/.exec(name)
   if (!match) return undefined
   const code = match[1] === undefined ? Number(match[2]) : Number.parseInt(match[1], 16)
-  const legal =
-    code === 9 ||
-    code === 10 ||
-    code === 13 ||
-    (code >= 32 && code < 0xd800) ||
-    (code > 0xdfff && code <= 0x10ffff)
-  return legal ? String.fromCodePoint(code) : undefined
+  const char = code > 0x10ffff ? undefined : String.fromCodePoint(code)
+  return char !== undefined && LEGAL.test(char) ? char : undefined
 }

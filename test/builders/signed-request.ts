@@ -1,0 +1,65 @@
+import type { RequestInput, SignedRequest } from '../../shared/identity-proof/signed-request.ts'
+import { readSignedRequest } from '../../shared/identity-proof/signed-request.ts'
+
+export const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64')
+
+export const BODY = 'Action=GetCallerIdentity&Version=2011-06-15'
+const SIGNATURE = 'f'.repeat(64)
+
+/** An Authorization header; no signature is ever checked by us, so none is made. */
+export const authorization = (
+  signedHeaders = 'host;x-amz-date',
+  region = 'us-east-1',
+  service = 'sts',
+): string =>
+  `AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/20260301/${region}/${service}/aws4_request, SignedHeaders=${signedHeaders}, Signature=${SIGNATURE}`
+
+export const usualHeaders = {
+  Host: 'sts.amazonaws.com',
+  'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8',
+  'X-Amz-Date': '20260301T102030Z',
+  Authorization: authorization(),
+}
+
+/** A POST login as a client sends it; every part can be replaced. */
+export const postInput = (
+  headers: Record<string, unknown> = {},
+  other: Partial<RequestInput> = {},
+): RequestInput => ({
+  method: 'POST',
+  url: base64('https://sts.amazonaws.com/'),
+  body: base64(BODY),
+  headers: { ...usualHeaders, ...headers },
+  ...other,
+})
+
+export const usualQuery: Readonly<Record<string, string>> = {
+  Action: 'GetCallerIdentity',
+  Version: '2011-06-15',
+  'X-Amz-Algorithm': 'AWS4-HMAC-SHA256',
+  'X-Amz-Credential': 'AKIAEXAMPLE/20260301/us-east-1/sts/aws4_request',
+  'X-Amz-Date': '20260301T102030Z',
+  'X-Amz-Expires': '900',
+  'X-Amz-Security-Token': 'FwoG+/abc==',
+  'X-Amz-SignedHeaders': 'host',
+  'X-Amz-Signature': SIGNATURE,
+}
+
+export const queryText = (query: Record<string, string | undefined>): string =>
+  Object.entries(query)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
+    .join('&')
+
+/** A presigned login; parameters that are undefined are left out, `raw` is put behind them. */
+export const getInput = (
+  query: Record<string, string | undefined> = {},
+  { raw = '', host = 'sts.amazonaws.com', headers = { Host: host } as unknown } = {},
+): RequestInput => ({
+  method: 'GET',
+  url: base64(`https://${host}/?${queryText({ ...usualQuery, ...query })}${raw}`),
+  body: '',
+  headers,
+})
+
+/** A request that has been read. */
+export const request = (input: RequestInput = postInput()): SignedRequest => readSignedRequest(input)

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../shared/api/errors.ts'
+import { readIdentity } from '../../../shared/identity-proof/caller-identity.ts'
+import type { StsAnswer } from '../../../shared/ports.ts'
+import {
+  responseOf,
+  resultOf,
+  STS_NAMESPACE,
+  stsAnswer,
+  stsError,
+  usualCaller,
+} from '../../builders/sts-answer.ts'
+
+/** The rule that refused, or `accepted`. */
+function why(answer: StsAnswer): string {
+  const read = readIdentity(answer)
+  return 'why' in read ? read.why : 'accepted'
+}
+
+const body = (text: string) => stsAnswer({}, { body: text })
+const usual = resultOf(usualCaller)
+
+describe('the caller: auth-behaviour 4.3.2, 4.3.3', () => {
+  test('an assumed role, with its session', () => {
+    expect(readIdentity(stsAnswer())).toEqual({
+      arn: usualCaller.Arn,
+      uniqueId: 'AROA0123456789EXAMPLE',
+      entity: {
+        type: 'assumed-role',
+        partition: 'aws',
+        account: '111122223333',
+        name: 'app',
+        path: '',
+        session: 'i-0123456789abcdef0',
+      },
+    })
+  })
+
+  test('a user with a path', () => {
+    const user = { Arn: 'arn:aws-cn:iam::111122223333:user/a/b/bob', UserId: 'AIDA0123456789EXAMPLE' }
+    expect(readIdentity(stsAnswer(user))).toMatchObject({
+      uniqueId: 'AIDA0123456789EXAMPLE',
+      entity: { type: 'user', partition: 'aws-cn', name: 'bob', path: 'a/b' },
+    })
+  })
+
+  test.each([
+    ['root', 'arn:aws:iam::111122223333:root'],
+    ['a federated user', 'arn:aws:sts::111122223333:federated-user/bob'],
+    ['a role', 'arn:aws:iam::111122223333:role/app'],
+    ['an instance profile', 'arn:aws:iam::111122223333:instance-profile/app'],
+    ['a user of the service sts', 'arn:aws:sts::111122223333:user/bob'],
+    ['an assumed role of the service iam', 'arn:aws:iam::111122223333:assumed-role/app/session'],
+    ['an assumed role without session', 'arn:aws:sts::111122223333:assumed-role/app'],
+    ['an assumed role without anything', 'arn:aws:sts::111122223333:assumed-role'],
+    ['an assumed role with more than a session', 'arn:aws:sts::111122223333:assumed-role/app/session/x'],
+    ['only colons', ':::::'],
+    ['seven parts', 'arn:aws:iam::111122223333:user/bob:x'],
+    ['an unknown partition', 'arn:aws-x:iam::111122223333:user/bob'],
+    ['a name with a line break', 'arn:aws:iam::111122223333:user/bob\n'],
+    ['a name with a wildcard', 'arn:aws:iam::111122223333:user/*'],
+    ['a space before it', ` ${usualCaller.Arn}`],
+  ])('%s cannot log in', (_, Arn) => {
+    expect(why(stsAnswer({ Arn }))).toBe('principal-type')
+  })
+
+  test.each([
+    ['no Arn', { Arn: '' }],
+    ['no UserId', { UserId: '' }],
+    ['no Account', { Account: '' }],
+    ['a UserId of a session alone', { UserId: ':session' }],
+    ['another Account than the ARN’s', { Account: '444455556666' }],
+    ['an Account with a space', { Account: ' 111122223333' }],
+  ])('%s is refused', (_, fields) => {
+    expect(why(stsAnswer(fields))).toBe('sts-answer')
+  })
+})
+
+describe('the document: auth-behaviour 4.3.2, T-29, CVE-2020-16250', () => {
+  test.each([
+    ['as STS writes it', responseOf(usual)],
+    ['with a prolog', `<?xml version="1.0" encoding="UTF-8"?>\n${responseOf(usual)}`],
+    ['with white space around', `\r\n\t ${responseOf(usual)}\n\n`],
+  ])('is read %s', (_, text) => {
+    expect(why(body(text))).toBe('accepted')
+  })
+
+  const evil = resultOf({ ...usualCaller, Account: '444455556666' })
+  test.each([
+    ['nothing', ''],
+    ['JSON', JSON.stringify({ GetCallerIdentityResponse: { GetCallerIdentityResult: usualCaller } })],
+    ['HTML', '<html><body>hello</body></html>'],
+    ['text before it', `hello${responseOf(usual)}`],
+    ['text after it', `${responseOf(usual)}hello`],
+    ['a byte order mark', `\u{feff}${responseOf(usual)}`],
+    ['a no-break space before it', `\u{a0}${responseOf(usual)}`],
+    ['a second document', responseOf(usual) + responseOf(usual)],
+    [
+      'inside another document',
+      `<AssumeRoleResponse xmlns="${STS_NAMESPACE}">${responseOf(usual)}</AssumeRoleResponse>`,
+    ],
+    [
+      'inside another answer’s text',
+      `<ErrorResponse xmlns="${STS_NAMESPACE}"><Error><Message>${usual}</Message></Error></ErrorResponse>`,
+    ],
+    ['under another root', responseOf(usual).replaceAll('CallerIdentityResponse', 'SessionTokenResponse')],
+    ['without namespace', responseOf(usual).replace(/ xmlns="[^"]*"/, '')],
+    ['in another namespace', responseOf(usual, 'https://sts.amazonaws.com/doc/2010-05-08/')],
+    ['with a result in another namespace', responseOf(usual.replace('Result>', 'Result xmlns="x">'))],
+    ['with a field in another namespace', responseOf(usual.replace('<Arn>', '<Arn xmlns="x">'))],
+    ['with a prefix', responseOf(usual).replaceAll('Arn>', 'a:Arn>')],
+    ['no result', responseOf('')],
+    ['two results', responseOf(usual + usual)],
+    ['two results, the second of somebody else', responseOf(usual + evil)],
+    ['a field twice', responseOf(usual.replace('<Arn>', '<Arn>x</Arn><Arn>'))],
+    ['fields outside the result', responseOf(usual.replaceAll('GetCallerIdentityResult', 'Other'))],
+    [
+      'fields one level too deep',
+      responseOf(usual.replace('<Arn>', '<X><Arn>').replace('</Arn>', '</Arn></X>')),
+    ],
+    ['a field with children', responseOf(usual.replace('<Account>', '<Account><b>1</b>'))],
+    ['a comment in a field', responseOf(usual.replace('assumed-role/', 'assumed-role/<!-- -->'))],
+    ['a comment around', responseOf(`<!-- x -->${usual}`)],
+    ['CDATA', responseOf(usual.replace('<Arn>', '<Arn><![CDATA[').replace('</Arn>', ']]></Arn>'))],
+    ['a document type', `<!DOCTYPE x [<!ENTITY e "111122223333">]>${responseOf(usual)}`],
+    ['an entity of its own', responseOf(usual.replace('111122223333</Account>', '&e;</Account>'))],
+    [
+      'the name of an object’s method as entity',
+      responseOf(usual.replace('111122223333</Account>', '&constructor;</Account>')),
+    ],
+    ['a processing instruction', responseOf(`<?php x ?>${usual}`)],
+    ['a control character', responseOf(usual.replace('app/', 'a\0pp/'))],
+    ['UTF-16 for its encoding', `<?xml version="1.0" encoding="UTF-16"?>${responseOf(usual)}`],
+    ['more than 64 KiB', responseOf(usual + ' '.repeat(65_536))],
+  ])('is refused: %s', (_, text) => {
+    expect(why(body(text))).toBe('sts-answer')
+  })
+
+  test.each(['application/json', 'text/html', 'text/xml; charset=utf-8', 'TEXT/XML', ''])(
+    'is refused as %s',
+    contentType => {
+      expect(why(stsAnswer({}, { contentType }))).toBe('sts-answer')
+    },
+  )
+
+  test('predefined entities and character references stand for their characters', () => {
+    const Arn = usualCaller.Arn.replace('app', '&#97;p&#x70;')
+    expect(readIdentity(stsAnswer({ Arn }))).toMatchObject({ arn: usualCaller.Arn })
+  })
+})
+
+describe('answers that are no success: auth-behaviour 4.3.2, D-25, architecture 4', () => {
+  test.each([302, 400, 403, 404])('a right document under status %i is refused', status => {
+    expect(readIdentity(stsAnswer({}, { status }))).toMatchObject({
+      why: 'sts-refused',
+      text: `STS answered ${status}`,
+    })
+  })
+
+  test.each([
+    [403, 'SignatureDoesNotMatch', 'STS answered SignatureDoesNotMatch'],
+    [403, 'ExpiredToken', 'STS answered ExpiredToken'],
+    [400, 'MadeUpCode', 'STS answered 400'],
+    [400, 'ExpiredToken<x/>', 'STS answered 400'],
+  ])('%i %s', (status, code, text) => {
+    expect(readIdentity(stsError(status, code))).toMatchObject({ code: 'invalid_request', text })
+  })
+
+  test('what is no XML is no answer of STS, whatever its status', () => {
+    expect(why({ status: 302, contentType: 'text/html', body: '<html/>' })).toBe('sts-answer')
+  })
+
+  test('nothing else of an error reaches the caller', () => {
+    expect(JSON.stringify(readIdentity(stsError(403, 'AccessDenied')))).not.toContain('10.0.0.1')
+  })
+
+  test('an error under status 200 is no caller', () => {
+    expect(why(stsError(200, 'AccessDenied'))).toBe('sts-answer')
+  })
+
+  const failure = (answer: StsAnswer) => {
+    try {
+      return readIdentity(answer)
+    } catch (error) {
+      return error instanceof ApiError ? [error.code, error.retryAfter] : error
+    }
+  }
+  test.each([
+    ['429', stsAnswer({}, { status: 429, contentType: 'text/html' }), ['busy', 1]],
+    ['400 Throttling', stsError(400, 'Throttling'), ['busy', 1]],
+    ['503 RequestLimitExceeded', stsError(503, 'RequestLimitExceeded'), ['busy', 1]],
+    ['500', stsError(500, 'InternalFailure'), ['provider_failed', undefined]],
+    [
+      '502 of a proxy',
+      { status: 502, contentType: 'text/html', body: '<html/>' },
+      ['provider_failed', undefined],
+    ],
+  ])('%s is a fault of the provider, not of the caller', (_, answer, fault) => {
+    expect(failure(answer)).toEqual(fault)
+  })
+})

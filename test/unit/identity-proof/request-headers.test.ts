@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { readSignedRequest } from '../../../shared/identity-proof/signed-request.ts'
+import { authorization, base64, postInput } from '../../builders/signed-request.ts'
+
+const usual = { Host: 'sts.amazonaws.com', Authorization: authorization() }
+const read = (headers: unknown) => readSignedRequest(postInput({}, { headers })).headers
+const json = JSON.stringify(usual)
+
+describe('forms of iam_request_headers: auth-behaviour 4.3.1 step 4', () => {
+  test.each<[string, unknown]>([
+    ['an object', usual],
+    ['an object of lists', { Host: [usual.Host], Authorization: [usual.Authorization] }],
+    ['the text of an object', json],
+    ['base64 of the text', base64(json)],
+    ['lines', [`Host: ${usual.Host}`, `Authorization:${usual.Authorization}`]],
+    ['names in lower case', { host: usual.Host, authorization: usual.Authorization }],
+    ['space around values', { Host: ` ${usual.Host}\t`, Authorization: usual.Authorization }],
+  ])('%s', (_, headers) => {
+    expect(Object.fromEntries(read(headers))).toEqual({
+      Host: [usual.Host],
+      Authorization: [usual.Authorization],
+    })
+  })
+
+  test('names that are one in HTTP are one here, their values in order', () => {
+    const headers = read({ ...usual, 'x-amz-date': '1', 'X-AMZ-DATE': ['2', '3'], 'X-Amz-Date': 4 })
+    expect(headers.get('X-Amz-Date')).toEqual(['1', '2', '3', '4'])
+  })
+
+  test('names of an object’s methods are ordinary names', () => {
+    const headers = read(
+      `{"Host":"h","Authorization":"${usual.Authorization}","__proto__":"x","constructor":"y"}`,
+    )
+    expect([headers.get('__proto__'), headers.get('Constructor')]).toEqual([['x'], ['y']])
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 1],
+    ['an empty text', ''],
+    ['an empty object', {}],
+    ['an empty list', []],
+    ['only empty lists', { Host: [] }],
+    ['text that is no JSON', 'Host: x'],
+    ['JSON that is no object', '"Host"'],
+    ['a list as JSON text', `["Host: x"]`],
+    ['base64 without padding', base64(`${json}    `).replace(/=+$/, '').concat('x')],
+    ['a boolean value', { ...usual, X: true }],
+    ['a null value', { ...usual, X: null }],
+    ['an object value', { ...usual, X: {} }],
+    ['a list in a list', { ...usual, X: [['x']] }],
+    ['a line without colon', ['Host']],
+    ['a line without name', [': x']],
+    ['a line that is no text', [1]],
+    ['a name with a space', { ...usual, 'X Y': 'x' }],
+    ['a name with a colon', { ...usual, 'X:Y': 'x' }],
+    ['an empty name', { ...usual, '': 'x' }],
+    ['a name with a line break', { ...usual, 'X\r\nY': 'x' }],
+    ['a name beyond ASCII', { ...usual, '\u212a-Header': 'x' }],
+    ['a line break in a value', { ...usual, X: 'x\r\nHost: evil' }],
+    ['a line break at the end of a value', { ...usual, X: 'x\n' }],
+    ['a line break at the end of a line', [...Object.entries(usual).map(pair => pair.join(':')), 'X: y\r\n']],
+    ['a NUL in a value', { ...usual, X: 'x\0' }],
+    ['a value beyond ASCII', { ...usual, X: 'é' }],
+    ['a header twice in the text', json.replace('{', '{"Host":"evil.example",')],
+    ['a header twice in the base64', base64(json.replace('{', '{"Host":"evil.example",'))],
+    ['a header repeated in escapes', base64(json.replace('{', '{"\\u0048ost":"evil.example",'))],
+    ['101 values', { ...usual, X: Array.from({ length: 99 }, () => 'x') }],
+    ['17 KiB', { ...usual, X: 'x'.repeat(17_000) }],
+    ['depth', base64(`{"X":${'['.repeat(20)}${']'.repeat(20)}}`)],
+  ])('%s is refused', (_, headers) => {
+    expect(() => read(headers)).toThrow('iam_request_headers')
+  })
+
+  test('a message never repeats a value', () => {
+    expect(() => read({ ...usual, X: 'SECRET\n' })).toThrow(/^(?!.*SECRET)/)
+  })
+})

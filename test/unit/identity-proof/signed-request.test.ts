@@ -1,0 +1,210 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../shared/api/errors.ts'
+import { type RequestInput, readSignedRequest } from '../../../shared/identity-proof/signed-request.ts'
+import {
+  authorization,
+  BODY,
+  base64,
+  postInput,
+  request,
+  usualHeaders,
+} from '../../builders/signed-request.ts'
+
+/** The field that a refusal names. */
+function refused(input: RequestInput): string {
+  try {
+    readSignedRequest(input)
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'invalid_request') throw error
+    return error.message.split(/[: ]/)[0] ?? ''
+  }
+}
+
+const url = (text: string) => postInput({}, { url: base64(text) })
+const body = (text: string) => postInput({}, { body: base64(text) })
+const signed = (value: unknown) => postInput({ Authorization: value })
+
+describe('a POST request: auth-behaviour 4.3.1', () => {
+  test('is taken apart', () => {
+    const { headers, ...rest } = request()
+    expect(rest).toEqual({
+      method: 'POST',
+      host: 'sts.amazonaws.com',
+      target: '/',
+      query: [],
+      body: BODY,
+      signedHeaders: ['host', 'x-amz-date'],
+      scope: { region: 'us-east-1', service: 'sts' },
+    })
+    expect(Object.fromEntries(headers)).toEqual(
+      Object.fromEntries(Object.entries(usualHeaders).map(([name, value]) => [name, [value]])),
+    )
+  })
+
+  test.each(['', 'post', 'Post', 'POST ', 'PUT', 'GET, POST', 'HEAD', '__proto__'])(
+    'the method %j is refused',
+    method => {
+      expect(refused(postInput({}, { method }))).toBe('iam_http_request_method')
+    },
+  )
+})
+
+describe('the URL: auth-behaviour 4.3.1 step 2, T-27', () => {
+  test.each([
+    ['https://sts.amazonaws.com', 'sts.amazonaws.com'],
+    ['https://sts.amazonaws.com/', 'sts.amazonaws.com'],
+    ['https://STS.AmazonAWS.com/', 'sts.amazonaws.com'],
+    ['https://sts.amazonaws.com:443/', 'sts.amazonaws.com'],
+    ['https://sts.example.com:8443/', 'sts.example.com:8443'],
+  ])('%s has the host %s', (text, host) => {
+    expect(request(url(text))).toMatchObject({ host, target: '/' })
+  })
+
+  test.each([
+    'http://sts.amazonaws.com/',
+    'HTTPS://sts.amazonaws.com/',
+    '//sts.amazonaws.com/',
+    'sts.amazonaws.com',
+    'https:///',
+    'https://sts.amazonaws.com/x',
+    'https://sts.amazonaws.com//',
+    'https://sts.amazonaws.com/.',
+    'https://sts.amazonaws.com/%2e%2e/',
+    'https://sts.amazonaws.com/#x',
+    'https://sts.amazonaws.com#x',
+    'https://user@sts.amazonaws.com/',
+    'https://user:password@sts.amazonaws.com/',
+    'https://evil.example\\@sts.amazonaws.com/',
+    'https://sts.amazonaws.com\\.evil.example/',
+    'https://sts.amazonaws.com@evil.example/',
+    'https://sts.amazonaws.com /',
+    ' https://sts.amazonaws.com/',
+    'https://sts.amazonaws.com/\n',
+    'https://sts.amazon\taws.com/',
+    'https://sts.amazonaws.com./',
+    'https://-sts.amazonaws.com/',
+    'https://sts.amazonaws.com:/',
+    'https://sts.amazonaws.com:443:443/',
+    'https://sts.amazonaws.com:999999/',
+    'https://[::1]/',
+    'https://sts%2eamazonaws.com/',
+    'https://ſts.amazonaws.com/',
+    'https://sts。amazonaws.com/',
+    `https://sts.amazonaws.com/?${'x'.repeat(8192)}`,
+  ])('%.60s is refused', text => {
+    expect(refused(url(text))).toBe('iam_request_url')
+  })
+
+  test('a query with POST is refused, an empty one is none', () => {
+    expect(refused(url('https://sts.amazonaws.com/?Action=GetSessionToken'))).toBe('iam_request_url')
+    expect(refused(url('https://sts.amazonaws.com/?x'))).toBe('iam_request_url')
+    expect(refused(url('https://sts.amazonaws.com/?'))).toBe('accepted')
+  })
+
+  test.each([
+    ['missing', ''],
+    ['not base64', 'https://sts.amazonaws.com/'],
+    ['not padded', base64('https://sts.amazonaws.com').replace(/=+$/, '')],
+  ])('one that is %s is refused', (_, text) => {
+    expect(refused(postInput({}, { url: text }))).toBe('iam_request_url')
+  })
+})
+
+describe('the body: auth-behaviour 4.3.1 step 3, T-28, CVE-2020-16250', () => {
+  test.each([BODY, 'Version=2011-06-15&Action=GetCallerIdentity'])('%s is accepted as it is', text => {
+    expect(request(body(text)).body).toBe(text)
+  })
+
+  test.each([
+    'Action=AssumeRoleWithWebIdentity&Version=2011-06-15',
+    'Action=GetSessionToken&Version=2011-06-15',
+    'Action=GetCallerIdentity',
+    'Version=2011-06-15',
+    `${BODY}&Action=GetSessionToken`,
+    `Action=GetSessionToken&${BODY}`,
+    `${BODY}&action=GetSessionToken`,
+    `${BODY}&RoleArn=x`,
+    `${BODY}&`,
+    `&${BODY}`,
+    `${BODY};Action=GetSessionToken`,
+    `${BODY}\n`,
+    `\u{ef}\u{bb}\u{bf}${BODY}`,
+    'Action=GetCallerIdentity&Version=2011-06-16',
+    'Action=GetCaller%49dentity&Version=2011-06-15',
+    'Action=GetCallerIdentity&Version=2011%2D06%2D15',
+    'action=GetCallerIdentity&version=2011-06-15',
+    '{"Action":"GetCallerIdentity"}',
+  ])('%s is refused', text => {
+    expect(refused(body(text))).toBe('iam_request_body')
+  })
+
+  test.each(['', 'not base64!', base64(BODY).replace(/=+$/, '')])('base64 of %j is refused', text => {
+    expect(refused(postInput({}, { body: text }))).toBe('iam_request_body')
+  })
+})
+
+describe('Authorization: auth-behaviour 4.3.1 step 5', () => {
+  test.each([
+    ['as the SDKs write it', authorization()],
+    ['without spaces', authorization().replaceAll(', ', ',')],
+    ['in three values', authorization().split(', ')],
+    ['with space around', ` ${authorization()} `],
+  ])('is read %s', (_, value) => {
+    expect(request(signed(value))).toMatchObject({
+      signedHeaders: ['host', 'x-amz-date'],
+      scope: { region: 'us-east-1', service: 'sts' },
+    })
+  })
+
+  const usual = authorization()
+  test.each<[string, unknown]>([
+    ['none', []],
+    ['an empty one', ''],
+    ['another scheme', 'Bearer hvs.x'],
+    ['another version', usual.replace('AWS4', 'AWS3')],
+    ['another algorithm', usual.replace('HMAC', 'ECDSA-P256')],
+    ['no SignedHeaders', usual.replace(/SignedHeaders=[^,]*, /, '')],
+    ['empty SignedHeaders', authorization('')],
+    [
+      'SignedHeaders twice',
+      usual.replace('Signature=', 'SignedHeaders=host;x-vault-aws-iam-server-id, Signature='),
+    ],
+    ['SignedHeaders behind the signature', `${usual}, SignedHeaders=host`],
+    ['a signature in each of two values', [usual, usual]],
+    ['another signature in a second value', [usual, authorization('host;x-service-cloud-iam-server-id')]],
+    ['a signed name in upper case', authorization('Host;x-amz-date')],
+    ['a signed name twice', authorization('host;x-amz-date;host')],
+    ['an empty signed name', authorization('host;;x-amz-date')],
+    ['a signature that does not cover the host', authorization('x-amz-date')],
+    ['a short signature', usual.slice(0, -1)],
+    ['a signature in upper case', usual.replace(/f{64}/, 'F'.repeat(64))],
+    ['no Credential', usual.replace(/Credential=[^,]*, /, '')],
+    ['a Credential of four parts', usual.replace('/aws4_request', '')],
+    ['a Credential of six parts', usual.replace('/sts/', '/sts/x/')],
+    ['a Credential of another end', usual.replace('aws4_request', 'aws4')],
+    ['a Credential of no date', usual.replace('20260301', '2026')],
+  ])('with %s is refused', (_, value) => {
+    expect(refused(signed(value))).toBe('iam_request_headers')
+  })
+
+  test('a name in another case is the same header: two signatures are refused', () => {
+    expect(refused(postInput({ authorization: authorization('host') }))).toBe('iam_request_headers')
+  })
+})
+
+test('no text is a fault of ours', () => {
+  const text = fc.oneof(fc.string(), fc.string().map(base64))
+  fc.assert(
+    fc.property(
+      fc.constantFrom('GET', 'POST'),
+      text,
+      text,
+      fc.oneof(text, fc.jsonValue()),
+      (method, address, form, headers) => {
+        expect(refused({ method, url: address, body: form, headers })).toBeTypeOf('string')
+      },
+    ),
+  )
+})

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { rebuildRequest, type StsRules } from '../../../shared/identity-proof/sts-request.ts'
+import { authorization, base64, getInput, postInput, request } from '../../builders/signed-request.ts'
+
+const rules: StsRules = {
+  serverId: '',
+  allowedHeaders: [],
+  endpoint: '',
+  regionFromClient: false,
+  endpointRegion: '',
+  homeRegion: 'eu-west-1',
+  maxRetries: -1,
+}
+
+/** Where a request for a host, signed for a region, goes; or the rule that refused it. */
+function target(host: string, region: string, given: Partial<StsRules>, service = 'sts'): string {
+  const input = postInput(
+    { Host: host, Authorization: authorization('host', region, service) },
+    { url: base64(`https://${host}/`) },
+  )
+  const rebuilt = rebuildRequest(request(input), { ...rules, ...given })
+  return 'why' in rebuilt ? rebuilt.why : rebuilt.endpoint
+}
+
+const GLOBAL = 'https://sts.amazonaws.com'
+
+describe('nothing configured: the default endpoint of the partition (auth-behaviour 4.3.1 step 7)', () => {
+  test.each([
+    ['sts.amazonaws.com', 'eu-west-1', GLOBAL],
+    ['sts.us-east-1.amazonaws.com', 'eu-west-1', GLOBAL],
+    ['sts.eu-west-1.amazonaws.com', 'eu-west-1', 'sts-region'],
+    ['sts.cn-north-1.amazonaws.com.cn', 'cn-north-1', 'https://sts.cn-north-1.amazonaws.com.cn'],
+    ['sts.cn-northwest-1.amazonaws.com.cn', 'cn-north-1', 'sts-region'],
+    ['sts.amazonaws.com', 'cn-north-1', 'sts-region'],
+    ['sts.us-gov-west-1.amazonaws.com', 'us-gov-west-1', 'https://sts.us-gov-west-1.amazonaws.com'],
+    ['sts.eusc-de-east-1.amazonaws.eu', 'eusc-de-east-1', 'https://sts.eusc-de-east-1.amazonaws.eu'],
+  ])('%s in a cluster of %s: %s', (host, homeRegion, expected) => {
+    expect(target(host, 'us-east-1', { homeRegion })).toBe(expected)
+  })
+})
+
+describe('the region of the client: use_sts_region_from_client (interface 2.1, D-17)', () => {
+  const fromClient = { regionFromClient: true }
+  test.each([
+    ['sts.eu-central-1.amazonaws.com', 'eu-central-1', 'https://sts.eu-central-1.amazonaws.com'],
+    ['sts.amazonaws.com', 'us-east-1', GLOBAL],
+    ['sts-fips.us-east-1.amazonaws.com', 'us-east-1', 'https://sts.us-east-1.amazonaws.com'],
+    ['sts.eu-central-1.api.aws', 'eu-central-1', 'https://sts.eu-central-1.amazonaws.com'],
+    [
+      'vpce-0a1b-c2d3.sts.eu-central-1.vpce.amazonaws.com',
+      'eu-central-1',
+      'https://sts.eu-central-1.amazonaws.com',
+    ],
+    ['sts.eu-central-1.amazonaws.com', 'eu-west-1', 'sts-host'],
+    ['sts.amazonaws.com', 'eu-west-1', 'sts-host'],
+    ['evil.example', 'eu-central-1', 'sts-host'],
+    ['sts.cn-north-1.amazonaws.com.cn', 'cn-north-1', 'sts-partition'],
+    ['sts.us-gov-west-1.amazonaws.com', 'us-gov-west-1', 'sts-partition'],
+    ['sts.eu-central-1.amazonaws.com', 'evil', 'sts-region'],
+  ])('%s signed for %s: %s', (host, region, expected) => {
+    expect(target(host, region, fromClient)).toBe(expected)
+  })
+
+  test('overrides a configured endpoint, whose region still says which partition', () => {
+    const given = { ...fromClient, endpoint: 'https://sts.example.com', endpointRegion: 'cn-north-1' }
+    expect(target('sts.cn-northwest-1.amazonaws.com.cn', 'cn-northwest-1', given)).toBe(
+      'https://sts.cn-northwest-1.amazonaws.com.cn',
+    )
+    expect(target('sts.eu-west-1.amazonaws.com', 'eu-west-1', given)).toBe('sts-partition')
+  })
+
+  test('a signature for another service is refused', () => {
+    expect(target('sts.eu-west-1.amazonaws.com', 'eu-west-1', fromClient, 's3')).toBe('sts-region')
+  })
+
+  test('of a presigned request stands in its query', () => {
+    const host = 'sts.eu-central-1.amazonaws.com'
+    const credential = 'AKIAEXAMPLE/20260301/eu-central-1/sts/aws4_request'
+    const rebuilt = rebuildRequest(request(getInput({ 'X-Amz-Credential': credential }, { host })), {
+      ...rules,
+      ...fromClient,
+    })
+    expect(rebuilt).toMatchObject({ endpoint: `https://${host}`, host })
+  })
+})
+
+describe('a configured endpoint: interface 2.1', () => {
+  const given = { endpoint: 'https://sts.example.com:8443/ignored' }
+  test.each([
+    ['sts.amazonaws.com', 'https://sts.example.com:8443'],
+    ['sts.eu-west-1.amazonaws.com', 'https://sts.example.com:8443'],
+    ['sts.example.com:8443', 'https://sts.example.com:8443'],
+    ['sts.example.com', 'sts-host'],
+    ['sts.example.com:8444', 'sts-host'],
+    ['evil.example', 'sts-host'],
+  ])('%s goes to %s', (host, expected) => {
+    expect(target(host, 'us-east-1', given)).toBe(expected)
+  })
+})
+
+describe('hosts that are no endpoint of STS: auth-behaviour 4.3.2', () => {
+  test.each([
+    'evil.example',
+    'localhost',
+    '169.254.169.254',
+    'amazonaws.com',
+    'sts.com',
+    's3.amazonaws.com',
+    'ec2.us-east-1.amazonaws.com',
+    'evil.sts.amazonaws.com',
+    'sts.amazonaws.com.evil.example',
+    'stsxamazonaws.com',
+    'sts.amazonaws.com:8443',
+    'sts.us-east-1.amazonaws.com.cn',
+    'sts.us-east-1.amazonaws.eu',
+    'sts.us-east-1.vpce.amazonaws.com',
+    'sts.cn-north-1.amazonaws.com',
+    'sts.us-east-1.evil.amazonaws.com',
+    'sts..amazonaws.com',
+    'sts.mars-1.amazonaws.com',
+    'vpce-1.sts.us-east-1.amazonaws.com',
+    'vpce-1.evil.sts.us-east-1.vpce.amazonaws.com',
+    'stsfips.us-east-1.amazonaws.com',
+  ])('%s', host => {
+    expect(target(host, 'us-east-1', {})).toBe('sts-host')
+    expect(target(host, 'us-east-1', { regionFromClient: true })).toBe('sts-host')
+    expect(target(host, 'us-east-1', { endpoint: 'https://sts.example.com' })).toBe('sts-host')
+  })
+})

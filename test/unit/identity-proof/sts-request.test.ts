@@ -1,0 +1,252 @@
+import { describe, expect, test } from 'vitest'
+import { rebuildRequest, type StsRules } from '../../../shared/identity-proof/sts-request.ts'
+import {
+  authorization,
+  BODY,
+  base64,
+  getInput,
+  postInput,
+  queryText,
+  request,
+  usualHeaders,
+  usualQuery,
+} from '../../builders/signed-request.ts'
+
+const usualRules: StsRules = {
+  serverId: '',
+  allowedHeaders: [],
+  endpoint: '',
+  regionFromClient: false,
+  endpointRegion: '',
+  homeRegion: 'eu-west-1',
+  maxRetries: -1,
+}
+
+const rebuild = (input = postInput(), rules: Partial<StsRules> = {}) =>
+  rebuildRequest(request(input), { ...usualRules, ...rules })
+
+/** The rule that refused, or `sent`. */
+const why = (input = postInput(), rules: Partial<StsRules> = {}) => {
+  const rebuilt = rebuild(input, rules)
+  return 'why' in rebuilt ? rebuilt.why : 'sent'
+}
+
+function headersOf(input = postInput(), rules: Partial<StsRules> = {}): [string, string][] {
+  const rebuilt = rebuild(input, rules)
+  return 'why' in rebuilt ? expect.fail(rebuilt.why) : rebuilt.headers.map(([name, value]) => [name, value])
+}
+const namesOf = (...given: Parameters<typeof headersOf>) => headersOf(...given).map(([name]) => name)
+
+/** With a header that is, or is not, among the signed ones. */
+const withHeader = (name: string, value: unknown, signed = false) =>
+  postInput({ [name]: value, Authorization: authorization(signed ? `host;${name.toLowerCase()}` : 'host') })
+
+describe('what is sent: auth-behaviour 4.3.2', () => {
+  test('a POST request, rebuilt from its parts', () => {
+    expect(rebuild()).toEqual({
+      method: 'POST',
+      endpoint: 'https://sts.amazonaws.com',
+      host: 'sts.amazonaws.com',
+      target: '/',
+      headers: [
+        ['Content-Type', usualHeaders['Content-Type']],
+        ['X-Amz-Date', usualHeaders['X-Amz-Date']],
+        ['Authorization', usualHeaders.Authorization],
+        ['Accept', 'application/xml'],
+        ['Accept-Encoding', 'identity'],
+        ['Content-Length', String(BODY.length)],
+      ],
+      body: BODY,
+      maxRetries: -1,
+    })
+  })
+
+  test('a presigned request, its query byte for byte', () => {
+    expect(rebuild(getInput())).toEqual({
+      method: 'GET',
+      endpoint: 'https://sts.amazonaws.com',
+      host: 'sts.amazonaws.com',
+      target: `/?${queryText(usualQuery)}`,
+      headers: [
+        ['Accept', 'application/xml'],
+        ['Accept-Encoding', 'identity'],
+      ],
+      body: '',
+      maxRetries: -1,
+    })
+  })
+
+  test('a body without content type is sent as a form', () => {
+    const { 'Content-Type': _, ...headers } = usualHeaders
+    expect(headersOf(postInput({}, { headers }))).toContainEqual([
+      'Content-Type',
+      'application/x-www-form-urlencoded',
+    ])
+  })
+
+  test('a signature in several values is sent as one', () => {
+    const sent = headersOf(postInput({ Authorization: authorization().split(', ') }))
+    expect(sent.filter(([name]) => name === 'Authorization')).toEqual([['Authorization', authorization()]])
+  })
+
+  test('the values of a signed header stay apart and in order', () => {
+    const sent = headersOf(withHeader('X-Custom', ['b', 'a'], true))
+    expect(sent.filter(([name]) => name === 'X-Custom')).toEqual([
+      ['X-Custom', 'b'],
+      ['X-Custom', 'a'],
+    ])
+  })
+})
+
+describe('which headers are sent: auth-behaviour 4.3.2, D-16', () => {
+  test.each([
+    ['Cookie', 'a=b'],
+    ['X-Custom', 'x'],
+    ['X-Vault-Token', 'hvs.x'],
+    ['X-Forwarded-For', '10.0.0.1'],
+  ])('%s only when it is signed or allowed', (name, value) => {
+    expect(namesOf(withHeader(name, value))).not.toContain(name)
+    expect(headersOf(withHeader(name, value, true))).toContainEqual([name, value])
+    expect(headersOf(withHeader(name, value), { allowedHeaders: [name] })).toContainEqual([name, value])
+  })
+
+  const hops = [
+    'Connection',
+    'Keep-Alive',
+    'Transfer-Encoding',
+    'Upgrade',
+    'HTTP2-Settings',
+    'TE',
+    'Trailer',
+    'Expect',
+    'Proxy-Authorization',
+    'Proxy-Connection',
+  ]
+  test.each(hops)('%s never, not even where it is allowed; signed it is refused', name => {
+    const sent = [
+      ...namesOf(withHeader(name, 'x')),
+      ...namesOf(withHeader(name, 'x'), { allowedHeaders: [name] }),
+    ]
+    expect(sent.map(one => one.toLowerCase())).not.toContain(name.toLowerCase())
+    expect(why(withHeader(name, 'x', true))).toBe('header-refused')
+    expect(why(withHeader(name, 'x', true), { allowedHeaders: [name] })).toBe('header-refused')
+  })
+
+  test('a name that is signed but hop-by-hop is refused even without the header', () => {
+    expect(why(postInput({ Authorization: authorization('host;connection') }))).toBe('header-refused')
+  })
+
+  test.each([
+    ['Accept', 'application/json', 'application/xml'],
+    ['Accept-Encoding', 'gzip', 'identity'],
+  ])('an unsigned %s is replaced, even where it is allowed (CVE-2020-16250)', (name, value, ours) => {
+    for (const allowedHeaders of [[], [name]]) {
+      const sent = headersOf(withHeader(name, value), { allowedHeaders })
+      expect(sent.filter(one => one[0] === name)).toEqual([[name, ours]])
+    }
+  })
+
+  test.each(['*/*', 'application/xml', 'text/xml', 'text/xml;q=0.9, */*;q=0.1', 'application/xml,text/xml'])(
+    'a signed Accept of %s is sent',
+    value => {
+      const sent = headersOf(withHeader('Accept', value, true))
+      expect(sent.filter(([name]) => name === 'Accept')).toEqual([['Accept', value]])
+    },
+  )
+
+  test.each<[string, unknown]>([
+    ['Accept', 'application/json'],
+    ['Accept', 'application/json, application/xml'],
+    ['Accept', 'application/json;xml'],
+    ['Accept', ['text/xml', 'application/json']],
+    ['Accept', ''],
+    ['Content-Length', '1'],
+    ['Content-Length', [String(BODY.length), String(BODY.length)]],
+    ['Content-Length', '0x2b'],
+  ])('a signed %s of %j is refused before STS is asked', (name, value) => {
+    expect(why(withHeader(name, value, true))).toBe('header-refused')
+  })
+
+  test('Content-Length is ours; signed, it has to be right, and is sent for an empty body too', () => {
+    const length = ['Content-Length', String(BODY.length)]
+    for (const signed of [true, false]) {
+      const value = signed ? length[1] : '1'
+      const sent = headersOf(withHeader('Content-Length', value, signed))
+      expect(sent.filter(([name]) => name === 'Content-Length')).toEqual([length])
+    }
+    const get = getInput(
+      { 'X-Amz-SignedHeaders': 'content-length;host' },
+      { headers: { 'Content-Length': '0' } },
+    )
+    expect(headersOf(get)).toContainEqual(['Content-Length', '0'])
+  })
+})
+
+describe('Host: auth-behaviour 4.3.2', () => {
+  test.each(['sts.amazonaws.com', 'STS.amazonaws.com', 'sts.amazonaws.com:443'])(
+    '%s is the URL’s host',
+    Host => {
+      expect(why(postInput({ Host }))).toBe('sent')
+      expect(namesOf(postInput({ Host }))).not.toContain('Host')
+    },
+  )
+
+  test.each<[unknown]>([
+    ['evil.example'],
+    ['sts.us-east-1.amazonaws.com'],
+    ['sts.amazonaws.com:80'],
+    [''],
+    [['sts.amazonaws.com', 'evil.example']],
+  ])('%j is refused', Host => {
+    expect(why(postInput({ Host }))).toBe('header-refused')
+  })
+
+  test('may be left out of the headers', () => {
+    const { Host: _, ...headers } = usualHeaders
+    expect(rebuild(postInput({}, { headers }))).toMatchObject({ host: 'sts.amazonaws.com' })
+  })
+})
+
+describe('the allow-list of X-Amz headers: auth-behaviour 4.3.1 step 6', () => {
+  const allowed = [
+    'Algorithm',
+    'Content-Sha256',
+    'Credential',
+    'Date',
+    'Security-Token',
+    'Signature',
+    'SignedHeaders',
+    'User-Agent',
+  ]
+  test.each(allowed)('X-Amz-%s is always allowed, in any case', name => {
+    expect(why(postInput({ [`X-Amz-${name}`]: 'x' }))).toBe('sent')
+    expect(why(postInput({ [`x-amz-${name}`.toUpperCase()]: 'x' }))).toBe('sent')
+  })
+
+  test.each(['X-Amz-Mallory-Header', 'x-amz-target', 'X-Amz-Expires', 'X-AMZ-', 'X-Amz-Date2'])(
+    '%s is refused unless it is configured, without client configuration too',
+    name => {
+      expect(why(postInput({ [name]: 'x' }))).toBe('header-not-allowed')
+      expect(why(postInput({ [name]: 'x' }), { allowedHeaders: [name] })).toBe('sent')
+      expect(why(postInput({ [name]: 'x' }), { allowedHeaders: ['X-Amz-Other'] })).toBe('header-not-allowed')
+    },
+  )
+
+  test('the same holds for the query of a presigned request, where only known names may stand', () => {
+    for (const name of ['X-Amz-Mallory', 'RoleArn', 'DurationSeconds']) {
+      const input = getInput({ [name]: 'x' })
+      expect(why(input)).toBe('query-not-allowed')
+      expect(why(input, { allowedHeaders: [name] })).toBe('sent')
+    }
+    expect(why(getInput({}, { headers: { 'X-Amz-Expires': '900' } }))).toBe('header-not-allowed')
+  })
+})
+
+test('how often STS is asked again is configured', () => {
+  expect(rebuild(postInput(), { maxRetries: 5 })).toMatchObject({ maxRetries: 5 })
+})
+
+test('a host that only looks like STS is refused before anything else', () => {
+  const input = postInput({ Host: 'evil' }, { url: base64('https://sts.amazonaws.com.evil.example/') })
+  expect(why(input)).toBe('sts-host')
+})

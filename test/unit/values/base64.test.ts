@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  decodeBase64,
+  decodeBase64Url,
+  decodeUnpaddedBase64,
+  decodeWrappedBase64,
+} from '../../../shared/values/base64.ts'
+
+const decoders = {
+  decodeBase64,
+  decodeWrappedBase64,
+  decodeUnpaddedBase64,
+  decodeBase64Url,
+}
+
+/** Which of the decoders read a text, by the first letters of what they are for. */
+const readers = (text: string): string =>
+  Object.entries(decoders)
+    .filter(([, decode]) => decode(text) !== undefined)
+    .map(([name]) => name.replace(/decode|Base64/g, '') || 'Strict')
+    .join(' ')
+
+describe('base64: auth-behaviour T-41', () => {
+  test.each([
+    ['', 'Strict Wrapped Unpadded Url'],
+    ['QQ==', 'Strict Wrapped Unpadded Url'],
+    ['QUI=', 'Strict Wrapped Unpadded Url'],
+    ['QUJD', 'Strict Wrapped Unpadded Url'],
+    ['+/+/', 'Strict Wrapped Unpadded'],
+    ['-_-_', 'Url'],
+    ['QQ', 'Unpadded Url'],
+    ['QUI', 'Unpadded Url'],
+    ['QQ=', ''],
+    ['Q', ''],
+    ['QQ===', ''],
+    ['QQ======', ''],
+    ['=', ''],
+    ['====', ''],
+    ['QR==', ''],
+    ['QUJ=', ''],
+    ['QR', ''],
+    ['QQ==QQ==', ''],
+    ['QU=D', ''],
+    ['QUJD!', ''],
+    ['QUJD\0', ''],
+    ['QÜJD', ''],
+    ['QU\nJD', 'Wrapped Unpadded'],
+    ['Q Q\t=\r\n=', 'Wrapped Unpadded'],
+    ['QQ\n', 'Unpadded'],
+    ['QU\u{a0}JD', ''],
+    ['+/-_', ''],
+  ])('%j is read by: %s', (text, expected) => {
+    expect(readers(text)).toBe(expected)
+  })
+
+  test('all give the bytes that were encoded', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 50 }), bytes => {
+        const buffer = Buffer.from(bytes)
+        const standard = buffer.toString('base64')
+        const bare = buffer.toString('base64url')
+        expect(decodeBase64(standard)).toEqual(buffer)
+        expect(decodeWrappedBase64(standard.replace(/.{3}/g, '$&\r\n'))).toEqual(buffer)
+        expect(decodeUnpaddedBase64(standard.split('=')[0] ?? '')).toEqual(buffer)
+        expect(decodeBase64Url(bare)).toEqual(buffer)
+      }),
+    )
+  })
+
+  test('one text stands for one sequence of bytes', () => {
+    fc.assert(
+      fc.property(fc.base64String(), fc.base64String(), (a, b) => {
+        const [x, y] = [decodeBase64(a), decodeBase64(b)]
+        expect(a === b || x === undefined || y === undefined || !x.equals(y)).toBe(true)
+      }),
+    )
+  })
+
+  // Two minutes with an expression that tries every '=' as a beginning; the test would run into its limit.
+  test.each(Object.entries(decoders))('%s reads a megabyte of padding in one pass', (_, decode) => {
+    const padding = '='.repeat(1_000_000)
+    expect(decode(padding)).toBeUndefined()
+    expect(decode(`${padding}x`)).toBeUndefined()
+    expect(decode(`${' '.repeat(1_000_000)}${padding}x`)).toBeUndefined()
+  })
+})
