@@ -1,0 +1,171 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Auth } from '../../../shared/api/call.ts'
+import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
+import { HOME, launch, loginAs, placeOf, satellite } from '../../support/logins.ts'
+import { lives, lookUp } from '../../support/tokens.ts'
+
+const renew = (auth: Auth, given = {}) =>
+  api('POST', '/auth/token/renew', { token: auth.client_token, ...given })
+
+async function refused(auth: Auth): Promise<void> {
+  const before = await lookUp(auth.client_token)
+  const reply = await renew(auth, { increment: '9h' })
+  expect([reply.status, reply.body.errors]).toEqual([403, ['permission denied']])
+  expect(await lookUp(auth.client_token)).toEqual({ ...before, ttl: expect.any(Number) })
+}
+
+describe('renewal of ec2 tokens: auth-behaviour 5', () => {
+  let mount = ''
+  beforeAll(async () => {
+    ;({ path: mount } = await freshMount())
+    await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+  })
+
+  const roleOf = async (given: Record<string, unknown> = {}, name = fresh('role')): Promise<string> => {
+    await done('POST', `${mount}/role/${name}`, { auth_type: 'ec2', bound_region: HOME.region, ...given })
+    return name
+  }
+
+  const entryOf = async (id: string) => (await done('GET', `${mount}/identity-accesslist/${id}`)).body.data
+
+  /** A running instance that has logged in. */
+  async function loggedIn(given: Record<string, unknown> = {}, values = {}) {
+    const instance = await launch(values)
+    const role = await roleOf(given)
+    const reply = await loginAs(mount, instance, { role, nonce: 'mine' })
+    expect(reply.status, reply.text).toBe(200)
+    return { instance, role, auth: reply.body.auth as Auth }
+  }
+
+  test('takes lifetime, maximum and period of the role as it is now', async () => {
+    const { role, auth } = await loggedIn({ token_ttl: '1h' })
+    await roleOf({ token_ttl: '2h' }, role)
+    expect((await renew(auth)).body.auth.lease_duration).toBe(7200)
+    await roleOf({ token_max_ttl: '3h' }, role)
+    expect((await renew(auth, { increment: '9h' })).body.auth.lease_duration).toBeLessThanOrEqual(10800)
+    await roleOf({ token_period: '4h' }, role)
+    expect((await renew(auth)).body.auth.lease_duration).toBe(3 * 3600)
+    await roleOf({ token_max_ttl: 0 }, role)
+    expect((await renew(auth)).body.auth.lease_duration).toBe(4 * 3600)
+  })
+
+  test('moves the entry’s times and nothing else of it', async () => {
+    const { instance, role, auth } = await loggedIn()
+    const before = await entryOf(instance.instanceId)
+    await roleOf({ token_max_ttl: '1000h' }, role)
+    await renew(auth)
+    const after = await entryOf(instance.instanceId)
+    expect(after).toEqual({
+      ...before,
+      last_updated_time: expect.any(String),
+      expiration_time: expect.any(String),
+    })
+    const [updated, expires] = [Date.parse(after.last_updated_time), Date.parse(after.expiration_time)]
+    expect(updated).toBeGreaterThan(Date.parse(before.last_updated_time))
+    expect(expires - updated).toBe(1000 * 3600 * 1000)
+  })
+
+  test.each(['pending', 'stopping', 'stopped', 'shutting-down', 'terminated'] as const)(
+    'an instance that is %s renews nothing',
+    async state => {
+      const { instance, auth } = await loggedIn()
+      const before = await entryOf(instance.instanceId)
+      await aws.setInstance({ ...placeOf(instance), state })
+      await refused(auth)
+      expect(await entryOf(instance.instanceId)).toEqual(before)
+    },
+  )
+
+  test('neither does one that is gone', async () => {
+    const { instance, auth } = await loggedIn()
+    await aws.deleteInstance(placeOf(instance))
+    await refused(auth)
+  })
+
+  test('needs the access-list entry, and does not make it again (T-6)', async () => {
+    const { instance, auth } = await loggedIn()
+    const entry = `${mount}/identity-accesslist/${instance.instanceId}`
+    await done('DELETE', entry)
+    await refused(auth)
+    expect((await api('GET', entry)).status).toBe(404)
+  })
+
+  test('needs the role, the very one', async () => {
+    const { role, auth } = await loggedIn()
+    await done('DELETE', `${mount}/role/${role}`)
+    await refused(auth)
+    await roleOf({}, role)
+    await refused(auth)
+  })
+
+  test('goes by the role of the token, not by that of the first login (D-11)', async () => {
+    const { instance, role: first } = await loggedIn({ token_ttl: '1h' })
+    const second = await roleOf({ token_ttl: '2h' })
+    const { body } = await loginAs(mount, instance, { role: second, nonce: 'mine' })
+    await done('DELETE', `${mount}/role/${first}`)
+    expect((await renew(body.auth)).body.auth.lease_duration).toBe(7200)
+    expect(await entryOf(instance.instanceId)).toMatchObject({ role: first })
+  })
+
+  test('does not look at bindings, nonce or reauthentication again', async () => {
+    const { instance, role, auth } = await loggedIn()
+    await roleOf({ bound_region: 'eu-central-1', bound_ami_id: 'ami-0123456789abcdef0' }, role)
+    await roleOf({ disallow_reauthentication: true }, role)
+    await aws.setInstance({ ...placeOf(instance), pendingTime: '2020-01-01T00:00:00Z' })
+    expect((await renew(auth)).status).toBe(200)
+    expect(await entryOf(instance.instanceId)).toMatchObject({ disallow_reauthentication: false })
+  })
+
+  test('keeps to the maximum that the role tag gave', async () => {
+    const instance = await launch()
+    const role = await roleOf({ token_ttl: '1h', role_tag: 'CloudRole' })
+    const tag = await done('POST', `${mount}/role/${role}/tag`, { max_ttl: '2h' })
+    await aws.setInstance({ ...placeOf(instance), tags: { CloudRole: tag.body.data.tag_value } })
+    const { body } = await loginAs(mount, instance, { role })
+    expect(body.auth.metadata).toMatchObject({ role_tag_max_ttl: '2h0m0s' })
+    // neither the tag nor the deny list is looked at again
+    await aws.setInstance({ ...placeOf(instance), tags: {} })
+    await done('POST', `${mount}/roletag-denylist/${encodeURIComponent(tag.body.data.tag_value)}`)
+    const renewed = await renew(body.auth, { increment: '9h' })
+    expect(renewed.status, renewed.text).toBe(200)
+    expect(renewed.body.auth.lease_duration).toBeLessThanOrEqual(7200)
+  })
+
+  test('asks EC2 exactly once, in the account of the instance', async () => {
+    const account = await satellite(mount)
+    const { instance, auth } = await loggedIn({}, { account })
+    const { calls: before } = await aws.calls()
+    expect((await renew(auth)).status).toBe(200)
+    const { calls } = await aws.calls({ since: before.at(-1)?.seq ?? 0 })
+    const mine = calls.filter(one => one.body.includes(instance.instanceId))
+    expect(mine.map(({ action, account: of }) => [action, of])).toEqual([['DescribeInstances', account]])
+  })
+
+  test('without a way into that account renews nothing', async () => {
+    const account = await satellite(mount)
+    const { auth } = await loggedIn({}, { account })
+    await done('DELETE', `${mount}/config/sts/${account}`)
+    const reply = await renew(auth)
+    expect([400, 403]).toContain(reply.status)
+    expect(await lives(auth.client_token)).toBe(true)
+  })
+
+  test.each([
+    ['throttles', { kind: 'throttle' as const, times: 20 }, 503],
+    ['fails', { kind: 'error' as const, status: 500, code: 'InternalError', times: 20 }, 502],
+  ])('while EC2 %s the token stays as it is', async (_, fault, status) => {
+    const account = await satellite(mount)
+    const { auth } = await loggedIn({}, { account })
+    await aws.fault({ service: 'ec2', account, ...fault })
+    const before = await lookUp(auth.client_token)
+    const reply = await renew(auth)
+    expect(reply.status, reply.text).toBe(status)
+    expect(await lookUp(auth.client_token)).toEqual({ ...before, ttl: expect.any(Number) })
+  })
+
+  test('two renewals at once both succeed', async () => {
+    const { auth } = await loggedIn()
+    const replies = await Promise.all([renew(auth), renew(auth), renew(auth)])
+    expect(replies.map(reply => reply.status)).toEqual([200, 200, 200])
+  })
+})
