@@ -109,11 +109,13 @@ const faults = {
 const isForm = ({ headers, body }: HttpRequest): boolean =>
   /^application\/x-www-form-urlencoded\b/.test(headers['content-type'] ?? '') && !/^\s*[{[]/.test(body)
 
+/** A key that comes more than once has all its values, in an array. */
 function fromPairs(pairs: readonly (readonly [string, string])[]): Record<string, unknown> {
+  if (pairs.length > LIMITS.members) throw invalid('there are too many parameters')
   const object: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of pairs) {
-    const seen = object[name]
-    object[name] = seen === undefined ? value : Array.isArray(seen) ? [...seen, value] : [seen, value]
+  for (const [name, values] of Map.groupBy(pairs, ([key]) => key)) {
+    const texts = values.map(([, value]) => value)
+    object[name] = texts.length > 1 ? texts : texts[0]
   }
   return object
 }

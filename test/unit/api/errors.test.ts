@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError, answers, type Code, invalid, refusal } from '../../../shared/api/errors.ts'
+
+/** auth-behaviour 1.5, and the phrases of section 0 that clients look for */
+const rows: [code: Code, status: number, text: string | undefined][] = [
+  ['invalid_request', 400, undefined],
+  ['unclear_list_flag', 400, ''],
+  ['path_disabled', 400, 'path disabled: this cluster is a DR secondary'],
+  ['permission_denied', 403, 'permission denied'],
+  ['bad_token', 403, 'bad token'],
+  ['not_found', 404, ''],
+  ['no_such_mount', 404, undefined],
+  ['unsupported_path', 404, 'unsupported path'],
+  ['unsupported_operation', 405, 'unsupported operation'],
+  ['too_large', 413, undefined],
+  ['unsupported_media_type', 415, undefined],
+  ['internal', 500, 'internal error'],
+  ['provider_failed', 502, undefined],
+  ['busy', 503, undefined],
+  ['not_initialised', 503, 'this cluster is not initialised'],
+]
+
+describe('failing answers: auth-behaviour 1.5', () => {
+  test.each(rows)('%s is %i', (code, status, text) => {
+    const row: { status: number; always?: string } = answers[code]
+    expect(row).toEqual({ status, ...(text === undefined ? {} : { always: text }) })
+  })
+
+  test('are all of them', () =>
+    expect(Object.keys(answers).sort()).toEqual(rows.map(([code]) => code).sort()))
+
+  test('carry their cause and reason beside the text', () => {
+    const cause = new Error('deep down')
+    const error = new ApiError('busy', 'later', { cause, retryAfter: 3, reason: { why: 'x' } })
+    expect(error).toMatchObject({
+      code: 'busy',
+      message: 'later',
+      cause,
+      retryAfter: 3,
+      reason: { why: 'x' },
+    })
+    expect(invalid('wrong')).toMatchObject({
+      code: 'invalid_request',
+      message: 'wrong',
+      retryAfter: undefined,
+    })
+  })
+
+  test('a refusal is the caller’s fault unless it says otherwise', () => {
+    expect(refusal('why', 'text')).toEqual({ code: 'invalid_request', why: 'why', text: 'text' })
+    expect(refusal('why', 'text', 'permission_denied').code).toBe('permission_denied')
+  })
+})

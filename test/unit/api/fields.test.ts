@@ -1,0 +1,236 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  anything,
+  bool,
+  duration,
+  type Field,
+  FieldFault,
+  int,
+  list,
+  lowerText,
+  map,
+  readFields,
+  readFlag,
+  text,
+} from '../../../shared/api/fields.ts'
+
+const REFUSED = Symbol('refused')
+const SECRET = 'S3CRET'
+const object = { a: SECRET }
+
+const read = <T>(field: Field<T>, raw: unknown): unknown => {
+  try {
+    return readFields({ it: field }, { it: raw }).given.it
+  } catch (error) {
+    expect(error).toBeInstanceOf(FieldFault)
+    expect((error as Error).message).toMatch(/^Field validation failed: it must be /)
+    return REFUSED
+  }
+}
+
+describe('value kinds: auth-behaviour 2', () => {
+  test.each<[raw: unknown, value: unknown]>([
+    ['Ab ', 'Ab '],
+    ['', ''],
+    [12, '12'],
+    [1.5, '1.5'],
+    [true, '1'],
+    [false, '0'],
+    [null, ''],
+    [object, REFUSED],
+    [['a'], REFUSED],
+  ])('a text from %j is %s', (raw, value) => expect(read(text('', {}), raw)).toBe(value))
+
+  test.each<[raw: unknown, value: unknown]>([
+    ['ÀBc', 'Àbc'],
+    ['İ', 'İ'],
+    [null, ''],
+    [object, REFUSED],
+  ])('a lower-case text from %j is %s: T-37', (raw, value) => expect(read(lowerText(''), raw)).toBe(value))
+
+  test.each<[raw: unknown, value: unknown]>([
+    ...['1', 't', 'T', 'TRUE', 'true', 'True', true, 1].map(raw => [raw, true] as [unknown, unknown]),
+    ...['0', 'f', 'F', 'FALSE', 'false', 'False', false, 0, '', null].map(
+      raw => [raw, false] as [unknown, unknown],
+    ),
+    ...['yes', 'on', 'tRUE', ' true', 2, -1, 0.5, '2', object, [true], []].map(
+      raw => [raw, REFUSED] as [unknown, unknown],
+    ),
+  ])('a boolean from %j', (raw, value) => expect(read(bool(''), raw)).toBe(value))
+
+  test.each<[raw: unknown, value: unknown]>([
+    [12, 12],
+    [-1, -1],
+    ['12', 12],
+    ['+12', 12],
+    ['-12', -12],
+    ['0x1F', 31],
+    ['-0x1f', -31],
+    ['0o17', 15],
+    ['0b11', 3],
+    ['010', 10],
+    [true, 1],
+    [false, 0],
+    ['', 0],
+    [null, 0],
+    [9007199254740991, 9007199254740991],
+    [9007199254740992, REFUSED],
+    ['9007199254740992', REFUSED],
+    ['0x20000000000000', REFUSED],
+    [1.5, REFUSED],
+    ['1.5', REFUSED],
+    ['1e3', REFUSED],
+    [' 1', REFUSED],
+    ['ten', REFUSED],
+    ['Infinity', REFUSED],
+    ['0b12', REFUSED],
+    [object, REFUSED],
+    [[1], REFUSED],
+  ])('an integer from %j is %s', (raw, value) => expect(read(int(''), raw)).toBe(value))
+
+  test.each<[raw: unknown, value: unknown]>([
+    ['a,b', ['a', 'b']],
+    [' a , b ,, ', ['a', 'b']],
+    ['', []],
+    [[], []],
+    [null, []],
+    [
+      ['a, b', ' c '],
+      ['a, b', 'c'],
+    ],
+    [
+      ['a', '', 'a'],
+      ['a', 'a'],
+    ],
+    [
+      [1, 'b'],
+      ['1', 'b'],
+    ],
+    [12, ['12']],
+    [true, REFUSED],
+    [object, REFUSED],
+    [[object], REFUSED],
+    [[['a']], REFUSED],
+    [[null], REFUSED],
+    [[true], REFUSED],
+  ])('a list from %j', (raw, value) => expect(read(list(''), raw)).toEqual(value))
+
+  test.each<[raw: unknown, value: unknown]>([
+    [90, 90],
+    ['90', 90],
+    [' 90 ', 90],
+    ['', 0],
+    ['1h30m', 5400],
+    ['1.5h', 5400],
+    ['3d', 259_200],
+    ['1999ms', 1],
+    [null, undefined],
+    [2147483647, 2147483647],
+    [2147483648, REFUSED],
+    [-1, REFUSED],
+    ['-1h', REFUSED],
+    [1.5, REFUSED],
+    ['1.5', REFUSED],
+    ['1w', REFUSED],
+    [true, REFUSED],
+    [object, REFUSED],
+    [[90], REFUSED],
+  ])('a duration from %j is %s', (raw, value) => expect(read(duration(''), raw)).toBe(value))
+
+  test.each<[raw: unknown, value: unknown]>([
+    [
+      { a: 'b', c: 1, d: true, e: null },
+      { a: 'b', c: '1', d: '1', e: '' },
+    ],
+    [{}, {}],
+    [null, {}],
+    [
+      JSON.parse('{"__proto__": "x", "constructor": "y"}'),
+      JSON.parse('{"__proto__": "x", "constructor": "y"}'),
+    ],
+    ['a=b', REFUSED],
+    [[], REFUSED],
+    [{ a: {} }, REFUSED],
+    [{ a: ['b'] }, REFUSED],
+  ])('a map from %j', (raw, value) => {
+    const found = read(map(''), raw)
+    if (value === REFUSED) expect(found).toBe(REFUSED)
+    else expect(Object.entries(found as object)).toEqual(Object.entries(value as object))
+  })
+
+  test.each([[null], [0], ['x'], [{ a: [1] }]])('anything is %j', raw =>
+    expect(read(anything(''), raw)).toBe(raw),
+  )
+
+  test.each([
+    ['1', true],
+    ['True', true],
+    ['f', false],
+    ['', undefined],
+    ['yes', undefined],
+    ['constructor', undefined],
+  ])('the word %j is %s', (word, value) => expect(readFlag(word)).toBe(value))
+
+  test('whatever is sent is read or refused, and never quoted', () => {
+    const kinds = { text, lowerText, bool, int, list, duration, map }
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.values(kinds)), fc.jsonValue(), (kind, raw) => {
+        try {
+          readFields({ it: kind('') }, { it: raw })
+        } catch (error) {
+          expect((error as Error).message).toMatch(/^Field validation failed: it must be an? [a-z ]+$/)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('reading a request against its fields', () => {
+  const fields = {
+    role: text(''),
+    token_ttl: duration(''),
+    cert: text('', { formerly: 'old_cert', required: true }),
+  }
+
+  test('holds what was supplied, and names what is unknown', () => {
+    const { given, unknown } = readFields(fields, { cert: 'x', role: '', other: 1, __proto: 2 })
+    expect({ ...given }).toEqual({ cert: 'x', role: '' })
+    expect(unknown).toEqual(['other', '__proto'])
+  })
+
+  test('a null duration counts as not supplied, a null text as empty', () => {
+    const { given } = readFields(fields, { cert: 'x', role: null, token_ttl: null })
+    expect({ ...given }).toEqual({ cert: 'x', role: '' })
+  })
+
+  test.each([
+    ['the older name', { old_cert: 'x' }, 'x'],
+    ['the current name before the older one', { cert: 'y', old_cert: 'x' }, 'y'],
+  ])('%s is accepted', (_, raw, value) => {
+    const { given, unknown } = readFields(fields, raw)
+    expect(given.cert).toBe(value)
+    expect(unknown).toEqual([])
+  })
+
+  test.each([[{}], [{ cert: '' }], [{ cert: null }], [{ old_cert: '' }]])(
+    'a required field is missing in %j',
+    raw => {
+      expect(() => readFields(fields, raw)).toThrow(new FieldFault('cert is required'))
+    },
+  )
+
+  test('a fault names the field as it was sent, never its value (CVE-2025-4166)', () => {
+    expect(() => readFields(fields, { old_cert: { a: SECRET } })).toThrow(
+      new FieldFault('Field validation failed: old_cert must be a string'),
+    )
+  })
+
+  test('what only a prototype has was not sent', () => {
+    expect(readFields({ constructor: text(''), toString: text('') }, {}).given).toEqual({})
+    const raw = JSON.parse('{"__proto__": {"cert": "x"}, "cert": "y"}')
+    expect(readFields(fields, raw)).toMatchObject({ given: { cert: 'y' }, unknown: ['__proto__'] })
+    expect(() => readFields(fields, JSON.parse('{"__proto__": {"cert": "x"}}'))).toThrow('cert is required')
+  })
+})

@@ -1,0 +1,149 @@
+/**
+ * The auth method as interface.md has it, written out by hand: sections 2.1 to 2.10 (fields), 4.1 (endpoints) and
+ * 9 (deprecated paths). `A` is `/auth/:mount`.
+ */
+export type Kind = 'string' | 'int' | 'boolean' | 'list' | 'duration' | 'string or object'
+export type Fields = Record<string, Kind>
+export type Row = [method: 'POST' | 'GET' | 'LIST' | 'DELETE', path: string, fields: Fields]
+
+/** 2.1 */
+const client: Fields = {
+  max_retries: 'int',
+  access_key: 'string',
+  secret_key: 'string',
+  endpoint: 'string',
+  iam_endpoint: 'string',
+  sts_endpoint: 'string',
+  sts_region: 'string',
+  use_sts_region_from_client: 'boolean',
+  iam_server_id_header_value: 'string',
+  allowed_sts_header_values: 'list',
+}
+
+/** 2.2 */
+const identity: Fields = {
+  iam_alias: 'string',
+  iam_metadata: 'list',
+  ec2_alias: 'string',
+  ec2_metadata: 'list',
+}
+
+/** 2.3 */
+const certificate: Fields = { cloud_public_cert: 'string', type: 'string' }
+
+/** 2.4 */
+const sts: Fields = { sts_role: 'string', external_id: 'string' }
+
+/** 2.5 */
+const tidy: Fields = { safety_buffer: 'duration', disable_periodic_tidy: 'boolean' }
+
+/** 2.6 */
+const role: Fields = {
+  auth_type: 'string',
+  bound_ami_id: 'list',
+  bound_account_id: 'list',
+  bound_region: 'list',
+  bound_vpc_id: 'list',
+  bound_subnet_id: 'list',
+  bound_iam_role_arn: 'list',
+  bound_iam_instance_profile_arn: 'list',
+  bound_ec2_instance_id: 'list',
+  role_tag: 'string',
+  bound_iam_principal_arn: 'list',
+  inferred_entity_type: 'string',
+  inferred_aws_region: 'string',
+  resolve_aws_unique_ids: 'boolean',
+  allow_instance_migration: 'boolean',
+  disallow_reauthentication: 'boolean',
+  token_ttl: 'duration',
+  token_max_ttl: 'duration',
+  token_policies: 'list',
+  policies: 'list',
+  token_bound_cidrs: 'list',
+  token_explicit_max_ttl: 'duration',
+  token_no_default_policy: 'boolean',
+  token_num_uses: 'int',
+  token_period: 'duration',
+  token_type: 'string',
+}
+
+/** 2.7 */
+const tag: Fields = {
+  policies: 'list',
+  max_ttl: 'duration',
+  instance_id: 'string',
+  allow_instance_migration: 'boolean',
+  disallow_reauthentication: 'boolean',
+}
+
+/** 2.8 */
+const login: Fields = {
+  role: 'string',
+  identity: 'string',
+  signature: 'string',
+  pkcs7: 'string',
+  nonce: 'string',
+  iam_http_request_method: 'string',
+  iam_request_url: 'string',
+  iam_request_body: 'string',
+  iam_request_headers: 'string or object',
+}
+
+const buffer: Fields = { safety_buffer: 'duration' }
+
+/** 4.1 */
+export const rows: Row[] = [
+  ['POST', 'A/config/client', client],
+  ['GET', 'A/config/client', {}],
+  ['DELETE', 'A/config/client', {}],
+  ['POST', 'A/config/rotate-root', {}],
+  ['POST', 'A/config/identity', identity],
+  ['GET', 'A/config/identity', {}],
+  ['POST', 'A/config/certificate/:cert_name', certificate],
+  ['GET', 'A/config/certificate/:cert_name', {}],
+  ['DELETE', 'A/config/certificate/:cert_name', {}],
+  ['LIST', 'A/config/certificates', {}],
+  ['POST', 'A/config/sts/:account_id', sts],
+  ['GET', 'A/config/sts/:account_id', {}],
+  ['LIST', 'A/config/sts', {}],
+  ['DELETE', 'A/config/sts/:account_id', {}],
+  ['POST', 'A/config/tidy/identity-accesslist', tidy],
+  ['GET', 'A/config/tidy/identity-accesslist', {}],
+  ['DELETE', 'A/config/tidy/identity-accesslist', {}],
+  ['POST', 'A/config/tidy/roletag-denylist', tidy],
+  ['GET', 'A/config/tidy/roletag-denylist', {}],
+  ['DELETE', 'A/config/tidy/roletag-denylist', {}],
+  ['POST', 'A/role/:role', role],
+  ['GET', 'A/role/:role', {}],
+  ['LIST', 'A/roles', {}],
+  ['DELETE', 'A/role/:role', {}],
+  ['POST', 'A/role/:role/tag', tag],
+  ['POST', 'A/login', login],
+  ['POST', 'A/roletag-denylist/:role_tag', {}],
+  ['GET', 'A/roletag-denylist/:role_tag', {}],
+  ['LIST', 'A/roletag-denylist', {}],
+  ['DELETE', 'A/roletag-denylist/:role_tag', {}],
+  ['POST', 'A/tidy/roletag-denylist', buffer],
+  ['GET', 'A/identity-accesslist/:instance_id', {}],
+  ['LIST', 'A/identity-accesslist', {}],
+  ['DELETE', 'A/identity-accesslist/:instance_id', {}],
+  ['POST', 'A/tidy/identity-accesslist', buffer],
+]
+
+/** 9.1: old path, current path. What is below them moved with them. */
+export const deprecated: [string, string][] = [
+  ['A/roletag-blacklist', 'A/roletag-denylist'],
+  ['A/identity-whitelist', 'A/identity-accesslist'],
+  ['A/tidy/identity-whitelist', 'A/tidy/identity-accesslist'],
+  ['A/tidy/roletag-blacklist', 'A/tidy/roletag-denylist'],
+  ['A/config/tidy/identity-whitelist', 'A/config/tidy/identity-accesslist'],
+  ['A/config/tidy/roletag-blacklist', 'A/config/tidy/roletag-denylist'],
+]
+
+/** 4.1, the words "required"; 2.4 demands `sts_role` only of the first write (auth-behaviour 3.5). */
+export const required: [path: string, field: string][] = [
+  ['A/config/certificate/:cert_name', 'cloud_public_cert'],
+]
+
+/** Paths that anybody may call: interface 5.4. */
+export const anonymous = ['POST A/login']
