@@ -44,12 +44,6 @@ const LARGEST_ITEM = 400_000
 export const isKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
   pk !== '' && sk !== '' && Buffer.byteLength(pk) <= LONGEST_KEY.pk && Buffer.byteLength(sk) <= LONGEST_KEY.sk
 
-/** The same place in a listing among all names that can be stored. */
-export const cutName = (name: string): string =>
-  Buffer.byteLength(name) <= LONGEST_KEY.sk
-    ? name
-    : Buffer.from(name).subarray(0, LONGEST_KEY.sk).toString('utf8')
-
 /** Whether an element can be stored; its JSON is at least as long as what the engine counts. */
 export const isStorable = (write: WriteItem): boolean =>
   'Put' in write

@@ -19,7 +19,6 @@ import type { Clock, ClusterRead, Due, Entropy, Items, Meter, Page, Segment, Sto
 import type { Change } from '../../storage/changes.ts'
 import { type Item, type Key, type Kind, type Partitions, specOf } from '../../storage/kinds.ts'
 import {
-  cutName,
   fromStored,
   isKey,
   isStorable,
@@ -94,7 +93,7 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
       TableName: tables[specOf(kind).table],
       ConsistentRead: true,
       KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: { ':pk': pk, ...(after === undefined ? {} : { ':after': cutName(after) }) },
+      ExpressionAttributeValues: { ':pk': pk, ...(after === undefined ? {} : { ':after': after }) },
       ...(limit === undefined ? {} : { Limit: limit }),
     }
     for await (const page of pages(input)) {

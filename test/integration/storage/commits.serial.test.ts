@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Change, create, erase, eraseAs, replace } from '../../../shared/storage/changes.ts'
-import { type Item, key, partitions } from '../../../shared/storage/kinds.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { fresh, storage } from '../../support/cluster.ts'
 import { tableStore } from '../../support/store.ts'
 
@@ -194,14 +194,6 @@ describe('a name longer than the engine takes', () => {
       code: 'too_large',
     })
     expect(await roles('a')).toEqual([undefined])
-  })
-
-  test('has its place in a listing still', async () => {
-    await commit(put('a'), put('üü'), put('z'))
-    const behind = async (name: string) =>
-      (await store.list(partitions('sts-role', owner), { after: name })).map(item => item.sk)
-    expect(await behind(`a${long}`)).toEqual(['z', 'üü'])
-    expect(await behind(long)).toEqual([])
   })
 })
 

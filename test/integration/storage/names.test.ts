@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, freshMount } from '../../support/cluster.ts'
+import { api, freshMount } from '../../support/cluster.ts'
 
 // DynamoDB takes names of 1024 bytes and items of 400 KB: what is longer is not there, or is refused; never a fault.
 
@@ -22,6 +22,7 @@ const rows: [string, () => string, unknown, number][] = [
   ['DELETE', () => `${mount}/roletag-denylist/${LONG}`, undefined, 204],
   ['GET', () => `${mount}/config/sts/${LONG}`, undefined, 404],
   ['GET', () => `${mount}/config/certificate/${LONG}`, undefined, 404],
+  ['GET', () => `${mount}/roles?list=true&after=${LONG}`, undefined, 400],
   ['GET', () => `/sys/policies/acl/${LONG}`, undefined, 404],
   ['POST', () => `/sys/policies/acl/${LONG}`, { policy: rules }, 413],
   ['DELETE', () => `/sys/policies/acl/${LONG}`, undefined, 204],
@@ -47,11 +48,4 @@ describe('names and values beyond what can be stored', () => {
       if (status >= 400 && status !== 404) expect(reply.body.errors[0]).toMatch(/./)
     },
   )
-
-  test('a listing may begin after any name', async () => {
-    await done('POST', `${mount}/role/y`, { auth_type: 'ec2', bound_region: 'us-east-1' })
-    const listed = (after: string) => api('GET', `${mount}/roles?list=true&after=${after}&limit=1`)
-    expect((await listed(LONG)).body.data.keys).toEqual(['y'])
-    expect((await listed(`z${LONG}`)).status).toBe(404)
-  })
 })
