@@ -18,7 +18,7 @@ export interface Store {
   /** Items that tidy may remove, in pages: `due` before the given epoch second. The cost is that of what is found. */
   due<K extends Kind>(where: Partitions<K>, before: number): AsyncIterable<Due<K>[]>
   /** Items of a kind wherever they stand, in pages; the cost is that of reading the whole table. */
-  scan<K extends Kind>(kind: K, segment: Segment): AsyncIterable<Item<K>[]>
+  scan<K extends Kind>(kind: K, segment: Segment): AsyncIterable<Scanned<K>>
   /**
    * Writes all changes or none. A conflict means that something is no longer as it was read: read again and
    * judge again.
@@ -39,6 +39,20 @@ export type Due<K extends Kind> = Key<K> & { readonly rev: string; readonly due:
 export interface Segment {
   index: number
   of: number
+  /** where an earlier scan of the segment stopped; absent: at its beginning */
+  from?: Cursor | undefined
+}
+
+/** A page of a scan. */
+export interface Scanned<K extends Kind> {
+  items: Item<K>[]
+  /** where the segment goes on; absent at its end */
+  next?: Cursor
+}
+
+export interface Cursor {
+  pk: string
+  sk: string
 }
 
 /** The cluster record with the moment it was read, epoch milliseconds: commits refuse one that is too old. */

@@ -81,7 +81,7 @@ export interface Fetched {
 export interface Outcome {
   answer: Answer
   changes?: readonly Change[]
-  /** cleaning up that may follow the commit; what it leaves undone, tidy does */
+  /** cleaning up that may follow the commit; it fails without a word to the caller, and tidy does what it leaves undone */
   afterwards?: () => Promise<void>
 }
 

@@ -48,7 +48,7 @@ export async function readBase(intake: Intake, ports: Ports): Promise<Base> {
 }
 
 function fetchedItems(keys: readonly Key[], items: readonly (Item | undefined)[]): Fetched {
-  const nameOf = (one: Key) => `${one.pk}\n${one.sk}`
+  const nameOf = (one: Key) => `${one.kind}\n${one.pk}\n${one.sk}`
   const found = new Map(keys.map((one, index) => [nameOf(one), items[index]]))
   return {
     has: one => found.has(nameOf(one)),

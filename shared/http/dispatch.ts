@@ -101,7 +101,9 @@ async function attempt(
     const done =
       changes.length === 0 || (call.cluster && (await ports.store.commit(changes, call.cluster)) === 'done')
     if (done) {
-      await outcome.afterwards?.()
+      await outcome.afterwards?.().catch((error: unknown) => {
+        ports.log.warn('cleaning up', { path: intake.facts.path, cause: String(error) })
+      })
       await trail?.response({ answer: outcome.answer, ...(info ? { wrapped: info } : {}) })
       return info ? renderWrapped(info, frame) : render(outcome.answer, frame)
     }

@@ -11,6 +11,10 @@ import { type JobResult, type JobRun, jobRun } from './job.ts'
 const mount = v.pipe(v.string(), v.nonEmpty())
 const list = v.picklist(tidyLists)
 const count = v.pipe(v.number(), v.integer(), v.minValue(0))
+const scanPlace = v.object({
+  segment: count,
+  from: v.optional(v.object({ pk: v.string(), sk: v.string() })),
+})
 
 /** Binds a job to the shape of its payload. */
 const job = <S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
@@ -25,9 +29,9 @@ export const jobs = {
     v.object({ mount, list, partition: count, after: v.string(), settling: v.optional(v.string()) }),
     restamp,
   ),
-  'remove-mount': job(v.object({ mount }), removeMount),
+  'remove-mount': job(v.object({ mount, at: v.optional(scanPlace) }), removeMount),
   'drop-old-key': job(v.object({ mount }), dropOldKey),
-  'token-tidy': job(v.object({ segment: count }), tidyTokens),
+  'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),
 } as const
 
 export type JobName = keyof typeof jobs

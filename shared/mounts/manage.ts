@@ -129,8 +129,7 @@ export function disableMount(call: Call): Outcome {
   return {
     ...after([write(table, next)]),
     // should this fail, the hourly round starts it
-    afterwards: () =>
-      call.ports.background.start({ job: 'remove-mount', mount: mount.accessor }).catch(() => undefined),
+    afterwards: () => call.ports.background.start({ job: 'remove-mount', mount: mount.accessor }),
   }
 }
 

@@ -1,5 +1,8 @@
+import { ApiError } from '../api/errors.ts'
 import { eachOf, hasTime, type JobResult, type JobRun } from '../jobs/job.ts'
-import { type Change, erase, replace } from '../storage/changes.ts'
+import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
+import type { ClusterRead } from '../ports.ts'
+import { erase, replace } from '../storage/changes.ts'
 import { type Item, type Key, type Kind, key, partitions } from '../storage/kinds.ts'
 
 /** Collections of a mount, in the order of their removal; aliases take their pointers with them. */
@@ -16,48 +19,54 @@ const collections = [
 ] as const satisfies readonly Kind[]
 
 const PAGE = 200
-const SEGMENTS = 4
 
 /**
  * Removes what a disabled mount has left: its items, its entities, the tokens of its logins. Tokens are dead from
  * the moment of disabling, because their mount is gone; this frees their places. It may be broken off and
  * started again at any point.
+ * @throws when something could not be removed: the job is tried again, at last by the hourly round
  */
-export async function removeMount(run: JobRun, job: { mount: string }): Promise<JobResult> {
-  const again = { again: { job: 'remove-mount', ...job } }
-  const erasing = async (changes: readonly Change[]): Promise<boolean> => {
-    const cluster = await run.cluster()
-    return cluster !== undefined && (await run.ports.store.commit(changes, cluster)) === 'done'
-  }
-  for (const kind of collections) {
-    if (!(await emptied(run, kind, job.mount, erasing))) return again
-  }
-  const settings: Key[] = [
-    key('client-config', job.mount),
-    key('identity-config', job.mount),
-    key('rotation', job.mount),
-  ]
-  await erasing(settings.map(erase))
-  if (!(await tokensGone(run, job.mount, erasing))) return again
-  return (await forget(run, job.mount)) ? 'done' : again
+export async function removeMount(
+  run: JobRun,
+  { mount, at }: { mount: string; at?: ScanPlace | undefined },
+): Promise<JobResult> {
+  for (const kind of collections) if (!(await emptied(run, kind, mount))) return { again: { mount } }
+  const settings: Key[] = [key('client-config', mount), key('identity-config', mount), key('rotation', mount)]
+  await erased(run, settings)
+  const left = await scanAll(run, 'token', at ?? fromTheBeginning, items =>
+    eachErased(
+      run,
+      items.filter(item => item.data.mount === mount).map(item => [item]),
+    ),
+  )
+  if (left) return { again: { mount, at: left } }
+  return forget(run, mount)
 }
 
-type Erasing = (changes: readonly Change[]) => Promise<boolean>
+async function erased(run: JobRun, keys: readonly Key[]): Promise<true> {
+  await run.ports.store.commit(keys.map(erase), await serving(run))
+  return true
+}
 
-async function emptied(
-  run: JobRun,
-  kind: (typeof collections)[number],
-  mount: string,
-  erasing: Erasing,
-): Promise<boolean> {
-  const { store } = run.ports
-  const { pks } = partitions(kind, mount)
-  for (const pk of pks) {
-    for (;;) {
-      const page = await store.list<Kind>({ kind, pks: [pk] }, { limit: PAGE })
-      if (page.length === 0) break
-      const { failed } = await eachOf(page, item => erasing(withPointers(item).map(erase)))
-      if (failed > 0 || !hasTime(run)) return false
+async function serving(run: JobRun): Promise<ClusterRead> {
+  const cluster = await run.cluster()
+  if (!cluster) throw new ApiError('busy', 'this cluster does not serve any more')
+  return cluster
+}
+
+async function eachErased(run: JobRun, items: readonly (readonly Key[])[]): Promise<void> {
+  const { failed } = await eachOf(items, keys => erased(run, keys))
+  if (failed > 0) throw new ApiError('busy', `${failed} items of a disabled mount could not be removed`)
+}
+
+/** @returns false when time is out */
+async function emptied(run: JobRun, kind: (typeof collections)[number], mount: string): Promise<boolean> {
+  for (const pk of partitions(kind, mount).pks) {
+    for (let more = true; more; ) {
+      const page = await run.ports.store.list<Kind>({ kind, pks: [pk] }, { limit: PAGE })
+      await eachErased(run, page.map(withPointers))
+      if (!hasTime(run)) return false
+      more = page.length === PAGE
     }
   }
   return true
@@ -68,26 +77,13 @@ const withPointers = (item: Item): Key[] =>
     ? [item, key('entity', item.data.entityId), key('alias-id', item.data.aliasId)]
     : [item]
 
-async function tokensGone(run: JobRun, mount: string, erasing: Erasing): Promise<boolean> {
-  for (let index = 0; index < SEGMENTS; index++) {
-    for await (const page of run.ports.store.scan('token', { index, of: SEGMENTS })) {
-      const { failed } = await eachOf(
-        page.filter(item => item.data.mount === mount),
-        item => erasing([erase(item)]),
-      )
-      if (failed > 0 || !hasTime(run)) return false
-    }
-  }
-  return true
-}
-
-async function forget(run: JobRun, accessor: string): Promise<boolean> {
-  const [table] = await run.ports.store.read([key('mounts')])
-  const cluster = await run.cluster()
-  if (!table || !cluster) return true
+async function forget(run: JobRun, accessor: string): Promise<JobResult> {
+  const { store } = run.ports
+  const [table] = await store.read([key('mounts')])
+  if (!table) return 'done'
   const removing = table.data.removing.filter(mount => mount.accessor !== accessor)
-  return (
-    (await run.ports.store.commit([replace(key('mounts'), table, { ...table.data, removing })], cluster)) ===
-    'done'
-  )
+  const change = replace(key('mounts'), table, { ...table.data, removing })
+  return (await store.commit([change], await serving(run))) === 'done'
+    ? 'done'
+    : { again: { mount: accessor } }
 }

@@ -11,9 +11,9 @@ export async function listAccessors(call: Call): Promise<Outcome> {
 
 async function segment(call: Call, index: number): Promise<string[]> {
   const found: string[] = []
-  for await (const page of call.ports.store.scan('token', { index, of: SEGMENTS })) {
+  for await (const { items } of call.ports.store.scan('token', { index, of: SEGMENTS })) {
     found.push(
-      ...page.filter(item => isAlive(item.data, call)).map(item => item.pk.slice(item.pk.indexOf('#') + 1)),
+      ...items.filter(item => isAlive(item.data, call)).map(item => item.pk.slice(item.pk.indexOf('#') + 1)),
     )
   }
   return found

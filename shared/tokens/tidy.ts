@@ -1,36 +1,43 @@
 import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
-import { eachOf, hasTime, type JobResult, type JobRun } from '../jobs/job.ts'
+import { eachOf, type JobResult, type JobRun } from '../jobs/job.ts'
+import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
 import { type Change, erase } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { type Around, ancestorsLive } from './family.ts'
 
-const SEGMENTS = 4
-
 /** POST auth/token/tidy. */
 export async function startTokenTidy(call: Call): Promise<Outcome> {
-  await call.ports.background.start({ job: 'token-tidy', segment: 0 })
+  await call.ports.background.start({ job: 'token-tidy', at: fromTheBeginning, of: 'token' })
   return answer(accepted('the tidy was started; what it removed is in the log'))
+}
+
+export interface TokenTidyJob {
+  /** tokens first, then the pointers to children */
+  of: 'token' | 'child'
+  at: ScanPlace
 }
 
 /**
  * Removes tokens that have lost an ancestor, and pointers to children that are gone. Such tokens are dead in
  * any case; expired ones are removed by the engine. The cost is that of reading all tokens.
  */
-export async function tidyTokens(run: JobRun, { segment }: { segment: number }): Promise<JobResult> {
-  const { store, log } = run.ports
-  const [table] = await store.read([key('mounts')])
+export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobResult> {
+  const [table] = await run.ports.store.read([key('mounts')])
   if (!table) return 'done'
   const around: Around = { ports: run.ports, mounts: table.data }
   let removed = 0
-  for (let index = segment; index < SEGMENTS; index++) {
-    for await (const page of store.scan('token', { index, of: SEGMENTS }))
-      removed += (await eachOf(page, item => removedDead(run, item, around))).done
-    for await (const page of store.scan('child', { index, of: SEGMENTS }))
-      removed += (await eachOf(page, item => removedLoose(run, item))).done
-    if (!hasTime(run)) return { again: { job: 'token-tidy', segment: index + 1 } }
+  const tokens = async (page: Item<'token'>[]) => {
+    removed += (await eachOf(page, item => removedDead(run, item, around))).done
   }
-  log.info('tokens tidied', { removed })
-  return 'done'
+  const pointers = async (page: Item<'child'>[]) => {
+    removed += (await eachOf(page, item => removedLoose(run, item))).done
+  }
+  const left = job.of === 'token' ? await scanAll(run, 'token', job.at, tokens) : undefined
+  const start = job.of === 'token' ? fromTheBeginning : job.at
+  const rest = left ? undefined : await scanAll(run, 'child', start, pointers)
+  run.ports.log.info('tokens tidied', { removed })
+  if (left) return { again: { of: 'token', at: left } }
+  return rest ? { again: { of: 'child', at: rest } } : 'done'
 }
 
 async function removedDead(run: JobRun, item: Item<'token'>, around: Around): Promise<boolean> {

@@ -1,25 +1,57 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoStore } from '../../shared/adapters/aws/table.ts'
-import type { Store } from '../../shared/ports.ts'
-import { cluster } from './cluster.ts'
+import type { ClusterRead } from '../../shared/ports.ts'
+import type { Change } from '../../shared/storage/changes.ts'
+import type { Key } from '../../shared/storage/kinds.ts'
+import { type Tables, tableOf } from '../../shared/storage/requests.ts'
 
-Object.assign(process.env, {
-  AWS_REGION: 'us-east-1',
-  AWS_ACCESS_KEY_ID: 'local',
-  AWS_SECRET_ACCESS_KEY: 'local',
-  AWS_ENDPOINT_URL_DYNAMODB: cluster.tap_url,
-})
+/** Where the tables of a host are. */
+export interface Where {
+  tap_url?: string
+  tables: Tables
+}
 
-/** The adapter itself, on the tables of the running cluster; its clock can be turned. */
-export function tableStore(): { store: Store; clock: { ms: number }; meter: ReturnType<typeof callMeter> } {
+/** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
+export function tableStore({ tap_url: url = '', tables }: Where) {
+  Object.assign(process.env, {
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL_DYNAMODB: url,
+  })
   const clock = { ms: Date.now() }
-  const meter = callMeter()
   const store = dynamoStore({
-    tables: cluster.tables,
+    tables,
     clock: { now: () => clock.ms, sleep: async () => undefined },
     entropy: { bytes: randomBytes, uuid: randomUUID },
-    meter,
+    meter: callMeter(),
   })
-  return { store, clock, meter }
+  const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
+  return { store, clock, commit: (...changes: Change[]) => store.commit(changes, as()) }
+}
+
+const AT_ONCE = 100
+
+/** Writes many items, a hundred at a time. */
+export async function seed(
+  { commit }: Pick<ReturnType<typeof tableStore>, 'commit'>,
+  changes: readonly Change[],
+): Promise<void> {
+  for (let at = 0; at < changes.length; at += AT_ONCE) await commit(...changes.slice(at, at + AT_ONCE))
+}
+
+/** An item as it stands in the table, with the attributes that readers never see; undefined when there is none. */
+export async function raw(
+  { tap_url: url = '', tables }: Where,
+  at: Key,
+): Promise<Record<string, unknown> | undefined> {
+  const client = new DynamoDBClient({ endpoint: url })
+  const { Item } = await DynamoDBDocumentClient.from(client).send(
+    new GetCommand({ TableName: tableOf(tables, at), Key: { pk: at.pk, sk: at.sk }, ConsistentRead: true }),
+  )
+  client.destroy()
+  return Item
 }

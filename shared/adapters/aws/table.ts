@@ -15,7 +15,19 @@ import {
   TransactWriteCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { ApiError } from '../../api/errors.ts'
-import type { Clock, ClusterRead, Due, Entropy, Items, Meter, Page, Segment, Store } from '../../ports.ts'
+import type {
+  Clock,
+  ClusterRead,
+  Cursor,
+  Due,
+  Entropy,
+  Items,
+  Meter,
+  Page,
+  Scanned,
+  Segment,
+  Store,
+} from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
 import { type Item, type Key, type Kind, type Partitions, specOf } from '../../storage/kinds.ts'
 import {
@@ -49,10 +61,14 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
   const seconds = () => Math.floor(clock.now() / 1000)
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
 
-  async function batchGet(keys: readonly Key[]): Promise<StoredItem[]> {
-    const unique = [...new Map(keys.map(key => [nameOf(key), key])).values()]
+  // one name may stand in both tables
+  const placeOf = (key: Key): string => nameOf(tableOf(tables, key), key)
+
+  /** What was found, by place. */
+  async function batchGet(keys: readonly Key[]): Promise<(readonly [string, StoredItem])[]> {
+    const unique = [...new Map(keys.map(key => [placeOf(key), key])).values()]
     let wanted: BatchGetCommandOutput['UnprocessedKeys'] = byTable(unique, tables)
-    const found: StoredItem[] = []
+    const found: (readonly [string, StoredItem])[] = []
     for (let tries = 0; Object.keys(wanted).length > 0; tries++) {
       if (tries === TRIES) throw busy()
       if (tries > 0) await pause(tries)
@@ -60,7 +76,8 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
       const answer: BatchGetCommandOutput = await sent(
         client.send(new BatchGetCommand({ RequestItems: wanted })),
       )
-      found.push(...(Object.values(answer.Responses ?? {}).flat() as StoredItem[]))
+      for (const [table, items] of Object.entries(answer.Responses ?? {}))
+        found.push(...(items as StoredItem[]).map(item => [nameOf(table, item), item] as const))
       wanted = answer.UnprocessedKeys ?? {}
     }
     return found
@@ -71,8 +88,8 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
       keys.slice(index * 100, index * 100 + 100),
     )
     const found = (await Promise.all(chunks.map(chunk => batchGet(chunk.filter(isKey))))).flat()
-    const byName = new Map(found.map(item => [nameOf(item), item]))
-    return keys.map(key => fromStored(key.kind, byName.get(nameOf(key)), seconds())) as unknown as Items<K>
+    const byPlace = new Map(found)
+    return keys.map(key => fromStored(key.kind, byPlace.get(placeOf(key)), seconds())) as unknown as Items<K>
   }
 
   async function* pages(input: QueryCommandInput): AsyncGenerator<StoredItem[]> {
@@ -128,8 +145,8 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
     }
   }
 
-  async function* scan<K extends Kind>(kind: K, { index, of }: Segment): AsyncGenerator<Item<K>[]> {
-    let start: Record<string, unknown> | undefined
+  async function* scan<K extends Kind>(kind: K, { index, of, from }: Segment): AsyncGenerator<Scanned<K>> {
+    let start = from
     do {
       meter.count('dynamodb')
       const page = await sent(
@@ -146,8 +163,9 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
         ),
       )
       const stored = (page.Items ?? []) as StoredItem[]
-      yield stored.map(item => fromStored(kind, item, seconds())).filter(item => item !== undefined)
-      start = page.LastEvaluatedKey
+      const items = stored.map(item => fromStored(kind, item, seconds())).filter(item => item !== undefined)
+      start = page.LastEvaluatedKey as Cursor | undefined
+      yield { items, ...(start ? { next: start } : {}) }
     } while (start)
   }
 
@@ -193,7 +211,7 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
   return { read, list, due, scan, commit }
 }
 
-const nameOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk}\n${sk}`
+const nameOf = (table: string, { pk, sk }: { pk: string; sk: string }): string => `${table}\n${pk}\n${sk}`
 
 function byTable(
   keys: readonly Key[],

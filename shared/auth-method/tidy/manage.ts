@@ -16,7 +16,7 @@ import { type Change, erase, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { fromTheStart } from './restamp.ts'
-import { acquire, release } from './run.ts'
+import { startRun } from './run.ts'
 import { defaultTidy, SAFETY_BUFFER, type TidyList, type TidySettings, tidyLists } from './settings.ts'
 
 export const tidySettingsFields = {
@@ -82,24 +82,20 @@ export const startTidy =
   async (call: Call<typeof tidyFields>): Promise<Outcome> => {
     const { ports } = call
     const mount = mountOf(call).accessor
-    const runner = await acquire(ports, clusterOf(call), mount, list)
-    if (runner === undefined) return answer(nothing([RUNNING]))
-    const job = { mount, list, buffer: call.given.safety_buffer ?? SAFETY_BUFFER, runner }
-    try {
-      await ports.background.start({ job: 'tidy', ...job })
-    } catch (error) {
-      await release(ports, clusterOf(call), job)
-      throw error
-    }
+    const buffer = call.given.safety_buffer ?? SAFETY_BUFFER
+    if (!(await startRun(ports, clusterOf(call), { mount, list, buffer }))) return answer(nothing([RUNNING]))
     return answer(accepted(STARTED))
   }
 
 /** GET tidy-status (an addition of ours): the last run over each list, and the next one. */
 export async function tidyStatus(call: Call): Promise<Outcome> {
   const mount = mountOf(call).accessor
-  const runs = await call.ports.store.read(tidyLists.map(list => key('tidy-run', mount, list)))
+  const { store } = call.ports
+  const runs = await store.read(tidyLists.map(list => key('tidy-run', mount, list)))
+  const settings = await store.read(tidyLists.map(list => key('tidy-settings', mount, list)))
   const status = tidyLists.map((list, index) => {
     const run = runs[index]?.data
+    const scheduled = !settings[index]?.data.disablePeriodicTidy
     const at = (ms: number | undefined) => (ms ? printTime(ms) : null)
     return [
       list.replace('-', '_'),
@@ -109,7 +105,7 @@ export async function tidyStatus(call: Call): Promise<Outcome> {
         last_end: at(run?.endedAt),
         removed: run?.removed ?? 0,
         failed: run?.failed ?? 0,
-        next_run: at(run?.nextAt),
+        next_run: at(scheduled ? run?.nextAt : undefined),
       },
     ] as const
   })

@@ -1,5 +1,6 @@
+import { ApiError } from '../../api/errors.ts'
 import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
-import type { ClusterRead, Ports } from '../../ports.ts'
+import type { ClusterRead, Due, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { kindOfList, noRun, type TidyList, type TidyRun } from './settings.ts'
@@ -20,16 +21,16 @@ const LEASE_MS = 15 * 60_000
 
 /**
  * Takes the guard of a list: one runner at a time, whoever starts it.
- * @param nextAt when the schedule will come again, epoch milliseconds; absent: as it was
+ * @param period milliseconds until the schedule comes again; absent: it did not start this run
  * @returns the runner's name; undefined when somebody else runs
  * @see auth-behaviour 6
  */
-export async function acquire(
+async function acquire(
   ports: Ports,
   cluster: ClusterRead,
   mount: string,
   list: TidyList,
-  nextAt?: number,
+  period?: number,
 ): Promise<string | undefined> {
   const [item] = await ports.store.read([key('tidy-run', mount, list)])
   const now = ports.clock.now()
@@ -44,62 +45,110 @@ export async function acquire(
     endedAt: 0,
     removed: 0,
     failed: 0,
-    nextAt: nextAt ?? last.nextAt,
+    nextAt: period === undefined ? last.nextAt : now + period,
   }
   const written = await ports.store.commit([replace(key('tidy-run', mount, list), item, started)], cluster)
   return written === 'done' ? runner : undefined
 }
 
-/** Gives the guard back, with what became of the run; nothing happens when somebody else holds it by now. */
-export async function release(
+/**
+ * Starts a run in the background, unless one is under way.
+ * @param period milliseconds until the schedule comes again; absent: it did not start this run
+ * @returns whether it was started
+ */
+export async function startRun(
   ports: Ports,
   cluster: ClusterRead,
-  { mount, list, runner }: TidyJob,
-): Promise<void> {
-  await updateRun(ports, cluster, { mount, list, runner }, run => ({
-    ...run,
-    leaseUntil: 0,
-    endedAt: ports.clock.now(),
-  }))
+  { mount, list, buffer, period }: Omit<TidyJob, 'runner'> & { period?: number },
+): Promise<boolean> {
+  const runner = await acquire(ports, cluster, mount, list, period)
+  if (runner === undefined) return false
+  const job = { mount, list, buffer, runner }
+  try {
+    await ports.background.start({ job: 'tidy', ...job })
+    return true
+  } catch (error) {
+    await release(ports, cluster, job)
+    throw error
+  }
 }
 
+/** Gives the guard back, with what became of the run; nothing happens when somebody else holds it by now. */
+const release = (ports: Ports, cluster: ClusterRead, held: Held): Promise<boolean> =>
+  updateRun(ports, cluster, held, run => ({ ...run, leaseUntil: 0, endedAt: ports.clock.now() }))
+
+type Held = Pick<TidyJob, 'mount' | 'list' | 'runner'>
+
+const TRIES = 5
+
+/** @returns whether the runner holds the list still */
 async function updateRun(
   { store }: Ports,
   cluster: ClusterRead,
-  { mount, list, runner }: Omit<TidyJob, 'buffer'>,
+  { mount, list, runner }: Held,
   change: (run: TidyRun) => TidyRun,
 ): Promise<boolean> {
-  const [item] = await store.read([key('tidy-run', mount, list)])
-  if (item?.data.runner !== runner) return false
-  return (
-    (await store.commit([replace(key('tidy-run', mount, list), item, change(item.data))], cluster)) === 'done'
-  )
+  const place = key('tidy-run', mount, list)
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [item] = await store.read([place])
+    if (item?.data.runner !== runner) return false
+    if ((await store.commit([replace(place, item, change(item.data))], cluster)) === 'done') return true
+  }
+  throw new ApiError('busy', 'the record of the run is being changed')
 }
+
+/** Entries removed between two looks at the time. */
+const PART = 128
 
 /**
  * Removes the entries of a list whose expiration plus buffer has passed. Each is deleted only as it was seen:
- * one that was renewed meanwhile stays. A fault costs one entry, not the run.
+ * one that was renewed meanwhile stays. A fault costs one entry, not the run; a run that fails as a whole gives
+ * the list back, and its next try goes on unless somebody else has taken the list.
  */
 export async function tidy(run: JobRun, job: TidyJob): Promise<JobResult> {
+  try {
+    return await removeDue(run, job)
+  } catch (error) {
+    const cluster = await run.cluster().catch(() => undefined)
+    if (cluster) await release(run.ports, cluster, job).catch(() => false)
+    throw error
+  }
+}
+
+async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
   const { ports } = run
+  if (!(await proceeds(run, job, { done: 0, failed: 0 }))) return 'done'
   const before = Math.floor(ports.clock.now() / 1000) - job.buffer
   for await (const page of ports.store.due(partitions(kindOfList[job.list], job.mount), before)) {
-    const cluster = await run.cluster()
-    if (!cluster) return 'done'
-    const { done, failed } = await eachOf(page, async entry => {
-      const change = { delete: entry, expected: { rev: entry.rev } }
-      return (await ports.store.commit([change], cluster)) === 'done'
-    })
-    const held = await updateRun(ports, cluster, job, state => ({
-      ...state,
-      leaseUntil: ports.clock.now() + LEASE_MS,
-      removed: state.removed + done,
-      failed: state.failed + failed,
-    }))
-    if (!held) return 'done'
-    if (!hasTime(run)) return { again: { ...job } }
+    for (let at = 0; at < page.length; at += PART) {
+      const counts = await eachOf(page.slice(at, at + PART), entry => removed(run, entry))
+      if (!(await proceeds(run, job, counts))) return 'done'
+      if (!hasTime(run)) return { again: { ...job } }
+    }
   }
   const cluster = await run.cluster()
   if (cluster) await release(ports, cluster, job)
   return 'done'
+}
+
+async function removed(run: JobRun, entry: Due<'access' | 'deny'>): Promise<boolean> {
+  const cluster = await run.cluster()
+  const change = { delete: entry, expected: { rev: entry.rev } }
+  return cluster !== undefined && (await run.ports.store.commit([change], cluster)) === 'done'
+}
+
+/** Writes down how far the run has come. @returns whether it may go on */
+async function proceeds(
+  run: JobRun,
+  job: TidyJob,
+  { done, failed }: { done: number; failed: number },
+): Promise<boolean> {
+  const cluster = await run.cluster()
+  if (!cluster) return false
+  return updateRun(run.ports, cluster, job, state => ({
+    ...state,
+    leaseUntil: run.ports.clock.now() + LEASE_MS,
+    removed: state.removed + done,
+    failed: state.failed + failed,
+  }))
 }

@@ -2,13 +2,13 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Change, create, erase, eraseAs, replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { fresh, storage } from '../../support/cluster.ts'
+import { cluster, fresh, storage } from '../../support/cluster.ts'
 import { tableStore } from '../../support/store.ts'
 
 // `commit`, the only writer, against the engine: all or nothing, never on something that has changed, and the truth
 // about it even when an answer is lost (architecture 2, decision 3, and 4).
 
-const { store, clock } = tableStore()
+const { store, clock } = tableStore(cluster)
 const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
 const commit = (...changes: Change[]) => store.commit(changes, as())
 

@@ -1,21 +1,25 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterRead, Store } from '../../../shared/ports.ts'
 import { create, erase } from '../../../shared/storage/changes.ts'
-import { key, partitions } from '../../../shared/storage/kinds.ts'
-import { fresh, storage } from '../../support/cluster.ts'
+import { type Item, key, partitions } from '../../../shared/storage/kinds.ts'
+import { cluster, fresh, storage } from '../../support/cluster.ts'
 import { tableStore } from '../../support/store.ts'
 
 // The adapter of the tables against the engine: what every reader of the tables relies on (architecture 4).
 
-const { store, clock } = tableStore()
+const { store, clock } = tableStore(cluster)
 const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
 
 const satellite = (owner: string, name: string, externalId = '') =>
   create(key('sts-role', owner, name), { role: name, externalId })
 
-async function all<T>(pages: AsyncIterable<T[]>): Promise<T[]> {
+async function scanned(index: number, of: number): Promise<Item<'token'>[]> {
+  return (await all(store.scan('token', { index, of }))).flatMap(({ items }) => items)
+}
+
+async function all<T>(pages: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = []
-  for await (const page of pages) found.push(...page)
+  for await (const page of pages) found.push(page)
   return found
 }
 
@@ -78,6 +82,16 @@ describe('a batch read', () => {
     expect((await storage.calls()).length).toBeLessThanOrEqual(5)
   })
 
+  test('keeps apart what has the same name in both tables', async () => {
+    const [settings, run] = [
+      key('tidy-settings', owner, 'identity-accesslist'),
+      key('tidy-run', owner, 'identity-accesslist'),
+    ]
+    await store.commit([create(settings, { safetyBuffer: 7, disablePeriodicTidy: true })], as())
+    expect((await store.read([settings, run])).map(item => item?.kind)).toEqual(['tidy-settings', undefined])
+    expect((await store.read([run, settings])).map(item => item?.kind)).toEqual([undefined, 'tidy-settings'])
+  })
+
   test('does not take an item of another kind for the one that is asked for', async () => {
     await store.commit([create(key('child', owner, 'wrapped'), {})], as())
     expect(await store.read([key('wrapped', owner)])).toEqual([undefined])
@@ -100,11 +114,11 @@ describe('an item that dies', () => {
     clock.ms = ms
     const [read] = await store.read([key('token', owner)])
     const listed = await store.list({ kind: 'token', pks: [`token#${owner}`] })
-    const scanned = await all(store.scan('token', { index: 0, of: 1 }))
+    const everywhere = await scanned(0, 1)
     expect([
       read !== undefined,
       listed.length === 1,
-      scanned.some(item => item.pk === `token#${owner}`),
+      everywhere.some(item => item.pk === `token#${owner}`),
     ]).toEqual([there, there, there])
   })
 
@@ -177,7 +191,7 @@ describe('the index of what is due', () => {
 
   test('gives what was due before, as it was seen, and nothing else', async () => {
     await store.commit([entry('past', 99), entry('now', 100), entry('later', 101), entry('never')], as())
-    const found = await all(store.due(partitions('deny', owner), 100))
+    const found = (await all(store.due(partitions('deny', owner), 100))).flat()
     const [past] = await store.read([key('deny', owner, 'past')])
     expect(found).toEqual([{ kind: 'deny', pk: past?.pk, sk: 'past', rev: past?.rev, due: 99 }])
   })
@@ -205,7 +219,7 @@ test('a scan in segments finds every item once', async () => {
     accessors.map(name => create(key('token', name), { meta: null } as never)),
     as(),
   )
-  const segments = await Promise.all([0, 1, 2].map(index => all(store.scan('token', { index, of: 3 }))))
+  const segments = await Promise.all([0, 1, 2].map(index => scanned(index, 3)))
   const ours = segments
     .flat()
     .map(item => item.pk.replace('token#', ''))

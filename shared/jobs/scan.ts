@@ -1,0 +1,35 @@
+import type { Cursor } from '../ports.ts'
+import type { Item, Kind } from '../storage/kinds.ts'
+import { hasTime, type JobRun } from './job.ts'
+
+const SEGMENTS = 4
+
+/** How far a scan of a table has come. */
+export interface ScanPlace {
+  segment: number
+  /** behind this key of the segment; absent: at its beginning */
+  from?: Cursor | undefined
+}
+
+export const fromTheBeginning: ScanPlace = { segment: 0 }
+
+/**
+ * Does something with all items of a kind, page by page, while there is time.
+ * @returns where to go on; undefined at the end
+ */
+export async function scanAll<K extends Kind>(
+  run: JobRun,
+  kind: K,
+  start: ScanPlace,
+  work: (items: Item<K>[]) => Promise<void>,
+): Promise<ScanPlace | undefined> {
+  let from = start.from
+  for (let segment = start.segment; segment < SEGMENTS; segment++) {
+    for await (const { items, next } of run.ports.store.scan(kind, { index: segment, of: SEGMENTS, from })) {
+      await work(items)
+      if (!hasTime(run)) return next ? { segment, from: next } : { segment: segment + 1 }
+    }
+    from = undefined
+  }
+  return undefined
+}
