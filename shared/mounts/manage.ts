@@ -1,9 +1,8 @@
 import { type Answer, after, answer, type Call, data, type Outcome, subjectOf } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { anything, bool, duration, type Supplied, text } from '../api/fields.ts'
+import { anything, bool, duration, FieldFault, readFields, type Supplied, text } from '../api/fields.ts'
 import { replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { parseDuration } from '../values/duration.ts'
 import { isObject } from '../values/json.ts'
 import { NAME } from '../values/names.ts'
 import {
@@ -63,21 +62,15 @@ export function enableMount(call: Call<typeof enableFields>): Outcome {
   return after([write(table, { ...table.data, mounts: [...table.data.mounts, mount] })])
 }
 
+/** The settings inside a mount's first request, read as those of its tuning are. */
 function tuningIn(config: unknown): Supplied<typeof tuneFields> {
   if (config === undefined || config === null) return {}
   if (!isObject(config)) throw invalid('config must be an object')
-  const seconds = (name: string): Record<string, number> => {
-    const value = config[name]
-    if (value === undefined || value === null) return {}
-    const read =
-      typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined
-    if (read === undefined) throw invalid(`Field validation failed: ${name} must be a duration`)
-    return { [name]: read }
+  try {
+    return readFields(tuneFields, config).given
+  } catch (error) {
+    throw error instanceof FieldFault ? invalid(error.message) : error
   }
-  const texts = ['token_type', 'listing_visibility'].flatMap(name =>
-    typeof config[name] === 'string' ? [[name, config[name]]] : [],
-  )
-  return { ...seconds('default_lease_ttl'), ...seconds('max_lease_ttl'), ...Object.fromEntries(texts) }
 }
 
 function tuned(mount: Mount, given: Supplied<typeof tuneFields>): Mount {

@@ -1,7 +1,7 @@
 import type { Auth } from '../../shared/api/call.ts'
 import type { Reply } from './api.ts'
 import { aws, done, fresh, freshAccount } from './cluster.ts'
-import { loginWith } from './logins.ts'
+import { loginWith, signedBy } from './logins.ts'
 
 /** An IAM user that may log in to a role of its own. */
 export interface Worker {
@@ -10,6 +10,8 @@ export interface Worker {
   arn: string
   /** name of the role on the mount */
   role: string
+  /** parameters of a login, signed now */
+  signed(): Record<string, unknown>
   /** a login; it need not succeed */
   tryLogin(more?: Record<string, unknown>): Promise<Reply>
   /** a login that succeeds */
@@ -34,5 +36,5 @@ export async function workerOn(mount: string, given: Record<string, unknown> = {
     if (reply.status !== 200) throw new Error(`login: ${reply.status} ${reply.text}`)
     return reply.body.auth as Auth
   }
-  return { account, arn, role, tryLogin, login, change }
+  return { account, arn, role, signed: () => ({ ...signedBy(keys), role }), tryLogin, login, change }
 }

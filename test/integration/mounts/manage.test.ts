@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+import { errorsOf } from '../../support/logins.ts'
+
+const enable = (path: string, given: unknown = { type: 'cloud' }) => api('POST', `/sys/auth/${path}`, given)
+const read = async (name: string) => (await done('GET', `/sys/auth/${name}`)).body.data
+const tuning = async (name: string) => (await done('GET', `/sys/auth/${name}/tune`)).body.data
+
+describe('sys/auth: interface 1, auth-behaviour 0 "Names"', () => {
+  test.each(['cloud', 'aws', 'cloud-ec2', 'aws-ec2'])('a mount of type %s', async type => {
+    const name = fresh('m.x-')
+    const reply = await enable(name, { type, description: 'for tests', local: true, seal_wrap: true })
+    expect([reply.status, reply.text]).toEqual([204, ''])
+    const mount = {
+      accessor: expect.stringMatching(new RegExp(`^auth_${type}_[0-9a-f]{12}$`)),
+      type,
+      description: 'for tests',
+      uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      config: {
+        default_lease_ttl: 0,
+        max_lease_ttl: 0,
+        force_no_cache: false,
+        token_type: 'default-service',
+      },
+      local: false,
+      seal_wrap: false,
+      external_entropy_access: false,
+      options: null,
+    }
+    expect(await read(name)).toEqual(mount)
+    const listed = await done('GET', '/sys/auth')
+    expect(listed.body.data[`${name}/`]).toEqual(mount)
+    expect(listed.body[`${name}/`], 'older clients look outside data').toEqual(mount)
+    const role = { bound_account_id: '111122223333' }
+    const legacy = await api('POST', `/auth/${name}/role/r`, role)
+    expect(legacy.status, 'an old type’s roles are of type ec2').toBe(type.endsWith('-ec2') ? 204 : 400)
+  })
+
+  test('the token store and the first mount are there', async () => {
+    const { body } = await done('GET', '/sys/auth')
+    expect(body.data).toMatchObject({ 'token/': { type: 'token' }, 'cloud/': { type: 'cloud' } })
+    expect(Object.keys(body.data)).toEqual(Object.keys(body.data).sort())
+  })
+
+  test.each<[string, string]>([
+    ['nested', 'a/b'],
+    ['nested and encoded', 'a%2Fb'],
+    ['with a space', 'a%20b'],
+    ['beginning with a dot', '.a'],
+    ['ending with a dash', 'a-'],
+    ['of letters that are none', 'm%C3%A4'],
+    ['with a wildcard', 'a*'],
+    ['with a plus', 'a+b'],
+    ['nothing', ''],
+  ])('a path that is %s is refused', async (_, path) => {
+    const reply = await enable(path)
+    expect([400, 404, 405]).toContain(reply.status)
+    const { text } = await done('GET', '/sys/auth')
+    expect(text).not.toContain('"a/b')
+  })
+
+  test('a nested path is refused with a text that says so', async () => {
+    expect(errorsOf(await enable('a/b'))).toContain('one segment')
+  })
+
+  test('a path that is in use, or the token store’s, is refused', async () => {
+    const { path } = await freshMount()
+    for (const taken of [path.slice('/auth/'.length), 'token', 'cloud', 'cloud/'])
+      expect(errorsOf(await enable(taken))).toContain('in use')
+  })
+
+  test('ten who enable one path at once: one does', async () => {
+    const name = fresh('m')
+    const replies = await Promise.all(Array.from({ length: 10 }, () => enable(name)))
+    const statuses = replies.map(reply => reply.status)
+    expect(statuses.filter(status => status === 204)).toHaveLength(1)
+    expect(statuses.filter(status => ![204, 400, 503].includes(status))).toEqual([])
+  })
+
+  test('several mounts enabled at once are all there', async () => {
+    const names = Array.from({ length: 3 }, () => fresh('m'))
+    const replies = await Promise.all(names.map(name => enable(name)))
+    expect(replies.map(reply => reply.status)).toEqual([204, 204, 204])
+    for (const name of names) expect(await read(name)).toMatchObject({ type: 'cloud' })
+  })
+
+  test.each<[string, Record<string, unknown>]>([
+    ['no type', {}],
+    ['an unknown type', { type: 'SECRET' }],
+    ['the type of the token store', { type: 'token' }],
+    ['a type that every object has', { type: 'constructor' }],
+    ['a type that is none', { type: { SECRET: 1 } }],
+    ['a config that is none', { type: 'cloud', config: 'SECRET' }],
+    ['a lifetime that is none', { type: 'cloud', config: { default_lease_ttl: 'SECRET' } }],
+    ['a negative lifetime', { type: 'cloud', config: { max_lease_ttl: -1 } }],
+    [
+      'a default beyond the maximum',
+      { type: 'cloud', config: { default_lease_ttl: '2h', max_lease_ttl: '1h' } },
+    ],
+    ['a default beyond the system’s maximum', { type: 'cloud', config: { default_lease_ttl: '769h' } }],
+    ['a token type that is none', { type: 'cloud', config: { token_type: 'SECRET' } }],
+    ['a token type of the wrong kind', { type: 'cloud', config: { token_type: ['batch'] } }],
+    ['a visibility that is none', { type: 'cloud', config: { listing_visibility: 'SECRET' } }],
+    ['a description beyond measure', { type: 'cloud', description: 'x'.repeat(500_000) }],
+  ])('%s is refused, and no mount is there', async (_, given) => {
+    const name = fresh('m')
+    const reply = await enable(name, given)
+    expect([400, 413], reply.text).toContain(reply.status)
+    expect(reply.text).not.toContain('SECRET')
+    expect((await api('GET', `/sys/auth/${name}`)).status).toBe(400)
+    expect((await api('GET', `/auth/${name}/roles?list=true`)).status).toBe(404)
+  })
+
+  test('reading, tuning and disabling one that is not there', async () => {
+    const name = fresh('m')
+    expect((await api('GET', `/sys/auth/${name}`)).status).toBe(400)
+    expect((await api('GET', `/sys/auth/${name}/tune`)).status).toBe(400)
+    expect((await api('POST', `/sys/auth/${name}/tune`, {})).status).toBe(400)
+    expect((await api('DELETE', `/sys/auth/${name}`)).status).toBe(204)
+    expect((await api('DELETE', '/sys/auth/token')).status).toBe(400)
+  })
+
+  test.each(['/sys/auth/:m/tune', '/sys/mounts/auth/:m/tune'])(
+    '%s reads and writes settings',
+    async template => {
+      const { path, accessor } = await freshMount('cloud', { default_lease_ttl: '1h' })
+      const name = path.slice('/auth/'.length)
+      const place = template.replace(':m', name)
+      const reply = await done('POST', place, {
+        max_lease_ttl: '5h',
+        token_type: 'batch',
+        description: 'tuned',
+        listing_visibility: 'unauth',
+      })
+      expect(reply.status).toBe(204)
+      const { body } = await done('GET', place)
+      expect(body.data).toEqual({
+        default_lease_ttl: 3600,
+        max_lease_ttl: 18000,
+        token_type: 'batch',
+        description: 'tuned',
+        force_no_cache: false,
+        listing_visibility: 'unauth',
+      })
+      expect(body).toMatchObject(body.data)
+      expect(await read(name)).toMatchObject({
+        accessor,
+        config: { max_lease_ttl: 18000, token_type: 'batch' },
+      })
+      await done('POST', place, { default_lease_ttl: 0, max_lease_ttl: 0, token_type: '' })
+      expect(await tuning(name)).toMatchObject({
+        default_lease_ttl: 768 * 3600,
+        max_lease_ttl: 768 * 3600,
+        token_type: 'default-service',
+      })
+    },
+  )
+
+  test.each<Record<string, unknown>>([
+    { default_lease_ttl: '2h', max_lease_ttl: '1h' },
+    { default_lease_ttl: 'x' },
+    { token_type: 'x' },
+    { listing_visibility: 'x' },
+    { description: 'changed', token_type: 'x' },
+    { description: 'x'.repeat(500_000) },
+  ])('a bad setting changes nothing: %j', async given => {
+    const { path } = await freshMount('cloud', { default_lease_ttl: '1h', max_lease_ttl: '5h' })
+    const name = path.slice('/auth/'.length)
+    const before = await tuning(name)
+    expect([400, 413]).toContain((await api('POST', `/sys/auth/${name}/tune`, given)).status)
+    expect(await tuning(name)).toEqual(before)
+  })
+
+  test('only mounts that want it are shown to everybody', async () => {
+    const [open, hidden] = [await freshMount('cloud', { listing_visibility: 'unauth' }), await freshMount()]
+    for (const options of [{ token: '' }, {}]) {
+      const { body } = await done('GET', '/sys/internal/ui/mounts', undefined, options)
+      const name = `${open.path.slice('/auth/'.length)}/`
+      expect(body.data.auth[name]).toEqual({ type: 'cloud', description: '', options: null })
+      expect(JSON.stringify(body)).not.toContain(hidden.path.slice('/auth/'.length))
+    }
+  })
+
+  test('enabling and disabling need sudo as well', async () => {
+    const name = fresh('m')
+    const allowed = async (words: string) =>
+      tokenWith(`path "sys/auth/${name}" { capabilities = ["create", "read", "update", "delete"${words}] }`)
+    const [plain, sudo] = [await allowed(''), await allowed(', "sudo"')]
+    for (const [method, status] of [
+      ['POST', 204],
+      ['GET', 200],
+      ['DELETE', 204],
+    ] as const) {
+      const body = method === 'POST' ? { type: 'cloud' } : undefined
+      expect((await api(method, `/sys/auth/${name}`, body, { token: plain })).status, method).toBe(403)
+      expect((await api(method, `/sys/auth/${name}`, body, { token: sudo })).status, method).toBe(status)
+    }
+  })
+})

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { api, done, tokenWith } from '../../support/cluster.ts'
+import { lives, make } from '../../support/tokens.ts'
+
+const TTL = { headers: { 'x-vault-wrap-ttl': '5m' } }
+
+const wrap = async (options = {}): Promise<{ token: string; accessor: string }> =>
+  (await done('POST', '/sys/wrapping/wrap', { a: 1 }, { ...TTL, ...options })).body.wrap_info
+
+const unwrap = (token: string) => api('POST', '/sys/wrapping/unwrap', { token }, { token: '' })
+
+describe('wrapping tokens and who may wrap: auth-behaviour 1.3, 9.4', () => {
+  test('sys/wrapping/wrap wants the header and a token that may', async () => {
+    expect((await api('POST', '/sys/wrapping/wrap', { a: 1 })).status).toBe(400)
+    expect((await api('POST', '/sys/wrapping/wrap', { a: 1 }, { ...TTL, token: '' })).status).toBe(403)
+    const { client_token: bare } = await make({ policies: 'none', no_default_policy: true })
+    expect((await api('POST', '/sys/wrapping/wrap', { a: 1 }, { ...TTL, token: bare })).status).toBe(403)
+    const { client_token: usual } = await make({ policies: 'default' })
+    expect((await wrap({ token: usual })).token).toBeTypeOf('string')
+  })
+
+  test.each([
+    ['GET', '/auth/token/lookup-self'],
+    ['POST', '/auth/token/renew-self'],
+    ['POST', '/auth/token/revoke-self'],
+    ['POST', '/auth/token/create'],
+    ['GET', '/sys/policies/acl/default'],
+    ['GET', '/auth/token/accessors?list=true'],
+    ['POST', '/sys/wrapping/wrap'],
+    ['GET', '/auth/token/nothing'],
+  ])('the wrapping token is no token elsewhere: %s %s', async (method, path) => {
+    const { token } = await wrap()
+    const reply = await api(method, path, method === 'POST' ? {} : undefined, { token, ...TTL })
+    expect(reply.status).toBe(403)
+    expect((await unwrap(token)).status).toBe(200)
+  })
+
+  test('nor is it looked up, renewed or listed as one', async () => {
+    const { token, accessor } = await wrap()
+    expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)
+    expect((await api('POST', '/auth/token/renew', { token })).status).toBe(400)
+    expect((await api('POST', '/auth/token/lookup-accessor', { accessor })).status).toBe(400)
+    const { body } = await done('GET', '/auth/token/accessors?list=true')
+    expect(body.data.keys).not.toContain(accessor)
+  })
+
+  test('a token of the ordinary kind opens nothing', async () => {
+    const { client_token: token, accessor } = await make({ policies: 'default' })
+    for (const path of ['unwrap', 'lookup', 'rewrap'])
+      for (const given of [
+        { token },
+        { token: accessor },
+        { token: 'hvb.AAAA' },
+        { token: '' },
+        { token: '🔑' },
+        { token: [token] },
+      ])
+        expect((await api('POST', `/sys/wrapping/${path}`, given, { token: '' })).status).toBe(400)
+    expect(await lives(token)).toBe(true)
+  })
+
+  test('what is too large to be put away is refused', async () => {
+    const reply = await api('POST', '/sys/wrapping/wrap', { a: 'x'.repeat(500_000) }, TTL)
+    expect(reply.status).toBe(413)
+  })
+
+  test('a policy may demand wrapping, and bound its time', async () => {
+    const policy = `path "sys/policies/acl/default" {
+      capabilities = ["read"]
+      min_wrapping_ttl = "1m"
+      max_wrapping_ttl = "10m"
+    }`
+    const token = await tokenWith(policy)
+    const read = (ttl?: string) =>
+      api('GET', '/sys/policies/acl/default', undefined, {
+        token,
+        ...(ttl ? { headers: { 'x-vault-wrap-ttl': ttl } } : {}),
+      })
+    const statuses = await Promise.all(
+      [undefined, '59s', '1m', '10m', '11m'].map(async ttl => (await read(ttl)).status),
+    )
+    expect(statuses).toEqual([403, 403, 200, 200, 403])
+  })
+})
