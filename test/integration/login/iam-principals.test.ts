@@ -1,0 +1,147 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { aws, done, fresh, freshAccount, freshMount } from '../../support/cluster.ts'
+import { errorsOf, HOME, loginWith, satellite } from '../../support/logins.ts'
+import type { TestKey } from '../provider/hand-signer.ts'
+
+const notBound = (role: string): string => `principal is not bound to role "${role}"`
+
+describe('which principals a role admits: auth-behaviour 4.3.4, 4.3.6, interface 2.6', () => {
+  let mount = ''
+  let account = ''
+  let bob: TestKey
+  const session = (role: string, name = 'worker') => aws.session({ account, role, session: name })
+  const roleWith = async (arns: string | string[], values: object = {}) => {
+    const role = fresh('r')
+    await done('POST', `${mount}/role/${role}`, { bound_iam_principal_arn: arns, ...values })
+    return role
+  }
+  const byName = { resolve_aws_unique_ids: false }
+
+  beforeAll(async () => {
+    ;({ path: mount } = await freshMount())
+    account = await satellite(mount)
+    await aws.putUser({ account, name: 'bob', path: '/team/' })
+    bob = await aws.createAccessKey({ account, user: 'bob' })
+    await aws.putRole({ account, name: 'app', path: '/svc/' })
+    await aws.putRole({ account, name: 'plain' })
+  })
+
+  const arn = (resource: string): string => `arn:aws:iam::${account}:${resource}`
+  const rows: [string, () => string | string[], object, 'bob' | 'app', number][] = [
+    ['a user by its ARN with path', () => arn('user/team/bob'), {}, 'bob', 200],
+    ['a role by its ARN with path', () => arn('role/svc/app'), {}, 'app', 200],
+    ['one of several', () => [arn('role/plain'), arn('user/team/bob')], {}, 'bob', 200],
+    ['a user by name', () => arn('user/bob'), byName, 'bob', 200],
+    ['a role by name, without its path', () => arn('role/app'), byName, 'app', 200],
+    ['a role by name with its path matches nobody', () => arn('role/svc/app'), byName, 'app', 400],
+    ['a user by name with its path matches nobody', () => arn('user/team/bob'), byName, 'bob', 400],
+    ['another user', () => arn('user/alice'), byName, 'bob', 400],
+    ['a user where a role is bound', () => arn('role/bob'), byName, 'bob', 400],
+    ['part of a name', () => arn('user/bo'), byName, 'bob', 400],
+    ['the same name elsewhere', () => `arn:aws:iam::${HOME.account}:user/bob`, byName, 'bob', 400],
+    ['the ARN of a session', () => `arn:aws:sts::${account}:assumed-role/app/worker`, byName, 'app', 400],
+    ['a wildcard over paths', () => arn('user/team/*'), {}, 'bob', 200],
+    ['a wildcard over users', () => arn('user/*'), {}, 'bob', 200],
+    ['a wildcard over the account', () => arn('*'), {}, 'app', 200],
+    ['a wildcard that ends in the name', () => arn('role/svc/ap*'), {}, 'app', 200],
+    ['a wildcard after the whole name', () => arn('role/svc/app*'), {}, 'app', 200],
+    ['a wildcard and other names', () => [arn('user/team/*'), arn('role/plain')], {}, 'bob', 200],
+    ['a wildcard over another path', () => arn('role/other/*'), {}, 'app', 400],
+    ['a wildcard over the name without its path', () => arn('role/app*'), {}, 'app', 400],
+    ['a wildcard in the middle', () => arn('role/*/app'), byName, 'app', 400],
+    ['a wildcard in front', () => arn('role/*app'), byName, 'app', 400],
+  ]
+  test.each(rows)('%s', async (_name, arns, values, who, status) => {
+    const role = await roleWith(arns(), values)
+    const answer = await loginWith(mount, who === 'bob' ? bob : await session('app'), { role })
+    expect([answer.status, errorsOf(answer)]).toEqual([status, status === 200 ? '' : notBound(role)])
+  })
+
+  test('a principal that was made again is another one, until the role is written again', async () => {
+    const name = fresh('u')
+    const user = await aws.putUser({ account, name })
+    const role = await roleWith(user.arn)
+    const key = await aws.createAccessKey({ account, user: name })
+    expect((await loginWith(mount, key, { role })).status).toBe(200)
+    await aws.deleteUser({ account, name })
+    await aws.putUser({ account, name })
+    const again = await aws.createAccessKey({ account, user: name })
+    expect(errorsOf(await loginWith(mount, again, { role }))).toBe(notBound(role))
+    await done('POST', `${mount}/role/${role}`, { bound_iam_principal_arn: user.arn })
+    expect((await loginWith(mount, again, { role })).status).toBe(200)
+  })
+
+  test('bound by name, a principal that was made again is let in (the documented risk)', async () => {
+    const name = fresh('u')
+    const user = await aws.putUser({ account, name })
+    const role = await roleWith(user.arn, byName)
+    await aws.deleteUser({ account, name })
+    await aws.putUser({ account, name })
+    const key = await aws.createAccessKey({ account, user: name })
+    expect((await loginWith(mount, key, { role })).status).toBe(200)
+  })
+
+  test('a wildcard sees a principal that was moved as where it is, once its old place is forgotten', async () => {
+    const name = fresh('u')
+    await aws.putUser({ account, name, path: '/out/' })
+    const role = await roleWith(arn('user/in/*'))
+    const key = await aws.createAccessKey({ account, user: name })
+    expect(errorsOf(await loginWith(mount, key, { role }))).toBe(notBound(role))
+    await aws.deleteUser({ account, name })
+    await aws.putUser({ account, name, path: '/in/' })
+    const moved = await aws.createAccessKey({ account, user: name })
+    expect((await loginWith(mount, moved, { role })).status).toBe(200)
+  })
+
+  test('a session of a role that was deleted and made again is refused by STS', async () => {
+    const name = fresh('app-')
+    await aws.putRole({ account, name })
+    const old = await session(name)
+    const role = await roleWith(arn(`role/${name}`), byName)
+    await aws.deleteRole({ account, name })
+    await aws.putRole({ account, name })
+    expect(errorsOf(await loginWith(mount, old, { role }))).toBe('STS answered InvalidClientTokenId')
+  })
+
+  test('a wildcard is not looked up where the account is not the mount’s (CVE-2025-11621)', async () => {
+    const foreign = freshAccount()
+    const name = fresh('app-')
+    for (const one of [HOME.account, foreign, account]) await aws.putRole({ account: one, name })
+    const role = fresh('r')
+    await done('POST', `${mount}/role/${role}`, {
+      bound_iam_principal_arn: [HOME.account, foreign].map(one => `arn:aws:iam::${one}:role/app*`),
+    })
+    const as = (one: string) => aws.session({ account: one, role: name, session: 'worker' })
+    const statuses = async (accounts: string[]) =>
+      Promise.all(accounts.map(async one => (await loginWith(mount, await as(one), { role })).status))
+    const accounts = [HOME.account, foreign, account]
+    expect(await statuses(accounts)).toEqual([200, 400, 400])
+    expect(await statuses(accounts.toReversed())).toEqual([400, 400, 200])
+    const refused = await loginWith(mount, await as(foreign), { role })
+    expect(errorsOf(refused)).toContain(`no STS role is configured for account ${foreign}`)
+  })
+
+  test('a role of the same name in a satellite does not stand for the one at home', async () => {
+    const name = fresh('app-')
+    const other = await satellite(mount)
+    for (const one of [HOME.account, other]) await aws.putRole({ account: one, name })
+    const role = await roleWith(`arn:aws:iam::${HOME.account}:role/app*`)
+    const as = async (one: string) =>
+      (await loginWith(mount, await aws.session({ account: one, role: name, session: 'w1' }), { role }))
+        .status
+    expect([await as(HOME.account), await as(other), await as(HOME.account)]).toEqual([200, 400, 200])
+  })
+
+  test('without an association, unique IDs that are known still count: no call to IAM is made', async () => {
+    const name = fresh('u')
+    const user = await aws.putUser({ account, name })
+    const key = await aws.createAccessKey({ account, user: name })
+    const { path } = await freshMount()
+    const sts_role = `arn:aws:iam::${account}:role/cloud-auth-reader`
+    await done('POST', `${path}/config/sts/${account}`, { sts_role })
+    await done('POST', `${path}/role/app`, { bound_iam_principal_arn: user.arn })
+    await done('DELETE', `${path}/config/sts/${account}`)
+    await done('POST', `${path}/config/client`, { access_key: 'AKIAGONE', secret_key: 'gone' })
+    expect((await loginWith(path, key, { role: 'app' })).status).toBe(200)
+  })
+})
