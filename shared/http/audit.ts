@@ -52,6 +52,7 @@ async function requestOf(
   { mount }: Seen,
   sealer: Sealer,
 ): Promise<Record<string, unknown>> {
+  const shown = shownFields(endpoint?.fields ?? {})
   return {
     id: facts.id,
     operation: facts.operation,
@@ -60,12 +61,13 @@ async function requestOf(
     ...(mount ? { mount_accessor: mount.accessor, mount_type: mount.type } : {}),
     ...(token ? { client_token: await sealer.hmac(token.reveal()) } : {}),
     ...(facts.wrapTtl === undefined ? {} : { wrap_ttl: facts.wrapTtl }),
-    data: await hashed(raw, secretFields(endpoint?.fields ?? {}), sealer),
+    data: await hashed(raw, name => !shown.includes(name), sealer),
   }
 }
 
-const secretFields = (fields: Fields): string[] =>
-  Object.entries(fields).flatMap(([name, field]) => (field.secret ? [name, field.formerly ?? name] : []))
+// What an endpoint does not know may be a secret under a wrong name.
+const shownFields = (fields: Fields): string[] =>
+  Object.entries(fields).flatMap(([name, field]) => (field.secret ? [] : [name, field.formerly ?? name]))
 
 const authOf = ({ caller }: Seen): Record<string, unknown> =>
   caller
@@ -102,14 +104,14 @@ async function responseOf(
   const wrapInfo = wrapped ? { wrap_info: { ...wrapped, token: await sealer.hmac(wrapped.token) } } : {}
   if (answer.kind === 'data') {
     return {
-      data: await hashed(answer.data, endpoint?.secretAnswers ?? [], sealer),
+      data: await hashed(answer.data, name => isSecretAnswer(endpoint, name), sealer),
       ...warnings,
       ...wrapInfo,
     }
   }
   if (answer.kind !== 'auth') return { ...warnings, ...wrapInfo }
   const { client_token, metadata, ...auth } = answer.auth
-  const shown = metadata ? await hashed(metadata, ['nonce'], sealer) : null
+  const shown = metadata ? await hashed(metadata, name => name === 'nonce', sealer) : null
   return {
     auth: { ...auth, client_token: await sealer.hmac(client_token), metadata: shown },
     ...warnings,
@@ -117,14 +119,17 @@ async function responseOf(
   }
 }
 
+const isSecretAnswer = (endpoint: Endpoint | undefined, name: string): boolean =>
+  endpoint?.freeForm ?? endpoint?.secretAnswers?.includes(name) ?? false
+
 async function hashed(
   values: Readonly<Record<string, unknown>>,
-  secret: readonly string[],
+  isSecret: (name: string) => boolean,
   sealer: Sealer,
 ): Promise<Record<string, unknown>> {
   const entries = Object.entries(values).map(async ([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    return [name, secret.includes(name) ? await sealer.hmac(text) : value] as const
+    return [name, isSecret(name) ? await sealer.hmac(text) : value] as const
   })
   return Object.fromEntries(await Promise.all(entries))
 }

@@ -7,14 +7,14 @@ import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { Secret } from '../values/secret.ts'
 import type { HttpRequest } from './request.ts'
 
-const verbs: Record<string, Operation> = {
-  GET: 'read',
-  HEAD: 'read',
-  POST: 'write',
-  PUT: 'write',
-  LIST: 'list',
-  DELETE: 'delete',
-}
+const verbs: ReadonlyMap<string, Operation> = new Map([
+  ['GET', 'read'],
+  ['HEAD', 'read'],
+  ['POST', 'write'],
+  ['PUT', 'write'],
+  ['LIST', 'list'],
+  ['DELETE', 'delete'],
+])
 
 /**
  * What a request wants to do; undefined for verbs that nothing implements.
@@ -28,7 +28,7 @@ export function operationOf(request: HttpRequest): Operation | undefined {
   ) {
     throw new ApiError('unsupported_media_type', 'PATCH needs the content type application/merge-patch+json')
   }
-  const operation = verbs[request.method]
+  const operation = verbs.get(request.method)
   const flag = request.query.find(([name]) => name === 'list')?.[1]
   if (operation !== 'read' || flag === undefined) return operation
   const list = readFlag(flag)

@@ -151,7 +151,8 @@ function parametersPass(rule: Rule, { capability, parameters }: Attempt): boolea
     names: names.map(name => name.toLowerCase()),
     value,
   }))
-  if (rule.required.some(name => !given.some(({ names }) => names.includes(name)))) return false
+  // fields are case-sensitive: a name in capitals is not the parameter that is required
+  if (rule.required.some(name => !parameters.some(({ names }) => names.includes(name)))) return false
   if (given.length > 0 && Object.hasOwn(rule.denied, '*')) return false
   if (given.some(({ names, value }) => names.some(name => isListed(rule.denied[name], value)))) return false
   if (Object.keys(rule.allowed).length === 0) return true

@@ -34,7 +34,7 @@ function situationOf(record: ClusterRecord | undefined): keyof typeof situations
 /** GET and HEAD sys/health: for load balancers and monitors. @see dr-behaviour 8.5 */
 export function health(call: Call<typeof healthFields>): Outcome {
   const bad = Object.entries(call.given).find(
-    ([name, value]) => name.endsWith('code') && !/^[1-5]\d\d$/.test(value ?? ''),
+    ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(value ?? ''),
   )
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record

@@ -61,7 +61,8 @@ describe('parameters: auth-behaviour 9.6 (6)', () => {
     ['denied beats allowed', { ...allow({ x: [] }), ...deny({ x: [] }) }, { x: 1 }, false],
     ['required and sent', { required_parameters: ['x'] }, { x: null }, true],
     ['required and missing', { required_parameters: ['x'] }, { y: 1 }, false],
-    ['required, sent in capitals', { required_parameters: ['x'] }, { X: 1 }, true],
+    ['required, sent in capitals, which no field is called', { required_parameters: ['x'] }, { X: 1 }, false],
+    ['required in capitals', { required_parameters: ['X'] }, { x: 1 }, true],
     ['names of prototypes', allow({ x: [] }), JSON.parse('{"__proto__": 1}'), false],
     ['a constructor', allow({ x: [] }), { constructor: 1 }, false],
     [

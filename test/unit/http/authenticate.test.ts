@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import { authenticate, present, takeUse } from '../../../shared/http/authenticate.ts'
+import type { ClusterRead, Ports, Sealer } from '../../../shared/ports.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { accessorOf, hashOf, type Token } from '../../../shared/tokens/token.ts'
+import { Secret } from '../../../shared/values/secret.ts'
+import { mount, NOW, openSealer, token } from '../tokens/support.ts'
+
+const text = new Secret('hvs.parent')
+const place = key('token', accessorOf(hashOf('hvs.parent')))
+const facts = { mounts: { mounts: [mount()], removing: [] }, source: '10.1.2.3', now: NOW }
+const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
+  ...place,
+  rev: 'r1',
+  expires: 9,
+  data: token(parts),
+})
+
+const whyOf = (work: () => unknown): unknown => {
+  try {
+    work()
+    return 'allowed'
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'permission_denied', message: '' })
+    return (error as { reason: { why: string } }).reason.why
+  }
+}
+
+describe('a token as presented', () => {
+  test('a service token is looked up by its hash', async () => {
+    const presented = present(text)
+    expect(presented?.key).toEqual(place)
+    expect(await presented?.open(openSealer as unknown as Sealer)).toEqual({ text })
+  })
+
+  test('a batch token is opened, not looked up', async () => {
+    const content = token({ type: 'batch', hash: '' })
+    const batch = new Secret(`hvb.${await openSealer.sealToken(JSON.stringify(content))}`)
+    expect(present(batch)).not.toHaveProperty('key')
+    expect(await present(batch)?.open(openSealer as unknown as Sealer)).toEqual({
+      text: batch,
+      batch: content,
+    })
+  })
+
+  test('one that we did not seal is unknown', async () => {
+    const sealer = { openToken: async () => undefined } as unknown as Sealer
+    const opened = await present(new Secret('hvb.x'))?.open(sealer)
+    expect(whyOf(() => authenticate(opened, undefined, facts))).toBe('token-unknown')
+  })
+
+  test('nothing is nothing', () => expect(present(undefined)).toBeUndefined())
+})
+
+describe('who may go on: auth-behaviour 9.1', () => {
+  test.each<[name: string, parts: Partial<Token>, verdict: string]>([
+    ['a living token', {}, 'allowed'],
+    ['in its last second', { createdAt: NOW - 3_599_000 }, 'allowed'],
+    ['at its end', { createdAt: NOW - 3_600_000 }, 'token-expired'],
+    ['renewed since', { createdAt: NOW - 9_000_000, renewedAt: NOW - 1000 }, 'allowed'],
+    ['an endless one', { ttl: 0, createdAt: 0, policies: ['root'] }, 'allowed'],
+    ['of a mount that is there', { mount: 'auth_cloud_1' }, 'allowed'],
+    ['of a mount that is gone', { mount: 'auth_cloud_2' }, 'mount-gone'],
+    ['from a bound network', { boundCidrs: ['10.0.0.0/8'] }, 'allowed'],
+    ['from elsewhere', { boundCidrs: ['10.9.0.0/16', '192.0.2.1'] }, 'source-address'],
+    ['an endless one, from elsewhere', { boundCidrs: ['192.0.2.1'], ttl: 0 }, 'allowed'],
+    ['another token at the same place', { hash: hashOf('hvs.other') }, 'token-unknown'],
+  ])('%s: %s', (_, parts, verdict) => {
+    expect(whyOf(() => authenticate({ text }, stored(parts), facts))).toBe(verdict)
+  })
+
+  test('no token, an unknown token', () => {
+    expect(whyOf(() => authenticate(undefined, undefined, facts))).toBe('token-missing')
+    expect(whyOf(() => authenticate({ text }, undefined, facts))).toBe('token-unknown')
+  })
+
+  test.each<[name: string, parts: Partial<Token>, verdict: string]>([
+    ['a living one', {}, 'allowed'],
+    ['at its end', { createdAt: NOW - 3_600_000 }, 'token-expired'],
+    ['of a mount that is gone', { mount: 'x' }, 'mount-gone'],
+    ['from elsewhere', { boundCidrs: ['192.0.2.1'] }, 'source-address'],
+  ])('a batch token: %s: %s', (_, parts, verdict) => {
+    const batch = token({ type: 'batch', hash: '', ...parts })
+    expect(whyOf(() => authenticate({ text, batch }, undefined, facts))).toBe(verdict)
+  })
+})
+
+describe('limited uses: auth-behaviour 9.1, T-10', () => {
+  const cluster = {} as ClusterRead
+  const around = (commits: ('done' | 'conflict')[], reads: (Item<'token'> | undefined)[] = []) => {
+    const written: unknown[] = []
+    const store = {
+      commit: async (changes: unknown[]) => {
+        written.push(...changes)
+        return commits.shift() ?? 'conflict'
+      },
+      read: async () => [reads.length > 1 ? reads.shift() : reads[0]],
+    }
+    const ports = {
+      store,
+      clock: { sleep: async () => {} },
+      entropy: { bytes: () => Buffer.of(1) },
+    } as unknown as Ports
+    return { ports, written }
+  }
+  const alive = (item: Item<'token'>) => ({ text, token: item.data, item })
+
+  test('a token without them is not written', async () => {
+    const { ports, written } = around([])
+    const item = stored()
+    expect(await takeUse(alive(item), cluster, ports)).toEqual(alive(item))
+    expect(written).toEqual([])
+  })
+
+  test('one is taken, only from what was read', async () => {
+    const { ports, written } = around(['done'])
+    const item = stored({ numUses: 3 })
+    const left = await takeUse(alive(item), cluster, ports)
+    expect(left).toMatchObject({ token: { numUses: 3 }, item: { data: { numUses: 2 } } })
+    expect(written).toEqual([
+      { put: item, data: token({ numUses: 2 }), expected: { rev: 'r1' }, times: { expires: 9 } },
+    ])
+  })
+
+  test('the last one takes the token away, and the request goes on', async () => {
+    const { ports, written } = around(['done'])
+    const item = stored({ numUses: 1 })
+    expect(await takeUse(alive(item), cluster, ports)).toEqual({ text, token: item.data, spent: true })
+    expect(written).toEqual([{ delete: item, expected: { rev: 'r1' } }])
+  })
+
+  test('a lost race takes it from what is left now', async () => {
+    const { ports } = around(['conflict', 'done'], [{ ...stored({ numUses: 1 }), rev: 'r2' }])
+    expect(await takeUse(alive(stored({ numUses: 2 })), cluster, ports)).toMatchObject({ spent: true })
+  })
+
+  test('who comes too late is denied', async () => {
+    const { ports } = around(['conflict'], [undefined])
+    await expect(takeUse(alive(stored({ numUses: 1 })), cluster, ports)).rejects.toMatchObject({
+      code: 'permission_denied',
+      reason: { why: 'token-spent' },
+    })
+  })
+
+  test('who never gets through is asked to come back', async () => {
+    const { ports } = around([], [stored({ numUses: 5 })])
+    await expect(takeUse(alive(stored({ numUses: 5 })), cluster, ports)).rejects.toMatchObject({
+      code: 'busy',
+      retryAfter: 1,
+    })
+  })
+})

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import { answerOf, type FrontEvent, frontOf, requestOf } from '../../../shared/http/events.ts'
+
+type Front = ReturnType<typeof frontOf>
+
+/** One request as each front end delivers it; `typed` is the path on the wire. */
+function eventOf(front: Front, typed: string, query: Record<string, string[]> = {}): FrontEvent {
+  const raw = Object.entries(query)
+    .flatMap(([name, values]) =>
+      values.map(value => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`),
+    )
+    .join('&')
+  const encoded = (text: string) => (front === 'alb' ? encodeURIComponent(text) : text)
+  if (front === 'httpApi') {
+    return {
+      version: '2.0',
+      rawPath: decodeURIComponent(typed),
+      rawQueryString: raw,
+      headers: { 'x-vault-token': 't', 'x-forwarded-for': '203.0.113.9' },
+      requestContext: { requestId: 'r-1', http: { method: 'GET', sourceIp: '192.0.2.1' } },
+    }
+  }
+  return {
+    path: typed,
+    httpMethod: 'GET',
+    multiValueHeaders: { 'X-Vault-Token': ['t'], 'x-forwarded-for': ['203.0.113.9, 192.0.2.1'] },
+    multiValueQueryStringParameters: Object.fromEntries(
+      Object.entries(query).map(([name, values]) => [encoded(name), values.map(encoded)]),
+    ),
+    requestContext:
+      front === 'alb'
+        ? { elb: {}, requestId: 'r-1' }
+        : { requestId: 'r-1', identity: { sourceIp: '192.0.2.1' } },
+  }
+}
+
+const fronts: Front[] = ['httpApi', 'restApi', 'alb']
+
+describe.each(fronts)('an event of %s: architecture 18, aws-platform 1.3', front => {
+  test('is known by its shape', () => expect(frontOf(eventOf(front, '/v1/x'))).toBe(front))
+
+  test.each([
+    ['/v1/auth/cloud/role/dev', '/v1/auth/cloud/role/dev'],
+    ['/v1/a%2Fb', '/v1/a/b'],
+    ['/v1/a%252Fb', '/v1/a%2Fb'],
+    ['/v1/a+b', '/v1/a+b'],
+    ['/v1/a%2Bb%3D', '/v1/a+b='],
+    ['/v1/v1%3Aab%3Fc', '/v1/v1:ab?c'],
+    ['/v1/a%20b', '/v1/a b'],
+    ['/v1/%C3%A9', '/v1/é'],
+  ])('the path %s is decoded once: %s', (typed, path) => {
+    expect(requestOf(eventOf(front, typed), 0).path).toBe(path)
+  })
+
+  test('names and values of the query are decoded once; repeated names stay', () => {
+    const query = { list: ['true'], 'a b': ['1+1', 'x%2Fy', 'é&='] }
+    expect(requestOf(eventOf(front, '/v1/x', query), 0).query).toEqual([
+      ['list', 'true'],
+      ['a b', '1+1'],
+      ['a b', 'x%2Fy'],
+      ['a b', 'é&='],
+    ])
+  })
+
+  test('the address is what the front end knows, not what the caller says', () => {
+    expect(requestOf(eventOf(front, '/v1/x'), 0).source).toBe('192.0.2.1')
+  })
+
+  test('method, header, id and deadline', () => {
+    expect(requestOf(eventOf(front, '/v1/x'), 42)).toMatchObject({ method: 'GET', id: 'r-1', deadline: 42 })
+    expect(requestOf(eventOf(front, '/v1/x'), 0).headers['x-vault-token']).toBe('t')
+  })
+
+  test.each([
+    ['text', { body: '{"a":"é"}' }, '{"a":"é"}', 10],
+    ['base64', { body: Buffer.from('{"a":"é"}').toString('base64'), isBase64Encoded: true }, '{"a":"é"}', 10],
+    ['nothing', {}, '', 0],
+    ['null', { body: null }, '', 0],
+  ])('a body that comes as %s', (_, parts, body, bodyLength) => {
+    expect(requestOf({ ...eventOf(front, '/v1/x'), ...parts }, 0)).toMatchObject({ body, bodyLength })
+  })
+})
+
+describe('odd events', () => {
+  test.each(['restApi', 'alb'] as const)(
+    'a path that is no percent-encoding is marked illegal (%s)',
+    front => {
+      expect(requestOf(eventOf(front, '/v1/a%ZZ'), 0).path).toContain('\u0000')
+    },
+  )
+
+  test('single values stand in for lists of values', () => {
+    const event = {
+      path: '/v1/x',
+      httpMethod: 'GET',
+      queryStringParameters: { a: '1', b: undefined },
+      headers: { A: 'x' },
+    }
+    expect(requestOf(event, 0)).toMatchObject({
+      query: [
+        ['a', '1'],
+        ['b', ''],
+      ],
+      headers: { a: 'x' },
+    })
+  })
+
+  test('a repeated header has all its values', () => {
+    const event = {
+      ...eventOf('alb', '/v1/x'),
+      multiValueHeaders: { Authorization: ['Basic x', 'Bearer t'] },
+    }
+    expect(requestOf(event, 0).headers).toMatchObject({ authorization: 'Basic x,Bearer t' })
+  })
+
+  test('names of prototypes are names', () => {
+    const headers = JSON.parse('{"__proto__": "x", "constructor": "y"}')
+    const request = requestOf({ version: '2.0', headers }, 0)
+    expect(Object.entries(request.headers)).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ])
+    expect(requestOf({ version: '2.0' }, 0).headers['constructor']).toBeUndefined()
+  })
+
+  test('an empty event is a request for nothing', () => {
+    expect(requestOf({}, 0)).toMatchObject({ method: '', path: '', query: [], source: '', id: '', body: '' })
+  })
+})
+
+test('an answer goes out the same way; HEAD has no body', () => {
+  const response = { status: 200, headers: { a: 'b' }, body: '{}' }
+  expect(answerOf(response, false)).toEqual({
+    statusCode: 200,
+    headers: { a: 'b' },
+    body: '{}',
+    isBase64Encoded: false,
+  })
+  expect(answerOf(response, true).body).toBe('')
+})

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import { answer, nothing } from '../../../shared/api/call.ts'
+import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
+import { invalid } from '../../../shared/api/errors.ts'
+import { duration, text } from '../../../shared/api/fields.ts'
+import { takeIn } from '../../../shared/http/intake.ts'
+import type { HttpRequest } from '../../../shared/http/request.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+
+const handle = () => answer(nothing())
+const prepared = { keys: [key('mounts')], prepared: 'proof' }
+
+const group: Group = {
+  name: 'things',
+  endpoints: [
+    endpoint({
+      method: 'POST',
+      path: '/auth/:mount/thing/:role',
+      summary: 'x',
+      fields: { ttl: duration('Its life'), role: text('Its role') },
+      access: policy('update'),
+      answers: 'nothing',
+      handle,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/look',
+      summary: 'x',
+      access: anyone,
+      answers: 'plain',
+      head: true,
+      handle,
+    }),
+    endpoint({ method: 'GET', path: '/sys/read', summary: 'x', access: anyone, answers: 'data', handle }),
+    endpoint({
+      method: 'POST',
+      path: '/sys/any',
+      summary: 'x',
+      access: anyone,
+      answers: 'data',
+      freeForm: true,
+      handle,
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/sys/prove',
+      summary: 'x',
+      fields: { proof: text('A proof') },
+      access: anyone,
+      answers: 'auth',
+      prepare: async ({ given }) => {
+        if (given.proof !== 'good') throw invalid('the proof is bad')
+        return prepared
+      },
+      handle,
+    }),
+  ],
+}
+
+const take = (parts: Partial<HttpRequest>) => {
+  const body = parts.body ?? ''
+  const request: HttpRequest = {
+    method: 'POST',
+    path: '/v1/auth/cloud/thing/dev',
+    query: [],
+    headers: {},
+    body,
+    bodyLength: Buffer.byteLength(body),
+    source: '192.0.2.1',
+    id: 'gateway',
+    deadline: 42,
+    ...parts,
+  }
+  return takeIn(group, request, { entropy: { uuid: () => 'r-1' } } as unknown as Ports)
+}
+
+describe('a request, as far as it can be read by itself', () => {
+  test('its facts, its parameters, its token', async () => {
+    const taken = await take({
+      path: '/v1/auth/cloud/thing/DEV',
+      headers: { 'x-vault-token': 'hvs.a', 'x-vault-wrap-ttl': '1m' },
+      body: '{"ttl":"1h"}',
+    })
+    expect(taken).toMatchObject({
+      facts: {
+        id: 'r-1',
+        path: 'auth/cloud/thing/dev',
+        operation: 'write',
+        source: '192.0.2.1',
+        deadline: 42,
+        wrapTtl: 60,
+      },
+      raw: { ttl: '1h' },
+      given: { ttl: 3600 },
+      warnings: [],
+      keys: [],
+    })
+    expect(taken.token?.reveal()).toBe('hvs.a')
+    expect(taken.fault ?? taken.bodyFault).toBeUndefined()
+  })
+
+  test('unknown parameters are ignored and named; those of the path win: auth-behaviour 1.2', async () => {
+    const { given, raw, warnings } = await take({ body: '{"role":"other","mount":"x","b":1,"a":2}' })
+    expect({ ...given }).toEqual({})
+    expect(raw).toEqual({ b: 1, a: 2 })
+    expect(warnings).toEqual([
+      'parameters of the path replaced these of the body: role, mount',
+      'unknown parameters were ignored: b, a',
+    ])
+  })
+
+  test('an endpoint that takes any parameters knows them all', async () => {
+    expect(await take({ path: '/v1/sys/any', body: '{"b":1}' })).toMatchObject({
+      raw: { b: 1 },
+      warnings: [],
+    })
+  })
+
+  test('a bad body is told only once it is known that this cluster serves', async () => {
+    expect(await take({ body: '{' })).toMatchObject({ bodyFault: { code: 'invalid_request' }, raw: {} })
+  })
+
+  test('a bad parameter is told only to who may call', async () => {
+    const { fault, bodyFault } = await take({ body: '{"ttl":"soon"}' })
+    expect(bodyFault).toBeUndefined()
+    expect(fault).toMatchObject({
+      code: 'invalid_request',
+      message: 'Field validation failed: ttl must be a duration',
+    })
+  })
+
+  test('a proof is checked before anything is read', async () => {
+    const good = await take({ path: '/v1/sys/prove', body: '{"proof":"good"}' })
+    expect(good).toMatchObject(prepared)
+    const bad = await take({ path: '/v1/sys/prove', body: '{"proof":"bad"}' })
+    expect(bad).toMatchObject({ fault: { message: 'the proof is bad' }, keys: [] })
+  })
+
+  test.each<[name: string, parts: Partial<HttpRequest>, code: string]>([
+    ['an odd path', { path: '/v1/auth/cloud/../x' }, 'invalid_request'],
+    ['another namespace', { headers: { 'x-vault-namespace': 'a' } }, 'unsupported_path'],
+    ['an odd list flag', { method: 'GET', query: [['list', 'x']] }, 'unclear_list_flag'],
+    ['an odd wrapping time', { headers: { 'x-vault-wrap-ttl': 'x' } }, 'invalid_request'],
+    ['a huge token', { headers: { 'x-vault-token': 'x'.repeat(9000) } }, 'invalid_request'],
+    ['a patch of another type', { method: 'PATCH' }, 'unsupported_media_type'],
+  ])('%s is refused at once', async (_, parts, code) => {
+    await expect(take(parts)).rejects.toMatchObject({ code })
+  })
+
+  test.each<[method: string, path: string, found: object]>([
+    ['HEAD', '/v1/sys/look', { endpoint: { path: '/sys/look' } }],
+    ['HEAD', '/v1/sys/read', { miss: 'operation', open: false }],
+    ['HEAD', '/v1/sys/nothing', { miss: 'path' }],
+    ['OPTIONS', '/v1/sys/read', { miss: 'operation' }],
+    ['GET', '/v1/sys/read', { endpoint: { path: '/sys/read' } }],
+  ])('%s %s', async (method, path, found) => {
+    expect((await take({ method, path })).found).toMatchObject(found)
+  })
+})

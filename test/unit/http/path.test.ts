@@ -1,0 +1,60 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { belowVersion, pathFault } from '../../../shared/http/path.ts'
+
+describe('canonical paths: auth-behaviour 1.2 (7), CVE-2026-3605', () => {
+  test.each([
+    '/v1/auth/cloud/role/dev',
+    '/auth/cloud/role/dev',
+    '/v1/auth/cloud/roles/',
+    '/v1/auth/cloud/role/a.b',
+    '/v1/auth/cloud/role/..a',
+    '/v1/auth/cloud/roletag-denylist/v1:ab//cd+/e=',
+    '/v1/auth/cloud/roletag-blacklist/v1:ab//cd',
+    '/auth/cloud/roletag-denylist//',
+    '/v1/sys/policies/acl/a b',
+    '/v1/é',
+    '/',
+  ])('%s is one', path => expect(pathFault(path)).toBeUndefined())
+
+  test.each([
+    ['/v1//auth/cloud/role/dev', 'empty segment'],
+    ['/v1/auth/cloud//role', 'empty segment'],
+    ['/v1/auth/cloud/role/dev//', 'empty segment'],
+    ['//v1/auth/cloud/roletag-denylist/x', 'empty segment'],
+    ['/v1/auth//roletag-denylist/x//y', 'empty segment'],
+    ['/v1/auth/cloud/roletag-denylistx//y', 'empty segment'],
+    ['/v1/auth/cloud/role/x/../../config/client', 'dot segment'],
+    ['/v1/auth/cloud/./role', 'dot segment'],
+    ['/v1/..', 'dot segment'],
+    ['/v1/auth/cloud/roletag-denylist/x/../../config/client', 'dot segment'],
+    ['/v1/auth/cloud/role\\dev', 'illegal character'],
+    ['/v1/auth/cloud/role/a\u0000', 'illegal character'],
+    ['/v1/auth/cloud/role/a\n', 'illegal character'],
+    ['/v1/auth/cloud/role/a\u007f', 'illegal character'],
+  ])('%j holds an %s', (path, fault) => expect(pathFault(path)).toContain(fault))
+
+  test('no path that another reader would shorten passes, but in a role tag', () => {
+    const part = fc.constantFrom('a', '.', '..', '', 'roletag-denylist', 'auth', 'v1')
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 8 }), parts => {
+        const path = `/${parts.join('/')}`
+        if (pathFault(path) !== undefined) return
+        const tag = /\/auth\/[^/]+\/roletag-denylist\//.exec(path)
+        const checked = tag ? path.slice(0, tag.index + tag[0].length) : path
+        expect(new URL(`http://h${checked}`).pathname).toBe(checked)
+        expect(checked).not.toContain('//')
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
+
+test.each([
+  ['/v1/auth/cloud', 'auth/cloud'],
+  ['/auth/cloud', 'auth/cloud'],
+  ['/v1/v1/auth', 'v1/auth'],
+  ['/v1', 'v1'],
+  ['/v12/auth', 'v12/auth'],
+  ['', ''],
+])('below the version of %j is %j', (path, below) => expect(belowVersion(path)).toBe(below))

@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest'
+import { answer, nothing } from '../../../shared/api/call.ts'
+import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
+import {
+  checkNamespace,
+  operationOf,
+  parametersOf,
+  tokenOf,
+  wrapTtlOf,
+} from '../../../shared/http/read-request.ts'
+import type { HttpRequest } from '../../../shared/http/request.ts'
+
+const request = (parts: Partial<HttpRequest> = {}): HttpRequest => ({
+  method: 'POST',
+  path: '/v1/x',
+  query: [],
+  headers: {},
+  body: '',
+  bodyLength: Buffer.byteLength(parts.body ?? ''),
+  source: '192.0.2.1',
+  id: 'r-1',
+  deadline: 0,
+  ...parts,
+})
+
+const row = (parts: object = {}) =>
+  endpoint({
+    method: 'POST',
+    path: '/x',
+    summary: 'x',
+    access: anyone,
+    answers: 'nothing',
+    handle: () => answer(nothing()),
+    ...parts,
+  })
+
+const codeOf = (work: () => unknown): unknown => {
+  try {
+    return work()
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+describe('verbs: auth-behaviour 1.1', () => {
+  test.each([
+    ['GET', 'read'],
+    ['HEAD', 'read'],
+    ['POST', 'write'],
+    ['PUT', 'write'],
+    ['LIST', 'list'],
+    ['DELETE', 'delete'],
+    ['OPTIONS', undefined],
+    ['get', undefined],
+    ['constructor', undefined],
+    ['__proto__', undefined],
+    ['', undefined],
+  ])('%s is %s', (method, operation) => expect(operationOf(request({ method }))).toBe(operation))
+
+  test.each([
+    ...['1', 't', 'T', 'TRUE', 'true', 'True'].map(word => [word, 'list']),
+    ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map(word => [word, 'read']),
+    ...['', 'yes', 'tRUE', ' true'].map(word => [word, 'unclear_list_flag']),
+  ])('GET with list=%s is %s', (word, operation) => {
+    expect(codeOf(() => operationOf(request({ method: 'GET', query: [['list', word ?? '']] })))).toBe(
+      operation,
+    )
+  })
+
+  test('list counts only where something could be read', () => {
+    expect(operationOf(request({ method: 'POST', query: [['list', 'true']] }))).toBe('write')
+    expect(operationOf(request({ method: 'DELETE', query: [['list', 'oops']] }))).toBe('delete')
+  })
+
+  test('PATCH is judged by its content type first', () => {
+    const patch = (type: string) => () =>
+      operationOf(request({ method: 'PATCH', headers: { 'content-type': type } }))
+    expect(codeOf(patch('application/json'))).toBe('unsupported_media_type')
+    expect(codeOf(patch('application/merge-patch+jsonx'))).toBe('unsupported_media_type')
+    expect(codeOf(patch('application/merge-patch+json; charset=utf-8'))).toBeUndefined()
+  })
+})
+
+describe('the caller’s token: auth-behaviour 1.3, architecture 1', () => {
+  test.each<[name: string, headers: Record<string, string>, token: string | undefined]>([
+    ['X-Vault-Token', { 'x-vault-token': 'a' }, 'a'],
+    ['X-Service-Token', { 'x-service-token': 'b' }, 'b'],
+    ['Authorization', { authorization: 'Bearer c' }, 'c'],
+    [
+      'X-Vault-Token before the others',
+      { authorization: 'Bearer c', 'x-service-token': 'b', 'x-vault-token': 'a' },
+      'a',
+    ],
+    ['X-Service-Token before Authorization', { authorization: 'Bearer c', 'x-service-token': 'b' }, 'b'],
+    ['an empty header, then another', { 'x-vault-token': '', authorization: 'Bearer c' }, 'c'],
+    ['a bearer among other values', { authorization: 'Basic x, Bearer c' }, 'c'],
+    ['bearer in lower case', { authorization: 'bearer c' }, undefined],
+    ['another scheme', { authorization: 'Basic Bearer' }, undefined],
+    ['a scheme that ends alike', { authorization: 'XBearer c' }, undefined],
+    ['nothing', {}, undefined],
+  ])('%s', (_, headers, token) => expect(tokenOf(request({ headers }))?.reveal()).toBe(token))
+
+  test('prints as a placeholder', () => {
+    expect(`${tokenOf(request({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain('hvs.a')
+  })
+
+  test('is at most 8 KiB long', () => {
+    const token = (length: number) => () =>
+      tokenOf(request({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
+    expect(token(8192)()?.reveal()).toHaveLength(8192)
+    expect(codeOf(token(8193))).toBe('invalid_request')
+  })
+})
+
+describe('namespaces: auth-behaviour 1.3, GHSA-mwr2-wmgp-crj6', () => {
+  const namespace = (given: string, header = 'x-vault-namespace') =>
+    codeOf(() => checkNamespace(request({ headers: { [header]: given } }), 'auth/cloud/login'))
+
+  test.each(['', '/', 'root', 'root/', '/root'])('%j is the root namespace', given => {
+    expect(namespace(given)).toBeUndefined()
+    expect(namespace(given, 'x-service-namespace')).toBeUndefined()
+  })
+
+  test.each([
+    ['a', 'unsupported_path'],
+    ['a/b/', 'unsupported_path'],
+    ['ROOT', 'unsupported_path'],
+    ['root/root', 'unsupported_path'],
+    ['..', 'invalid_request'],
+    ['a/../root', 'invalid_request'],
+    ['a//b', 'invalid_request'],
+    ['//', 'invalid_request'],
+    ['.', 'invalid_request'],
+  ])('%j is %s', (given, code) => {
+    expect(namespace(given)).toBe(code)
+    expect(namespace(given, 'x-service-namespace')).toBe(code)
+  })
+
+  test('either header may name another one', () => {
+    const headers = { 'x-vault-namespace': 'root', 'x-service-namespace': 'a' }
+    expect(codeOf(() => checkNamespace(request({ headers }), 'auth/cloud/login'))).toBe('unsupported_path')
+  })
+
+  test.each([
+    ['a/auth/cloud/login', 'unsupported_path'],
+    ['a/b/sys/health', 'unsupported_path'],
+    ['root/auth/cloud/login', 'unsupported_path'],
+    ['auth/cloud/login', undefined],
+    ['auth/auth/login', undefined],
+    ['sys/auth/cloud', undefined],
+    ['identity/entity/id', undefined],
+  ])('a path may begin with one: %s', (path, code) => {
+    expect(codeOf(() => checkNamespace(request(), path))).toBe(code)
+  })
+})
+
+test.each([
+  [undefined, undefined],
+  ['', undefined],
+  ['0', undefined],
+  ['60', 60],
+  ['1m', 60],
+  ['-1', 'invalid_request'],
+  ['soon', 'invalid_request'],
+  ['99999999999', 'invalid_request'],
+])('X-Vault-Wrap-TTL %j is %s: auth-behaviour 1.3', (given, wanted) => {
+  for (const name of ['x-vault-wrap-ttl', 'x-service-wrap-ttl']) {
+    const headers = given === undefined ? {} : { [name]: given }
+    expect(codeOf(() => wrapTtlOf(request({ headers })))).toBe(wanted)
+  }
+})
+
+describe('parameters: auth-behaviour 1.2', () => {
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const read = (
+    parts: Partial<HttpRequest>,
+    of: object = {},
+    operation: 'write' | 'read' | 'delete' = 'write',
+  ) => {
+    const given = codeOf(() => parametersOf(request(parts), operation, row(of)))
+    return typeof given === 'object' ? { ...given } : given
+  }
+
+  test.each<[name: string, parts: Partial<HttpRequest>, wanted: unknown]>([
+    ['an object', { body: '{"a":1}' }, { a: 1 }],
+    ['nothing', { body: '' }, {}],
+    ['white space', { body: ' \n' }, {}],
+    [
+      'an object of any content type',
+      { body: '{"a":1}', headers: { 'content-type': 'text/plain' } },
+      { a: 1 },
+    ],
+    ['a form', { body: 'a=1&b=x+y%2B', headers: form }, { a: '1', b: 'x y+' }],
+    ['a form with a repeated name', { body: 'a=1&a=2&a=3', headers: form }, { a: ['1', '2', '3'] }],
+    ['JSON that curl calls a form', { body: ' {"a":1}', headers: form }, { a: 1 }],
+    ['a list that curl calls a form', { body: '[1]', headers: form }, 'invalid_request'],
+    ['a form by another name', { body: 'a=1' }, 'invalid_request'],
+    ['the last of a repeated key', { body: '{"a":1,"a":2}' }, { a: 2 }],
+    ['a list', { body: '[]' }, 'invalid_request'],
+    ['null', { body: 'null' }, 'invalid_request'],
+    ['a text', { body: '"a"' }, 'invalid_request'],
+    ['half an object', { body: '{"a":' }, 'invalid_request'],
+    ['half a character', { body: '{"a":"\\ud800"}' }, 'invalid_request'],
+    ['a number that loses digits', { body: '{"a":9007199254740993}' }, 'invalid_request'],
+    ['depth', { body: `${'{"a":'.repeat(64)}1${'}'.repeat(64)}` }, expect.anything()],
+    ['too much depth', { body: `${'{"a":'.repeat(65)}1${'}'.repeat(65)}` }, 'invalid_request'],
+    ['too many elements', { body: `{"a":[${'1,'.repeat(10_000)}1]}` }, 'invalid_request'],
+    ['too many names', { body: 'a=1&'.repeat(10_001), headers: form }, 'invalid_request'],
+    ['more bytes than allowed', { body: '{}', bodyLength: 1024 * 1024 + 1 }, 'too_large'],
+    ['as many bytes as allowed', { body: '{}', bodyLength: 1024 * 1024 }, {}],
+  ])('a body: %s', (_, parts, wanted) => expect(read(parts)).toEqual(wanted))
+
+  test('an endpoint may allow fewer bytes, and no repeated key', () => {
+    expect(read({ body: '{}', bodyLength: 65 }, { largestBody: 64 })).toBe('too_large')
+    expect(read({ body: '{"a":1,"\\u0061":2}' }, { uniqueKeys: true })).toBe('invalid_request')
+    expect(read({ body: '{"a":{"b":1},"c":{"b":2}}' }, { uniqueKeys: true })).toEqual({
+      a: { b: 1 },
+      c: { b: 2 },
+    })
+  })
+
+  test.each(['read', 'delete'] as const)('a %s takes those of the query, never the body', operation => {
+    const query: [string, string][] = [
+      ['a', '1'],
+      ['a', '2'],
+      ['list', 'true'],
+    ]
+    expect(read({ query, body: '{"b":1}' }, {}, operation)).toEqual({ a: ['1', '2'] })
+  })
+
+  test('a write takes none of the query', () => expect(read({ query: [['a', '1']] })).toEqual({}))
+
+  test('names of prototypes are names', () => {
+    const given = parametersOf(request({ body: '__proto__=1&constructor=2', headers: form }), 'write', row())
+    expect(Object.entries(given)).toEqual([
+      ['__proto__', '1'],
+      ['constructor', '2'],
+    ])
+  })
+
+  test('messages never quote the body', () => {
+    for (const body of ['{"S3CRET', '{"a":"S3CRET"', '"S3CRET"', '{"a":S3CRET}']) {
+      expect(() => parametersOf(request({ body }), 'write', row())).toThrow(/^((?!S3CRET).)*$/)
+    }
+  })
+})

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import type { Answer, Auth } from '../../../shared/api/call.ts'
+import { ApiError } from '../../../shared/api/errors.ts'
+import { envelopeOf, type Frame, render, renderError, renderWrapped } from '../../../shared/http/render.ts'
+
+const frame = (parts: Partial<Frame> = {}): Frame => ({
+  requestId: 'r-1',
+  mountType: 'cloud',
+  mirrored: false,
+  warnings: [],
+  ...parts,
+})
+
+const empty = {
+  request_id: 'r-1',
+  lease_id: '',
+  renewable: false,
+  lease_duration: 0,
+  data: null,
+  wrap_info: null,
+  warnings: null,
+  auth: null,
+  mount_type: 'cloud',
+}
+const auth = { client_token: 'hvs.a' } as Auth
+const info = { token: 'hvs.w', accessor: 'a', ttl: 60, creation_time: 't', creation_path: 'p' }
+
+const shown = (answer: Answer, parts: Partial<Frame> = {}) => {
+  const { status, body } = render(answer, frame(parts))
+  return [status, body === '' ? undefined : JSON.parse(body)]
+}
+
+describe('successes: auth-behaviour 1.4', () => {
+  test.each<[name: string, answer: Answer, parts: Partial<Frame>, status: number, body: object | undefined]>([
+    ['nothing', { kind: 'nothing' }, {}, 204, undefined],
+    ['nothing, though something was overlooked', { kind: 'nothing' }, { warnings: ['w'] }, 204, undefined],
+    [
+      'nothing, with a warning',
+      { kind: 'nothing', warnings: ['a'] },
+      { warnings: ['b'] },
+      200,
+      { ...empty, warnings: ['a', 'b'] },
+    ],
+    ['data', { kind: 'data', data: { x: 1 } }, {}, 200, { ...empty, data: { x: 1 } }],
+    [
+      'data, with what was overlooked',
+      { kind: 'data', data: {} },
+      { warnings: ['w'] },
+      200,
+      { ...empty, data: {}, warnings: ['w'] },
+    ],
+    ['data with another status', { kind: 'data', data: {}, status: 202 }, {}, 202, { ...empty, data: {} }],
+    [
+      'mirrored data',
+      { kind: 'data', data: { x: 1 } },
+      { mirrored: true },
+      200,
+      { ...empty, x: 1, data: { x: 1 } },
+    ],
+    [
+      'mirrored data that is called like a part of the envelope',
+      { kind: 'data', data: { auth: 1, data: 2, request_id: 3 } },
+      { mirrored: true },
+      200,
+      { ...empty, data: { auth: 1, data: 2, request_id: 3 } },
+    ],
+    ['keys', { kind: 'keys', keys: ['a', 'b'] }, {}, 200, { ...empty, data: { keys: ['a', 'b'] } }],
+    [
+      'keys with more about them',
+      { kind: 'keys', keys: ['a'], info: { a: 1 } },
+      {},
+      200,
+      { ...empty, data: { keys: ['a'], key_info: { a: 1 } } },
+    ],
+    ['no keys', { kind: 'keys', keys: [] }, {}, 404, { errors: [] }],
+    ['a token', { kind: 'auth', auth }, {}, 200, { ...empty, auth }],
+    ['work that goes on', { kind: 'accepted', warnings: ['w'] }, {}, 202, { ...empty, warnings: ['w'] }],
+    ['something plain', { kind: 'plain', status: 472, body: { x: 1 } }, { warnings: ['w'] }, 472, { x: 1 }],
+    ['what was wrapped', { kind: 'unwrapped', body: '{"x":1}' }, {}, 200, { x: 1 }],
+    ['a new wrapping', { kind: 'wrapped', info }, {}, 200, { ...empty, wrap_info: info }],
+  ])('%s', (_, answer, parts, status, body) => expect(shown(answer, parts)).toEqual([status, body]))
+
+  test('a wrapped answer has its content elsewhere', () => {
+    const { status, body } = renderWrapped(info, frame())
+    expect([status, JSON.parse(body)]).toEqual([200, { ...empty, wrap_info: info }])
+  })
+
+  test('nothing is stored on the way, and only a body has a type', () => {
+    const { headers } = render({ kind: 'data', data: {} }, frame())
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' })
+    const none = render({ kind: 'nothing' }, frame())
+    expect(none.headers).toMatchObject({ 'cache-control': 'no-store' })
+    expect(none.headers).not.toHaveProperty('content-type')
+    expect(renderWrapped(info, frame()).headers).toMatchObject({ 'cache-control': 'no-store' })
+  })
+
+  test('what a Lambda cannot answer is refused with the way out', () => {
+    const keys = Array.from({ length: 100_000 }, (_, index) => `${'x'.repeat(60)}${index}`)
+    const { status, body } = render({ kind: 'keys', keys }, frame())
+    expect(status).toBe(400)
+    expect(body).toContain('after and limit')
+  })
+
+  test('the envelope of what has no body is none', () => {
+    expect(envelopeOf({ kind: 'nothing' }, frame())).toBeUndefined()
+  })
+})
+
+describe('failures: auth-behaviour 1.5', () => {
+  test.each<[name: string, error: ApiError, status: number, errors: string[]]>([
+    ['a text that its caller may read', new ApiError('invalid_request', 'wrong'), 400, ['wrong']],
+    ['a denial, whatever was said', new ApiError('permission_denied', 'role x'), 403, ['permission denied']],
+    ['a fault of ours, whatever it was', new ApiError('internal', 'at line 3'), 500, ['internal error']],
+    ['a miss', new ApiError('not_found', 'x'), 404, []],
+    ['an odd flag', new ApiError('unclear_list_flag'), 400, []],
+    ['no text', new ApiError('busy'), 503, []],
+  ])('%s', (_, error, status, errors) => {
+    const reply = renderError(error)
+    expect([reply.status, JSON.parse(reply.body)]).toEqual([status, { errors }])
+    expect(reply.headers).toMatchObject({
+      'x-error-code': error.code,
+      'cache-control': 'no-store',
+      'content-type': 'application/json',
+    })
+    expect(reply.headers).not.toHaveProperty('retry-after')
+  })
+
+  test('cause and reason stay here', () => {
+    const error = new ApiError('busy', 'later', {
+      cause: new Error('S3CRET'),
+      reason: { why: 'S3CRET' },
+      retryAfter: 2,
+    })
+    expect(JSON.stringify(renderError(error))).not.toContain('S3CRET')
+    expect(renderError(error).headers).toMatchObject({ 'retry-after': '2' })
+  })
+})
