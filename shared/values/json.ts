@@ -42,6 +42,7 @@ interface Level {
   keys?: Set<string>
 }
 
+/** Only an escape can spell half of a surrogate pair. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
 // One pass over the structural characters. Grammar is left to JSON.parse: what slips through here
@@ -59,7 +60,7 @@ function scan(
       const end = endOfString(text, at)
       if (end < 0) return 'malformed'
       const quoted = text.slice(at, end + 1)
-      // half of a character cannot be stored, nor sent on
+      // no key, item or answer can carry half of a character
       if (SURROGATE.test(quoted) && !unescaped(quoted)?.isWellFormed()) return 'malformed'
       if (level?.keys && limits.uniqueKeys && isKey(text, end)) {
         const key = unescaped(quoted)

@@ -39,7 +39,7 @@ export function readPem(given: string): string | undefined {
 
 function parses(pem: string): boolean {
   try {
-    return new X509Certificate(pem).serialNumber !== ''
+    return new X509Certificate(pem).publicKey.type === 'public'
   } catch {
     return false
   }

@@ -45,8 +45,8 @@ export const checksBefore: readonly Check<IamFacts>[] = [
 
 const wildcard: Check<SeenIamFacts> = {
   name: 'bound_iam_principal_arn wildcard',
-  applies: facts => facts.fullArn !== undefined,
-  seen: ({ fullArn }) => fullArn,
+  applies: facts => facts.fullArn !== undefined || admitted(facts) === 'look-up',
+  seen: ({ fullArn }) => fullArn ?? null,
   refuse: facts => (admitted(facts) === 'yes' ? undefined : notBound(facts)),
 }
 

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { sanitisePolicies } from '../../policies/names.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { type Secret, sameSecret } from '../../values/secret.ts'
@@ -67,16 +68,15 @@ export function parseTag(value: string): { tag: RoleTag; plain: string; mac: str
     return undefined
   const tag: RoleTag = {
     nonce,
-    role: draft.r,
+    role: lowerAscii(draft.r),
     disallowReauthentication: draft.d === 'true',
     allowInstanceMigration: draft.m === 'true',
-    policies: draft.p?.split(',') ?? [],
-    instanceId: draft.i ?? '',
+    policies: sanitisePolicies(draft.p?.split(',') ?? []),
+    instanceId: lowerAscii(draft.i ?? ''),
     maxTtl: Number(draft.t ?? 0),
   }
   const plain = plainText(tag)
-  const canonical = value === `${plain}:${mac}` && tag.role === lowerAscii(tag.role)
-  return canonical ? { tag, plain, mac } : undefined
+  return value === `${plain}:${mac}` ? { tag, plain, mac } : undefined
 }
 
 function readItems(items: readonly string[]): Draft | undefined {

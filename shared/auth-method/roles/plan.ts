@@ -62,7 +62,7 @@ function mergeRole({ stored, given, defaultAuthType, mountMax, fresh }: RoleFact
   const arns = given.bound_iam_principal_arn
   const resolves = given.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? stored === undefined
   return {
-    authType: (given.auth_type || stored?.authType || defaultAuthType) as Role['authType'],
+    authType: (given.auth_type ?? stored?.authType ?? defaultAuthType) as Role['authType'],
     bound: mergeBound(stored?.bound ?? unbound, given),
     boundIamPrincipalArns: arns ? [...new Set(arns)] : (stored?.boundIamPrincipalArns ?? []),
     // a list that is given again is resolved again: so a recreated principal is let in

@@ -1,0 +1,73 @@
+import type { AccessEntry } from '../../shared/auth-method/access-list/entry.ts'
+import { defaultIdentity } from '../../shared/auth-method/config/identity.ts'
+import type { SeenEc2Facts, TagFacts } from '../../shared/auth-method/login-ec2/facts.ts'
+import { parseTag } from '../../shared/auth-method/role-tags/tag.ts'
+import { defaultTidy } from '../../shared/auth-method/tidy/settings.ts'
+import { type InstanceDocument, readDocument } from '../../shared/identity-proof/instance-document.ts'
+import type { Instance } from '../../shared/ports.ts'
+import { type Item, key } from '../../shared/storage/kinds.ts'
+import { documentText } from './instance-document.ts'
+import { ec2Role } from './roles.ts'
+
+/** The fields of a document that can be read. */
+export function documentOf(fields: Record<string, unknown> = {}): InstanceDocument {
+  const read = readDocument(Buffer.from(documentText(fields)))
+  if ('why' in read) throw new Error(read.text)
+  return read
+}
+
+/** A running instance that satisfies the roles of the tests. */
+export const usualInstance: Instance = {
+  id: 'i-0123456789abcdef0',
+  state: 'running',
+  amiId: 'ami-0123456789abcdef0',
+  vpcId: 'vpc-1',
+  subnetId: 'subnet-1',
+  profileArn: 'arn:aws:iam::111122223333:instance-profile/app/web',
+  tags: {},
+}
+
+export const accessItem = (parts: Partial<AccessEntry> = {}): Item<'access'> => ({
+  ...key('access', 'auth_cloud_1', usualInstance.id),
+  rev: 'r1',
+  data: {
+    role: 'dev',
+    disallowReauthentication: false,
+    pendingTime: '2026-03-01T10:20:30Z',
+    createdAt: 1000,
+    updatedAt: 1000,
+    expiresAt: 2000,
+    ...parts,
+  },
+})
+
+/** What a login of the usual instance knows when everything has been looked up. */
+export function ec2Facts(parts: Partial<SeenEc2Facts> = {}): SeenEc2Facts {
+  const { document = documentOf(), ...rest } = parts
+  return {
+    type: 'ec2',
+    roleName: 'dev',
+    role: ec2Role({ bound: { bound_account_id: ['111122223333'] } }),
+    source: '192.0.2.1',
+    aliasName: 'alias',
+    document,
+    instanceId: document.instanceId,
+    account: document.accountId,
+    region: document.region,
+    identity: defaultIdentity,
+    entry: undefined,
+    freshNonce: 'fresh',
+    tidy: defaultTidy,
+    mountMax: 1000,
+    now: 50_000,
+    instance: usualInstance,
+    ...rest,
+  }
+}
+
+/** A genuine tag that is not denied, by the text of its items. */
+export function tagOf(items = '', parts: Partial<TagFacts> = {}): TagFacts {
+  const value = `v1:q83vEjRWeJA=:r=dev:d=false:m=false${items}:${'A'.repeat(43)}=`
+  const tag = parseTag(value)?.tag
+  return { value, ...(tag ? { tag } : {}), genuine: true, denied: false, ...parts }
+}

@@ -1,0 +1,27 @@
+import { defaultIdentity } from '../../shared/auth-method/config/identity.ts'
+import type { SeenIamFacts } from '../../shared/auth-method/login-iam/facts.ts'
+import type { Identity } from '../../shared/identity-proof/caller-identity.ts'
+import { parseEntity } from '../../shared/values/arn.ts'
+import { iamRole } from './roles.ts'
+
+/** Who STS said is calling. */
+export function callerOf(arn: string, uniqueId = 'AROAEXAMPLE'): Identity {
+  const entity = parseEntity(arn)
+  if (!entity) throw new Error(`${arn} is no ARN of an entity`)
+  return { arn, entity, uniqueId }
+}
+
+export const usualArn = 'arn:aws:sts::111122223333:assumed-role/app/i-0123456789abcdef0'
+
+/** What a login of the usual role session knows when everything has been looked up. */
+export const iamFacts = (parts: Partial<SeenIamFacts> = {}): SeenIamFacts => ({
+  type: 'iam',
+  roleName: 'dev',
+  role: iamRole(),
+  source: '192.0.2.1',
+  aliasName: 'alias',
+  caller: callerOf(usualArn),
+  identity: defaultIdentity,
+  mountMax: 1000,
+  ...parts,
+})

@@ -1,0 +1,44 @@
+import { unbound } from '../../shared/auth-method/bindings.ts'
+import type { Role } from '../../shared/auth-method/roles/role.ts'
+import { defaultParameters } from '../../shared/tokens/parameters.ts'
+import type { Sealed } from '../../shared/values/secret.ts'
+
+type RoleParts = Partial<Omit<Role, 'bound' | 'token'>> & {
+  bound?: Partial<Role['bound']>
+  token?: Partial<Role['token']>
+}
+
+const role = ({ bound = {}, token = {}, ...parts }: RoleParts, authType: Role['authType']): Role => ({
+  authType,
+  boundIamPrincipalArns: [],
+  boundIamPrincipalIds: [],
+  inferredEntityType: '',
+  inferredAwsRegion: '',
+  resolveAwsUniqueIds: true,
+  roleId: '7f3a91c4-0000-4000-8000-000000000001',
+  hmacKey: 'sealed' as Sealed,
+  roleTag: '',
+  allowInstanceMigration: false,
+  disallowReauthentication: false,
+  ...parts,
+  bound: { ...unbound, ...bound },
+  token: { ...defaultParameters, policies: ['dev', 'prod'], ...token },
+})
+
+/** An ec2 role; a test names what matters to it. */
+export const ec2Role = (parts: RoleParts = {}): Role => role(parts, 'ec2')
+
+/** An iam role that admits the caller of `iamFacts`; a test names what matters to it. */
+export const iamRole = (parts: RoleParts = {}): Role =>
+  role(
+    {
+      boundIamPrincipalIds: ['AROAEXAMPLE'],
+      boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/app'],
+      ...parts,
+    },
+    'iam',
+  )
+
+/** An iam role that infers the instance behind the caller. */
+export const inferringRole = (parts: RoleParts = {}): Role =>
+  iamRole({ inferredEntityType: 'ec2_instance', inferredAwsRegion: 'eu-west-1', ...parts })

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type BindingName,
+  bindingNames,
+  type InstanceFacts,
+  isMet,
+  unbound,
+} from '../../../shared/auth-method/bindings.ts'
+import { matches } from '../../../shared/values/pattern.ts'
+
+const facts: InstanceFacts = {
+  account: '111122223333',
+  region: 'eu-west-1',
+  instance: {
+    id: 'i-0123456789abcdef0',
+    amiId: 'ami-1',
+    vpcId: 'vpc-1',
+    subnetId: 'subnet-1',
+    profileArn: 'arn:aws:iam::111122223333:instance-profile/team/web',
+    roleArn: 'arn:aws:iam::111122223333:role/team/web',
+  },
+}
+const bare: InstanceFacts = { account: '', region: '', instance: { id: 'i-0123456789abcdef0' } }
+
+const values: Record<BindingName, string> = {
+  bound_region: 'eu-west-1',
+  bound_ec2_instance_id: 'i-0123456789abcdef0',
+  bound_account_id: '111122223333',
+  bound_ami_id: 'ami-1',
+  bound_subnet_id: 'subnet-1',
+  bound_vpc_id: 'vpc-1',
+  bound_iam_instance_profile_arn: 'arn:aws:iam::111122223333:instance-profile/team/web',
+  bound_iam_role_arn: 'arn:aws:iam::111122223333:role/team/web',
+}
+const WILD: BindingName[] = ['bound_iam_instance_profile_arn', 'bound_iam_role_arn']
+const met = (name: BindingName, bound: string[], seen = facts) =>
+  isMet(name, { ...unbound, [name]: bound }, seen)
+
+describe.each(bindingNames)('%s: auth-behaviour 4.2.6', name => {
+  const value = values[name]
+  test('an empty list binds nothing', () => {
+    expect(met(name, [])).toBe(true)
+    expect(met(name, [], bare)).toBe(true)
+  })
+
+  test('any one of the list must match, exactly', () => {
+    expect(met(name, [value])).toBe(true)
+    expect(met(name, ['other', value])).toBe(true)
+    for (const wrong of [
+      `${value}x`,
+      `x${value}`,
+      value.slice(0, -1),
+      value.slice(1),
+      value.toUpperCase().concat('!'),
+      ` ${value}`,
+      '',
+    ]) {
+      expect([wrong, met(name, [wrong])]).toEqual([wrong, false])
+    }
+  })
+
+  test('a trailing * is a prefix where ARNs are bound, and a character elsewhere', () => {
+    const wild = WILD.includes(name)
+    expect(met(name, [`${value.slice(0, -1)}*`])).toBe(wild)
+    expect(met(name, [`${value}*`])).toBe(wild)
+    expect(met(name, ['*'])).toBe(wild)
+    expect(met(name, [`*${value.slice(1)}`])).toBe(false)
+    expect(met(name, [value.replace(/..$/, '*$&')])).toBe(false)
+  })
+})
+
+test.each(bindingNames.filter(name => name !== 'bound_ec2_instance_id'))(
+  '%s is not met by an instance that has none',
+  name => {
+    expect(met(name, [values[name]], bare)).toBe(false)
+    if (values[name].startsWith('arn')) expect(met(name, ['*'], bare)).toBe(false)
+  },
+)
+
+test.each([
+  ['arn:foo*', 'arn:foo', true],
+  ['arn:foo*', 'arn:foobar', true],
+  ['arn:foo**', 'arn:foo*', true],
+  ['arn:foo**', 'arn:foo*bar', true],
+  ['arn:foo**', 'arn:foo', false],
+  ['arn:f*o', 'arn:f*o', true],
+  ['arn:f*o', 'arn:fo', false],
+  ['*foo', 'barfoo', false],
+  ['*foo*', 'barfoo', false],
+  ['', '', true],
+  ['', 'x', false],
+])('matches(%j, %j) is %s: only one trailing * counts', (configured, value, expected) => {
+  expect(matches(configured, value)).toBe(expected)
+})

@@ -1,0 +1,238 @@
+import { describe, expect, test } from 'vitest'
+import { report } from '../../../../shared/auth-method/login/checks.ts'
+import { checksAfter, checksBefore, decideIamLogin } from '../../../../shared/auth-method/login-iam/decide.ts'
+import type { InferredInstance, SeenIamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
+import { inferredId } from '../../../../shared/auth-method/login-iam/gather.ts'
+import { usualInstance } from '../../../builders/ec2-facts.ts'
+import { callerOf, iamFacts, usualArn } from '../../../builders/iam-facts.ts'
+import { ec2Role, iamRole, inferringRole } from '../../../builders/roles.ts'
+
+const reasons = (parts: Partial<SeenIamFacts>) => {
+  const facts = iamFacts(parts)
+  const { fullArn: _, inferred: __, ...early } = facts
+  return [...report(checksBefore, early), ...report(checksAfter, facts)].flatMap(({ reason }) => reason ?? [])
+}
+const decide = (parts: Partial<SeenIamFacts> = {}) => decideIamLogin(iamFacts(parts), 'auth/cloud/login')
+
+const inferred: InferredInstance = {
+  instance: usualInstance,
+  instanceId: usualInstance.id,
+  region: 'eu-west-1',
+  account: '111122223333',
+}
+
+describe('the checks of an iam login: auth-behaviour 4.1, 4.3.4', () => {
+  const user = callerOf('arn:aws:iam::111122223333:user/team/bob', 'AIDAEXAMPLE')
+  const wild = iamRole({
+    boundIamPrincipalIds: [],
+    boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'],
+  })
+  test.each<[string, Partial<SeenIamFacts>, string[]]>([
+    ['a bound principal', {}, []],
+    [
+      'an address outside the role’s networks',
+      { role: iamRole({ token: { boundCidrs: ['10.0.0.0/8'] } }) },
+      ['source-address'],
+    ],
+    [
+      'an address inside the role’s networks',
+      { role: iamRole({ token: { boundCidrs: ['192.0.2.0/24'] } }) },
+      [],
+    ],
+    ['a role of root', { role: iamRole({ token: { policies: ['Root'] } }) }, ['root-policy']],
+    ['a login without name for its alias', { aliasName: '' }, ['no-alias']],
+    ['another principal', { caller: user }, ['principal-not-bound']],
+    ['a bound user', { caller: user, role: iamRole({ boundIamPrincipalIds: ['AIDAEXAMPLE'] }) }, []],
+    [
+      'a wildcard and a path that fits',
+      { role: wild, fullArn: 'arn:aws:iam::111122223333:role/team/app' },
+      [],
+    ],
+    [
+      'a wildcard and another path',
+      { role: wild, fullArn: 'arn:aws:iam::111122223333:role/app' },
+      ['principal-not-bound'],
+    ],
+    ['a wildcard and no look-up at all', { role: wild }, ['principal-not-bound']],
+  ])('%s', (_, parts, expected) => {
+    expect(reasons(parts)).toEqual(expected)
+  })
+
+  test('a role for ec2 logins is refused', () => {
+    expect(reasons({ role: ec2Role() })[0]).toBe('role-type')
+  })
+})
+
+describe('inferring: auth-behaviour 4.3.5', () => {
+  const role = inferringRole({ bound: { bound_region: ['eu-west-1'], bound_account_id: ['111122223333'] } })
+  test.each<[string, Partial<SeenIamFacts>, string[]]>([
+    ['a running instance that satisfies the role', { role, inferred }, []],
+    [
+      'a stopped instance',
+      { role, inferred: { ...inferred, instance: { ...usualInstance, state: 'stopped' } } },
+      ['instance-not-running'],
+    ],
+    [
+      'an instance that EC2 does not know',
+      { role, inferred: { ...inferred, instance: undefined } },
+      ['instance-not-running'],
+    ],
+    [
+      'another instance than the session’s',
+      { role, inferred: { ...inferred, instance: { ...usualInstance, id: 'i-11111111' } } },
+      ['instance-not-running'],
+    ],
+    ['another region', { role, inferred: { ...inferred, region: 'us-east-1' } }, ['not-bound_region']],
+    [
+      'another account',
+      { role, inferred: { ...inferred, account: '444455556666' } },
+      ['not-bound_account_id'],
+    ],
+    [
+      'another AMI',
+      { role: inferringRole({ bound: { bound_ami_id: ['ami-1'] } }), inferred },
+      ['not-bound_ami_id'],
+    ],
+    ['no look-up at all', { role: inferringRole() }, ['instance-not-running']],
+  ])('%s', (_, parts, expected) => {
+    expect(reasons(parts)).toEqual(expected)
+  })
+
+  test('both the principal and the instance have to be right', () => {
+    const other = inferringRole({ boundIamPrincipalIds: ['AROAOTHER'] })
+    expect(reasons({ role: other, inferred })).toEqual(['principal-not-bound'])
+  })
+
+  test('a role may consist of constraints on instances alone', () => {
+    const only = inferringRole({
+      boundIamPrincipalArns: [],
+      boundIamPrincipalIds: [],
+      bound: { bound_vpc_id: ['vpc-1'] },
+    })
+    expect(reasons({ role: only, inferred })).toEqual([])
+  })
+
+  test('a role that does not infer looks at no instance', () => {
+    expect(reasons({ inferred: { ...inferred, instance: undefined } })).toEqual([])
+  })
+
+  test.each([
+    ['i-0123456789abcdef0', 'i-0123456789abcdef0'],
+    ['i-01234567', 'i-01234567'],
+    ['i-0123456', undefined],
+    ['i-0123456789abcdef01', undefined],
+    ['I-0123456789ABCDEF0', undefined],
+    ['i-0123456789ABCDEF0', undefined],
+    ['xi-0123456789abcdef0', undefined],
+    ['deploy', undefined],
+  ])('the session %s names the instance %s', (session, id) => {
+    const caller = callerOf(usualArn.replace(/[^/]+$/, session))
+    expect(inferredId(caller)).toBe(id)
+    const found =
+      id === undefined
+        ? {}
+        : { inferred: { ...inferred, instanceId: id, instance: { ...usualInstance, id } } }
+    expect(reasons({ role: inferringRole(), caller, ...found })[0]).toBe(
+      id === undefined ? 'session-not-instance' : undefined,
+    )
+  })
+
+  test('a user has no session, and so no instance', () => {
+    expect(inferredId(callerOf('arn:aws:iam::111122223333:user/i-0123456789abcdef0'))).toBeUndefined()
+  })
+})
+
+describe('what a login leads to: auth-behaviour 4.3.7', () => {
+  test('the grant of a role session', () => {
+    expect(decide()).toEqual({
+      path: 'auth/cloud/login',
+      login: {
+        authType: 'iam',
+        role: 'dev',
+        roleId: iamRole().roleId,
+        account: '111122223333',
+        canonicalArn: 'arn:aws:iam::111122223333:role/app',
+        clientUserId: 'AROAEXAMPLE',
+      },
+      displayName: 'app/i-0123456789abcdef0',
+      policies: ['dev', 'prod'],
+      noDefaultPolicy: false,
+      metadata: { role_id: iamRole().roleId, account_id: '111122223333', auth_type: 'iam' },
+      disclosed: {},
+      alias: { name: 'alias', metadata: { account_id: '111122223333', auth_type: 'iam' } },
+      ttl: 0,
+      methodMax: 0,
+      period: 0,
+      explicitMax: 0,
+      numUses: 0,
+      boundCidrs: [],
+      type: 'default',
+    })
+  })
+
+  test('a user’s display name is its name', () => {
+    expect(decide({ caller: callerOf('arn:aws:iam::111122223333:user/a/b/bob') }).displayName).toBe('bob')
+  })
+
+  test('the token’s parameters are the role’s', () => {
+    const token = {
+      ttl: 1,
+      maxTtl: 2,
+      period: 3,
+      explicitMaxTtl: 4,
+      numUses: 5,
+      boundCidrs: ['10.0.0.0/8'],
+      type: 'batch' as const,
+      noDefaultPolicy: true,
+    }
+    expect(decide({ role: iamRole({ token }) })).toMatchObject({
+      ttl: 1,
+      methodMax: 2,
+      period: 3,
+      explicitMax: 4,
+      numUses: 5,
+      boundCidrs: ['10.0.0.0/8'],
+      type: 'batch',
+      noDefaultPolicy: true,
+    })
+  })
+
+  const identity = {
+    ...iamFacts().identity,
+    iamMetadata: [
+      'canonical_arn',
+      'client_arn',
+      'client_user_id',
+      'inferred_aws_region',
+      'inferred_entity_id',
+      'inferred_entity_type',
+    ],
+  }
+  const chosen = {
+    canonical_arn: 'arn:aws:iam::111122223333:role/app',
+    client_arn: usualArn,
+    client_user_id: 'AROAEXAMPLE',
+  }
+  test('selected metadata; what an inferred instance adds is there only with one', () => {
+    expect(decide({ identity }).alias.metadata).toEqual(chosen)
+    expect(decide({ identity, role: inferringRole(), inferred }).alias.metadata).toEqual({
+      ...chosen,
+      inferred_aws_region: 'eu-west-1',
+      inferred_entity_id: usualInstance.id,
+      inferred_entity_type: 'ec2_instance',
+    })
+  })
+
+  test('nothing selected: only the role’s ID', () => {
+    const none = { ...iamFacts().identity, iamMetadata: [] }
+    expect(decide({ identity: none }).metadata).toEqual({ role_id: iamRole().roleId })
+    expect(decide({ identity: none }).alias.metadata).toEqual({})
+  })
+
+  test('an inferred instance is remembered for renewals', () => {
+    expect(decide({ role: inferringRole(), inferred }).login).toMatchObject({
+      instanceId: usualInstance.id,
+      region: 'eu-west-1',
+    })
+  })
+})

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../../shared/api/errors.ts'
+import { type Check, enforce, failed, report } from '../../../../shared/auth-method/login/checks.ts'
+import { type GateFacts, gates } from '../../../../shared/auth-method/login/gates.ts'
+import { ec2Role } from '../../../builders/roles.ts'
+
+const usual: GateFacts = {
+  type: 'ec2',
+  roleName: 'dev',
+  role: ec2Role(),
+  source: '10.0.0.1',
+  aliasName: 'alias',
+}
+
+/** Code, reason and text of the first gate that refuses. */
+function refused(parts: Partial<GateFacts>): unknown[] {
+  try {
+    enforce(gates, { ...usual, ...parts })
+    return []
+  } catch (error) {
+    return error instanceof ApiError ? [error.code, error.reason?.['why'], error.message] : [error]
+  }
+}
+
+describe('gates common to both types: auth-behaviour 4.1', () => {
+  const inTen = ec2Role({ token: { boundCidrs: ['10.0.0.0/8'] } })
+  const source = ['permission_denied', 'source-address', '']
+  test.each<[string, Partial<GateFacts>, unknown[]]>([
+    ['a role without networks', {}, []],
+    ['an address inside', { role: inTen }, []],
+    ['the same address as IPv6', { role: inTen, source: '::ffff:10.0.0.1' }, []],
+    ['an address outside', { role: inTen, source: '192.0.2.1' }, source],
+    ['no address', { role: inTen, source: '' }, source],
+    ['an IPv4 address and all of IPv6', { role: ec2Role({ token: { boundCidrs: ['::/0'] } }) }, source],
+    [
+      'the other type',
+      { type: 'iam' },
+      ['invalid_request', 'role-type', 'iam login is not allowed for role "dev"'],
+    ],
+    [
+      'root among the policies',
+      { role: ec2Role({ token: { policies: ['dev', 'RooT '] } }) },
+      ['invalid_request', 'root-policy', 'a login may not issue root tokens'],
+    ],
+    [
+      'no name for the alias',
+      { aliasName: '' },
+      ['invalid_request', 'no-alias', 'the login has no name for its alias'],
+    ],
+    [
+      'the wrong address and the wrong type: the address',
+      { role: inTen, source: '192.0.2.1', type: 'iam' },
+      source,
+    ],
+  ])('%s', (_, parts, expected) => {
+    expect(refused(parts)).toEqual(expected)
+  })
+})
+
+describe('checks', () => {
+  const check = (name: string, refuses: boolean): Check<number> => ({
+    name,
+    seen: facts => facts,
+    refuse: () =>
+      refuses ? { code: 'invalid_request', why: `why-${name}`, text: `text ${name}` } : undefined,
+  })
+  const skipped: Check<number> = { ...check('skipped', true), applies: () => false }
+
+  test('a login stops at the first that refuses, with what it saw for the audit log', () => {
+    const run = () => enforce([check('a', false), skipped, check('b', true), check('c', true)], 7)
+    expect(run).toThrow(
+      expect.objectContaining({ message: 'text b', reason: { why: 'why-b', check: 'b', seen: 7 } }),
+    )
+  })
+
+  test('a report has them all, in order', () => {
+    expect(report([check('a', false), skipped, check('b', true)], 7)).toEqual([
+      { check: 'a', verdict: 'pass', seen: 7 },
+      { check: 'skipped', verdict: 'not required', seen: 7 },
+      { check: 'b', verdict: 'fail', reason: 'why-b', message: 'text b', seen: 7 },
+    ])
+  })
+
+  test('a denial reads as one, whatever its text', () => {
+    expect(failed('x', { code: 'permission_denied', why: 'y', text: 'secret' }).message).toBe(
+      'permission denied',
+    )
+  })
+})

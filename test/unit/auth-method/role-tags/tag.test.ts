@@ -1,0 +1,176 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  isSignedWith,
+  LONGEST_TAG,
+  parseTag,
+  plainText,
+  type RoleTag,
+  renderTag,
+} from '../../../../shared/auth-method/role-tags/tag.ts'
+import { sanitisePolicies } from '../../../../shared/policies/names.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import published from '../../../vectors/role-tags.json' with { type: 'json' }
+
+const key = new Secret('1b4e28ba-2fa1-4d2a-883f-0016d3cca427')
+const usual: RoleTag = {
+  nonce: 'q83vEjRWeJA=',
+  role: 'dev',
+  disallowReauthentication: false,
+  allowInstanceMigration: false,
+  policies: [],
+  instanceId: '',
+  maxTtl: 0,
+}
+/** A text with the mac that belongs to it: what only the owner of the key can make. */
+const signed = (plain: string) =>
+  `${plain}:${createHmac('sha256', key.reveal()).update(plain).digest('base64')}`
+const verifies = (value: string) => {
+  const parsed = parseTag(value)
+  return parsed !== undefined && isSignedWith(parsed, key)
+}
+
+describe('published vectors: auth-behaviour 4.2.7', () => {
+  test.each(published.vectors)('$tag.instanceId$tag.policies', ({ value, tag }) => {
+    expect(renderTag(tag, key)).toBe(value)
+    expect(parseTag(value)?.tag).toEqual(tag)
+    expect(verifies(value)).toBe(true)
+  })
+
+  test.each(published.vectors)('every changed character of it fails: $value', ({ value }) => {
+    const changed = [...value].map(
+      (char, at) => value.slice(0, at) + (char === 'A' ? 'B' : 'A') + value.slice(at + 1),
+    )
+    expect(changed.filter(verifies)).toEqual([])
+  })
+
+  test('the key of another role does not verify it', () => {
+    const parsed = parseTag(published.vectors[0]?.value ?? '') ?? expect.fail()
+    expect(isSignedWith(parsed, new Secret('1b4e28ba-2fa1-4d2a-883f-0016d3cca428'))).toBe(false)
+    expect(isSignedWith(parsed, new Secret(''))).toBe(false)
+  })
+})
+
+describe('the text of a tag', () => {
+  test.each<[Partial<RoleTag>, string]>([
+    [{}, 'v1:q83vEjRWeJA=:r=dev:d=false:m=false'],
+    [{ disallowReauthentication: true }, 'v1:q83vEjRWeJA=:r=dev:d=true:m=false'],
+    [{ allowInstanceMigration: true }, 'v1:q83vEjRWeJA=:r=dev:d=false:m=true'],
+    [{ policies: ['a', 'b'] }, 'v1:q83vEjRWeJA=:r=dev:d=false:m=false:p=a,b'],
+    [{ instanceId: 'i-0' }, 'v1:q83vEjRWeJA=:r=dev:d=false:m=false:i=i-0'],
+    [{ maxTtl: 1 }, 'v1:q83vEjRWeJA=:r=dev:d=false:m=false:t=1'],
+    [
+      { policies: ['a'], instanceId: 'i-0', maxTtl: 60 },
+      'v1:q83vEjRWeJA=:r=dev:d=false:m=false:p=a:i=i-0:t=60',
+    ],
+  ])('of %j', (parts, plain) => {
+    expect(plainText({ ...usual, ...parts })).toBe(plain)
+  })
+
+  test('is read back, item by item', () => {
+    const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/)
+    const tag = fc.record({
+      nonce: fc
+        .uint8Array({ minLength: 8, maxLength: 8 })
+        .map(bytes => Buffer.from(bytes).toString('base64')),
+      role: name,
+      disallowReauthentication: fc.boolean(),
+      allowInstanceMigration: fc.boolean(),
+      policies: fc.array(name, { maxLength: 5 }).map(names => sanitisePolicies(names)),
+      instanceId: fc.oneof(fc.constant(''), name),
+      maxTtl: fc.nat(2 ** 31 - 1),
+    })
+    fc.assert(
+      fc.property(tag, one => {
+        const value = renderTag(one, key)
+        expect(parseTag(value)?.tag).toEqual(one)
+        expect(verifies(value)).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('only the canonical text is a tag: auth-behaviour D-8, T-46', () => {
+  const plain = 'v1:q83vEjRWeJA=:r=dev:d=false:m=false'
+  test('the canonical text is', () => {
+    expect(verifies(signed(plain))).toBe(true)
+    expect(verifies(signed(`${plain}:p=default,dev:i=i-0:t=300`))).toBe(true)
+  })
+
+  test.each([
+    ['another version', plain.replace('v1', 'v2')],
+    ['no version', plain.replace('v1:', '')],
+    ['a version with a space', plain.replace('v1', 'v1 ')],
+    ['no nonce', plain.replace('q83vEjRWeJA=', '')],
+    ['a short nonce', plain.replace('q83vEjRWeJA=', 'q83vEjRWeA==')],
+    ['a nonce without padding', plain.replace('JA=', 'JA')],
+    ['a nonce with stray bits', plain.replace('JA=', 'JB=')],
+    ['no role', plain.replace('r=dev:', '')],
+    ['an empty role', plain.replace('r=dev', 'r=')],
+    ['a role in upper case', plain.replace('dev', 'Dev')],
+    ['a boolean word', plain.replace('d=false', 'd=F')],
+    ['a boolean in upper case', plain.replace('d=false', 'd=FALSE')],
+    ['a number for a boolean', plain.replace('m=false', 'm=0')],
+    ['no d', plain.replace('d=false:', '')],
+    ['no m', plain.replace(':m=false', '')],
+    ['items in another order', plain.replace('d=false:m=false', 'm=false:d=false')],
+    ['p behind i', `${plain}:i=i-0:p=a`],
+    ['a repeated item', `${plain}:t=1:t=2`],
+    ['a repeated role', plain.replace('r=dev', 'r=dev:r=prod')],
+    ['an unknown item', `${plain}:x=1`],
+    ['the name of an object’s method', `${plain}:constructor=1`],
+    ['an empty item', `${plain}:`],
+    ['an item without value', `${plain}:p`],
+    ['empty policies', `${plain}:p=`],
+    ['an empty policy', `${plain}:p=a,,b`],
+    ['policies out of order', `${plain}:p=b,a`],
+    ['a policy twice', `${plain}:p=a,a`],
+    ['a policy in upper case', `${plain}:p=Dev`],
+    ['root among policies', `${plain}:p=dev,root`],
+    ['an empty instance', `${plain}:i=`],
+    ['an instance in upper case', `${plain}:i=I-0`],
+    ['no time', `${plain}:t=0`],
+    ['a time with leading zeros', `${plain}:t=0300`],
+    ['a negative time', `${plain}:t=-5`],
+    ['a fraction of time', `${plain}:t=1.5`],
+    ['a time with unit', `${plain}:t=5m`],
+    ['a time with sign', `${plain}:t=+5`],
+    ['a time beyond all numbers', `${plain}:t=${'9'.repeat(20)}`],
+    ['a space at the end', `${plain} `],
+    ['a line break at the end', `${plain}\n`],
+  ])('not %s, even signed', (_, text) => {
+    expect(parseTag(signed(text))).toBeUndefined()
+  })
+
+  test.each([
+    ['', undefined],
+    [':', undefined],
+    [':::::', undefined],
+    ['v1', undefined],
+    [plain, undefined],
+    [`${plain}:`, undefined],
+    [`${plain}:AAAA`, undefined],
+    [signed(plain).slice(0, -1), undefined],
+    [`${signed(plain)} `, undefined],
+    [` ${signed(plain)}`, undefined],
+    [`${signed(plain)}:`, undefined],
+  ])('not %j', (text, expected) => {
+    expect(parseTag(text)).toBe(expected)
+  })
+
+  test('a tag has room for 255 characters, which EC2 allows', () => {
+    const fill = LONGEST_TAG - signed(`${plain}:p=`).length
+    expect(parseTag(signed(`${plain}:p=${'a'.repeat(fill)}`))).toBeDefined()
+    expect(parseTag(signed(`${plain}:p=${'a'.repeat(fill + 1)}`))).toBeUndefined()
+  })
+
+  test('never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(':', 'v1', '=', 'r', 'd=true', 'p=', 't=', 'A', '/')),
+        list => void parseTag(list.join('')),
+      ),
+    )
+  })
+})
