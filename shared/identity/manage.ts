@@ -1,10 +1,10 @@
-import { after, answer, type Call, data, keys, type Outcome, subjectOf } from '../api/call.ts'
+import { after, answer, type Call, data, keys, nothing, type Outcome, subjectOf } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { bool, list, map, text } from '../api/fields.ts'
 import { type listFields, pageOf } from '../api/listing.ts'
 import type { MountTable } from '../mounts/mount.ts'
 import { isPolicyName, ROOT, sanitisePolicies } from '../policies/names.ts'
-import { replace } from '../storage/changes.ts'
+import { erase, eraseAs, replace } from '../storage/changes.ts'
 import { type Item, key, partitions } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
 import type { Alias } from './alias.ts'
@@ -63,6 +63,17 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Outc
     updatedAt: call.now,
   }
   return after([replace(item, item, next)])
+}
+
+/**
+ * DELETE identity/entity/id/:id: the entity goes with its alias, its tokens are refused from then on, and the next
+ * login makes another entity. One that is not there is as good as deleted.
+ */
+export async function deleteEntity(call: Call): Promise<Outcome> {
+  const item = await aliasOf(call, 'entity')
+  if (!item) return answer(nothing())
+  const { entityId, aliasId } = item.data
+  return after([eraseAs(item), erase(key('entity', entityId)), erase(key('alias-id', aliasId))])
 }
 
 /** LIST identity/entity/id and identity/entity-alias/id. */

@@ -1,4 +1,5 @@
 import {
+  deleteEntity,
   entityFields,
   entityLookupFields,
   listAliases,
@@ -37,6 +38,15 @@ export const identityGroup: Group = {
       uses: ['write'],
       answers: 'nothing',
       handle: writeEntity,
+    }),
+    endpoint({
+      ...entity,
+      method: 'DELETE',
+      summary: 'Delete an entity: its tokens go',
+      access: policy('delete'),
+      uses: ['write'],
+      answers: 'nothing',
+      handle: deleteEntity,
     }),
     endpoint({
       method: 'LIST',

@@ -1,0 +1,167 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Auth } from '../../../shared/api/call.ts'
+import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
+import { HOME, launch, loginAs, loginWith } from '../../support/logins.ts'
+import { lives } from '../../support/tokens.ts'
+import { workerOn } from '../../support/workers.ts'
+
+const aliasOf = async (auth: Auth) =>
+  (await done('GET', `/identity/entity/id/${auth.entity_id}`)).body.data.aliases[0]
+
+async function mountWith(identity: Record<string, unknown> = {}) {
+  const mount = await freshMount()
+  await done('POST', `${mount.path}/config/certificate/local`, {
+    cloud_public_cert: await localCertificate(),
+  })
+  await done('POST', `${mount.path}/config/identity`, identity)
+  return mount
+}
+
+async function iamLogin(path: string, session = 'job-1'): Promise<{ auth: Auth; name: string; id: string }> {
+  const name = fresh('app')
+  const { arn } = await aws.putRole({ account: HOME.account, name, path: '/teams/' })
+  await done('POST', `${path}/role/${name}`, { bound_iam_principal_arn: arn })
+  const { body: role } = await done('GET', `${path}/role/${name}`)
+  const keys = await aws.session({ account: HOME.account, role: name, session })
+  const { body } = await loginWith(path, keys, { role: name })
+  return { auth: body.auth, name, id: role.data.bound_iam_principal_id[0] }
+}
+
+describe('names of aliases: interface 2.2', () => {
+  test.each<[string, (login: { auth: Auth; name: string; id: string }) => unknown]>([
+    ['role_id', ({ auth }) => auth.metadata?.['role_id']],
+    ['unique_id', ({ id }) => id],
+    ['canonical_arn', ({ name }) => `arn:aws:iam::${HOME.account}:role/${name}`],
+    ['full_arn', ({ name }) => `arn:aws:sts::${HOME.account}:assumed-role/${name}/job-1`],
+  ])('iam_alias %s', async (kind, expected) => {
+    const { path } = await mountWith({ iam_alias: kind })
+    const login = await iamLogin(path)
+    expect((await aliasOf(login.auth)).name).toBe(expected(login))
+  })
+
+  test.each(['role_id', 'instance_id', 'image_id'] as const)('ec2_alias %s', async kind => {
+    const { path } = await mountWith({ ec2_alias: kind })
+    const role = fresh('role')
+    await done('POST', `${path}/role/${role}`, { auth_type: 'ec2', bound_region: HOME.region })
+    const { body } = await done('GET', `${path}/role/${role}`)
+    const instance = await launch()
+    const login = await loginAs(path, instance, { role })
+    const names = {
+      role_id: body.data.role_id,
+      instance_id: instance.instanceId,
+      image_id: instance.imageId,
+    }
+    expect((await aliasOf(login.body.auth)).name).toBe(names[kind])
+  })
+
+  test('two roles are two entities by role_id and one by unique_id', async () => {
+    for (const [kind, count] of [
+      ['role_id', 2],
+      ['unique_id', 1],
+    ] as const) {
+      const { path } = await mountWith({ iam_alias: kind })
+      const first = await workerOn(path)
+      const other = fresh('other')
+      await done('POST', `${path}/role/${other}`, {
+        bound_iam_principal_arn: first.arn,
+        resolve_aws_unique_ids: false,
+      })
+      const ids = [(await first.login()).entity_id, (await first.login({ role: other })).entity_id]
+      expect(new Set(ids).size, kind).toBe(count)
+    }
+  })
+
+  test('by full_arn every session is an entity of its own', async () => {
+    const { path } = await mountWith({ iam_alias: 'full_arn' })
+    const name = fresh('app')
+    const { arn } = await aws.putRole({ account: HOME.account, name })
+    await done('POST', `${path}/role/${name}`, { bound_iam_principal_arn: arn })
+    const ids = []
+    for (const session of ['one', 'two', 'one', 'ONE']) {
+      const keys = await aws.session({ account: HOME.account, role: name, session })
+      ids.push((await loginWith(path, keys, { role: name })).body.auth.entity_id)
+    }
+    expect([ids[0] === ids[2], new Set(ids).size]).toEqual([true, 3])
+  })
+
+  test('a role in another spelling is the same entity (CVE-2025-6013)', async () => {
+    const { path } = await mountWith()
+    const worker = await workerOn(path)
+    const { entity_id: id } = await worker.login()
+    expect((await worker.login({ role: worker.role.toUpperCase() })).entity_id).toBe(id)
+    for (const odd of [`${worker.role} `, ` ${worker.role}`, `${worker.role}%20`, `${worker.role}\u0000`])
+      expect((await worker.tryLogin({ role: odd })).status).toBe(400)
+  })
+
+  test('changing what aliases are called makes new entities, and the old tokens keep theirs', async () => {
+    const { path } = await mountWith({ iam_alias: 'role_id' })
+    const worker = await workerOn(path)
+    const before = await worker.login()
+    await done('POST', `${path}/config/identity`, { iam_alias: 'canonical_arn' })
+    const after = await worker.login()
+    expect(after.entity_id).not.toBe(before.entity_id)
+    expect(await lives(before.client_token)).toBe(true)
+  })
+})
+
+describe('aliases of different mounts never meet: CVE-2021-41802, CVE-2022-40186', () => {
+  let one = { path: '', accessor: '' }
+  let two = { path: '', accessor: '' }
+  beforeAll(async () => {
+    one = await mountWith({ iam_alias: 'canonical_arn', iam_metadata: ['canonical_arn'] })
+    two = await mountWith({ iam_alias: 'canonical_arn', iam_metadata: ['account_id'] })
+  })
+
+  test('one name on two mounts is two entities, with their own metadata, policies and state', async () => {
+    const worker = await workerOn(one.path)
+    await done('POST', `${two.path}/role/${worker.role}`, {
+      bound_iam_principal_arn: worker.arn,
+      resolve_aws_unique_ids: false,
+    })
+    const here = await worker.login()
+    const there: Auth = (await api('POST', `${two.path}/login`, worker.signed(), { token: '' })).body.auth
+    const [a, b] = [await aliasOf(here), await aliasOf(there)]
+    expect([a.name, b.name]).toEqual([worker.arn, worker.arn])
+    expect([a.mount_accessor, b.mount_accessor]).toEqual([one.accessor, two.accessor])
+    expect([a.metadata, b.metadata]).toEqual([{ canonical_arn: worker.arn }, { account_id: worker.account }])
+    expect(here.entity_id).not.toBe(there.entity_id)
+    await done('POST', `/identity/entity/id/${here.entity_id}`, { policies: 'admin', disabled: true })
+    expect([await lives(here.client_token), await lives(there.client_token)]).toEqual([false, true])
+    const again: Auth = (await api('POST', `${two.path}/login`, worker.signed(), { token: '' })).body.auth
+    expect(again.policies).toEqual(['default'])
+  })
+})
+
+describe('metadata of aliases: interface 2.2, auth-behaviour 3.3, 4.3.7', () => {
+  test.each<[string, unknown, (arn: string, account: string) => Record<string, unknown>]>([
+    ['the default set', undefined, (_, account) => ({ account_id: account, auth_type: 'iam' })],
+    ['none', [], () => ({})],
+    ['a choice', 'client_arn,Auth_Type', arn => ({ client_arn: arn, auth_type: 'iam' })],
+    [
+      'what has no value is left out',
+      ['inferred_entity_id', 'canonical_arn'],
+      arn => ({ canonical_arn: arn }),
+    ],
+  ])('%s', async (_, chosen, expected) => {
+    const { path } = await mountWith(chosen === undefined ? {} : { iam_metadata: chosen })
+    const worker = await workerOn(path)
+    const auth = await worker.login()
+    const metadata = expected(worker.arn, worker.account)
+    expect((await aliasOf(auth)).metadata).toEqual(metadata)
+    expect(auth.metadata).toEqual({ ...metadata, role_id: expect.any(String) })
+  })
+
+  test('follow the last login, and nothing of a nonce is in them', async () => {
+    const { path } = await mountWith({ ec2_metadata: ['instance_id'] })
+    await done('POST', `${path}/role/fleet`, { auth_type: 'ec2', bound_region: HOME.region })
+    const logins = []
+    for (let index = 0; index < 2; index++) {
+      const instance = await launch()
+      const { body } = await loginAs(path, instance, { role: 'fleet' })
+      expect(body.auth.metadata.nonce).toBeTypeOf('string')
+      expect((await aliasOf(body.auth)).metadata).toEqual({ instance_id: instance.instanceId })
+      logins.push(body.auth.entity_id)
+    }
+    expect(logins[0]).toBe(logins[1])
+  })
+})
