@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type Key,
+  type Kind,
+  key,
+  kinds,
+  type Partitions,
+  partitions,
+  specOf,
+} from '../../../shared/storage/kinds.ts'
+
+const anyKey = key as unknown as (kind: Kind, ...parts: string[]) => Key
+const anyPartitions = partitions as unknown as (kind: Kind, ...owner: string[]) => Partitions
+
+/** One key of each kind, as owner and name demand. */
+const samples = (Object.keys(kinds) as Kind[]).map(kind => {
+  const { pk, sk } = specOf(kind)
+  const parts = [...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : [])]
+  return [kind, parts, anyKey(kind, ...parts)] as const
+})
+
+describe('where items stand: architecture 4', () => {
+  test.each([
+    [key('role', 'auth_1', 'dev'), 'auth_1#role', 'dev'],
+    [key('client-config', 'auth_1'), 'auth_1#config', 'client'],
+    [key('identity-config', 'auth_1'), 'auth_1#config', 'identity'],
+    [key('token', 'acc'), 'token#acc', 'token'],
+    [key('wrapped', 'acc'), 'token#acc', 'wrapped'],
+    [key('child', 'acc', 'kid'), 'token#acc', 'kid'],
+    [key('policy', 'dev'), 'policy', 'dev'],
+    [key('mounts'), 'mounts', 'auth'],
+    [key('cluster'), 'cluster', 'record'],
+  ])('%o', ({ pk, sk }, wantedPk, wantedSk) => expect([pk, sk]).toEqual([wantedPk, wantedSk]))
+
+  test('no two kinds share a place', () => {
+    const places = samples.map(([kind, , { pk, sk }]) => `${specOf(kind).table} ${pk} ${sk}`)
+    expect(new Set(places).size).toBe(places.length)
+  })
+
+  test.each(samples)('a %s is in the partitions that are listed for it', (kind, parts, { pk }) => {
+    const owner = typeof specOf(kind).pk === 'string' ? [] : parts.slice(0, 1)
+    expect(anyPartitions(kind, ...owner).pks).toContain(pk)
+  })
+
+  test('what is spread stands in sixteen partitions, by its name alone', () => {
+    const { pks } = partitions('access', 'auth_1')
+    expect(pks).toHaveLength(16)
+    expect(key('access', 'auth_1', 'i-1')).toEqual(key('access', 'auth_1', 'i-1'))
+    fc.assert(fc.property(fc.string(), name => pks.includes(key('access', 'auth_1', name).pk)))
+    const used = new Set(Array.from({ length: 500 }, (_, index) => key('access', 'auth_1', `i-${index}`).pk))
+    expect(used.size).toBe(16)
+  })
+
+  test('owners are kept apart', () => {
+    for (const [kind, parts, place] of samples) {
+      if (typeof specOf(kind).pk === 'string') continue
+      const other = anyKey(kind, 'another', ...parts.slice(1))
+      expect(other.pk).not.toBe(place.pk)
+    }
+  })
+})
+
+describe('what follows from a kind', () => {
+  const rowsWith = (wanted: (kind: Kind) => boolean) => (Object.keys(kinds) as Kind[]).filter(wanted).sort()
+
+  test('secrets are sealed: architecture 8', () => {
+    expect(rowsWith(kind => specOf(kind).sealed !== undefined)).toEqual(
+      ['access', 'client-config', 'recovery-key', 'role', 'wrapped'].sort(),
+    )
+  })
+
+  test('tokens die, entries of lists are swept', () => {
+    expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual(['token', 'wrapped'])
+    expect(rowsWith(kind => specOf(kind).expiry === 'swept')).toEqual(['access', 'deny'])
+  })
+
+  test('what a secondary must not have is in the table of the cluster', () => {
+    expect(rowsWith(kind => specOf(kind).table === 'cluster')).toEqual(
+      expect.arrayContaining(['cluster', 'keyring', 'rotation', 'tidy-run']),
+    )
+    for (const kind of [
+      'role',
+      'token',
+      'access',
+      'deny',
+      'policy',
+      'alias',
+      'recovery-key',
+      'mounts',
+    ] as const)
+      expect(specOf(kind).table).toBe('data')
+  })
+})

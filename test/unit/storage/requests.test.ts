@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest'
+import { type Change, create, erase, eraseAs, replace } from '../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import {
+  fromStored,
+  isKey,
+  isStorable,
+  type StoredItem,
+  toWrite,
+  type WriteItem,
+} from '../../../shared/storage/requests.ts'
+import { token } from '../tokens/support.ts'
+
+const tables = { data: 'the-data', cluster: 'the-cluster' }
+const NOW = 1_800_000_000
+const written = (change: Change) => toWrite(change, 'rev-2', tables, NOW)
+const policy: Item<'policy'> = { ...key('policy', 'dev'), rev: 'rev-1', data: { text: '#' } }
+const place = key('token', 'acc')
+
+describe('changes: what a write expects to find', () => {
+  test.each<[name: string, change: Change, expected: object]>([
+    [
+      'a creation: nothing',
+      create(policy, policy.data),
+      { put: policy, data: { text: '#' }, expected: 'absent', times: {} },
+    ],
+    [
+      'a replacement: what was read',
+      replace(policy, policy, policy.data),
+      { put: policy, data: { text: '#' }, expected: { rev: 'rev-1' }, times: {} },
+    ],
+    [
+      'a replacement of what was not there: nothing',
+      replace(policy, undefined, policy.data),
+      { put: policy, data: { text: '#' }, expected: 'absent', times: {} },
+    ],
+    ['a deletion: whatever is there', erase(policy), { delete: policy, expected: 'any' }],
+    ['a deletion of what was read', eraseAs(policy), { delete: policy, expected: { rev: 'rev-1' } }],
+    [
+      'times',
+      create(place, token(), { expires: 1, due: 2, ttl: 3 }),
+      { put: place, data: token(), expected: 'absent', times: { expires: 1, due: 2, ttl: 3 } },
+    ],
+  ])('%s', (_, change, expected) => expect(change).toEqual(expected))
+})
+
+describe('changes in the engine’s terms', () => {
+  test.each<[name: string, change: Change, write: WriteItem]>([
+    [
+      'a creation',
+      create(policy, policy.data),
+      {
+        Put: {
+          TableName: 'the-data',
+          Item: { pk: 'policy', sk: 'dev', kind: 'policy', rev: 'rev-2', data: { text: '#' } },
+          ConditionExpression: 'attribute_not_exists(pk)',
+        },
+      },
+    ],
+    [
+      'a replacement',
+      replace(policy, policy, policy.data),
+      {
+        Put: {
+          TableName: 'the-data',
+          Item: { pk: 'policy', sk: 'dev', kind: 'policy', rev: 'rev-2', data: { text: '#' } },
+          ConditionExpression: 'rev = :rev',
+          ExpressionAttributeValues: { ':rev': 'rev-1' },
+        },
+      },
+    ],
+    ['a deletion', erase(policy), { Delete: { TableName: 'the-data', Key: { pk: 'policy', sk: 'dev' } } }],
+    [
+      'a deletion in the other table',
+      erase(key('tidy-run', 'm', 'x')),
+      { Delete: { TableName: 'the-cluster', Key: { pk: 'm#tidy', sk: 'x' } } },
+    ],
+    [
+      'a check that something is there',
+      { check: policy, expected: 'present' },
+      {
+        ConditionCheck: {
+          TableName: 'the-data',
+          Key: { pk: 'policy', sk: 'dev' },
+          ConditionExpression: 'attribute_exists(pk)',
+        },
+      },
+    ],
+    [
+      'a check that something is as it was read',
+      { check: policy, expected: { rev: 'rev-1' } },
+      {
+        ConditionCheck: {
+          TableName: 'the-data',
+          Key: { pk: 'policy', sk: 'dev' },
+          ConditionExpression: 'rev = :rev',
+          ExpressionAttributeValues: { ':rev': 'rev-1' },
+        },
+      },
+    ],
+    [
+      'a creation where something may have died',
+      create(place, token(), { expires: NOW + 60 }),
+      {
+        Put: {
+          TableName: 'the-data',
+          Item: {
+            pk: 'token#acc',
+            sk: 'token',
+            kind: 'token',
+            rev: 'rev-2',
+            data: token(),
+            expires: NOW + 60,
+            ttl: NOW + 3660,
+          },
+          ConditionExpression: 'attribute_not_exists(pk) OR expires <= :now',
+          ExpressionAttributeValues: { ':now': NOW },
+        },
+      },
+    ],
+    [
+      'a check that something lives',
+      { check: place, expected: 'present' },
+      {
+        ConditionCheck: {
+          TableName: 'the-data',
+          Key: { pk: 'token#acc', sk: 'token' },
+          ConditionExpression: 'attribute_exists(pk) AND (attribute_not_exists(expires) OR expires > :now)',
+          ExpressionAttributeValues: { ':now': NOW },
+        },
+      },
+    ],
+  ])('%s', (_, change, write) => expect(written(change)).toEqual(write))
+
+  test('a native expiry of its own beats the one that follows from the end', () => {
+    expect(written(create(place, token(), { expires: 5, ttl: 7, due: 6 }))).toMatchObject({
+      Put: { Item: { expires: 5, ttl: 7, due: 6 } },
+    })
+    expect(written(create(policy, policy.data))).not.toHaveProperty('Put.Item.ttl')
+  })
+})
+
+describe('items as they are read', () => {
+  const item: StoredItem = { pk: 'token#acc', sk: 'token', kind: 'token', rev: 'r', data: token(), ttl: 9 }
+
+  test.each<[name: string, parts: Partial<StoredItem>, found: boolean]>([
+    ['one without end', {}, true],
+    ['one that ends later', { expires: NOW + 1 }, true],
+    ['one that ends now', { expires: NOW }, false],
+    ['one that has ended', { expires: NOW - 1 }, false],
+    ['one of another kind at its place', { kind: 'wrapped' }, false],
+  ])('%s: %s', (_, parts, found) => {
+    expect(fromStored('token', { ...item, ...parts }, NOW) !== undefined).toBe(found)
+  })
+
+  test('what is swept stays in force until it is removed', () => {
+    const entry = { ...item, kind: 'deny', expires: NOW - 1 } as const
+    expect(fromStored('deny', entry, NOW)).toMatchObject({ kind: 'deny', expires: NOW - 1 })
+  })
+
+  test('only what the domain knows of is seen', () => {
+    expect(fromStored('token', { ...item, expires: NOW + 1, due: 3 }, NOW)).toEqual({
+      kind: 'token',
+      pk: 'token#acc',
+      sk: 'token',
+      rev: 'r',
+      data: token(),
+      expires: NOW + 1,
+    })
+    expect(fromStored('token', undefined, NOW)).toBeUndefined()
+  })
+})
+
+describe('what the engine can hold', () => {
+  test.each([
+    [{ pk: 'p', sk: 's' }, true],
+    [{ pk: 'p'.repeat(2048), sk: 's'.repeat(1024) }, true],
+    [{ pk: 'p'.repeat(2049), sk: 's' }, false],
+    [{ pk: 'p', sk: 's'.repeat(1025) }, false],
+    [{ pk: 'p', sk: 'é'.repeat(513) }, false],
+    [{ pk: '', sk: 's' }, false],
+    [{ pk: 'p', sk: '' }, false],
+  ])('a key %#: %s', (place, fits) => expect(isKey(place)).toBe(fits))
+
+  test('an item of 400 kB at most, whatever is done with it', () => {
+    const text = (length: number) => create(policy, { text: 'x'.repeat(length) })
+    expect(isStorable(written(text(390_000)))).toBe(true)
+    expect(isStorable(written(text(400_000)))).toBe(false)
+    expect(isStorable(written(erase(key('policy', 'x'.repeat(1025)))))).toBe(false)
+    expect(isStorable(written({ check: key('policy', ''), expected: 'present' }))).toBe(false)
+    expect(isStorable(written(erase(policy)))).toBe(true)
+  })
+})
