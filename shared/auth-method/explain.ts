@@ -1,11 +1,9 @@
 import { answer, type Call, data, mountOf, type Outcome, subjectOf } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import { defaultTtlOf, maxTtlOf } from '../mounts/mount.ts'
-import { withDefault } from '../policies/names.ts'
+import { ensureAlias } from '../identity/ensure.ts'
+import type { Item } from '../storage/kinds.ts'
 import type { Grant } from '../tokens/grant.ts'
-import { tokenTypeOf } from '../tokens/mint.ts'
-import { secondsOf } from '../tokens/token.ts'
-import { lifetime } from '../tokens/ttl.ts'
+import { tokenOf } from '../tokens/mint.ts'
 import { failed, report, type Verdict } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { readLogin } from './login/login.ts'
@@ -21,7 +19,7 @@ type ExplainCall = Call<typeof loginFields>
 /** Verdicts so far; a step that cannot be taken ends the report. */
 interface Report {
   checks: Verdict[]
-  grant?: Grant
+  token?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
@@ -36,14 +34,14 @@ export async function explain(call: ExplainCall): Promise<Outcome> {
   const legacy = call.ports.deployment.legacySignatures
   const proof = await step(found, 'parameters', () => readLogin(asked.given, legacy))
   if (proof) await (proof.type === 'ec2' ? explainEc2(asked, proof, found) : explainIam(asked, proof, found))
-  const { grant, checks } = found
+  const { token, checks } = found
   return answer(
     data({
       role: role.sk,
       ...(proof ? { auth_type: proof.type } : {}),
-      login_would_succeed: grant !== undefined,
+      login_would_succeed: token !== undefined,
       checks,
-      token: grant ? tokenPreview(asked, grant) : null,
+      token: token ?? null,
     }),
   )
 }
@@ -57,7 +55,8 @@ async function step<T>(found: Report, check: string, work: () => Promise<T> | T)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code === 'internal') throw error
     const { why = error.code, ...seen } = (error.reason ?? {}) as { why?: string }
-    const verdict = failed(check, { code: 'invalid_request', why, text: error.message })
+    const code = error.code === 'permission_denied' ? error.code : 'invalid_request'
+    const verdict = failed(check, { code, why, text: error.message })
     found.checks.push(Object.keys(seen).length > 0 ? { ...verdict, seen } : verdict)
     return undefined
   }
@@ -76,7 +75,8 @@ async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report): Pr
   const facts = await step(found, 'look-up of the instance', () => seeEc2(call, gathered))
   if (!facts) return
   found.checks.push(...report(ec2.checksAfter, facts))
-  if (passes(found)) found.grant = ec2.decideEc2Login(facts, loginPath(call)).grant
+  if (!passes(found)) return
+  await preview(call, ec2.decideEc2Login(facts, loginPath(call)).grant, gathered.alias, found)
 }
 
 async function explainIam(call: ExplainCall, proof: IamProof, found: Report): Promise<void> {
@@ -87,24 +87,27 @@ async function explainIam(call: ExplainCall, proof: IamProof, found: Report): Pr
   const facts = await step(found, 'look-ups of principal and instance', () => seeIam(call, gathered))
   if (!facts) return
   found.checks.push(...report(iam.checksAfter, facts))
-  if (passes(found)) found.grant = iam.decideIamLogin(facts, loginPath(call))
+  if (!passes(found)) return
+  await preview(call, iam.decideIamLogin(facts, loginPath(call)), gathered.alias, found)
 }
 
 const passes = ({ checks }: Report): boolean => checks.every(check => check.verdict !== 'fail')
 
 const loginPath = (call: ExplainCall): string => `auth/${mountOf(call).path}/login`
 
-function tokenPreview(call: ExplainCall, grant: Grant): Record<string, unknown> {
+/** The token that the login would give, where nothing stands in its way. */
+async function preview(
+  call: ExplainCall,
+  grant: Grant,
+  stored: Item<'alias'> | undefined,
+  found: Report,
+): Promise<void> {
+  const { now, ports } = call
   const mount = mountOf(call)
-  const now = secondsOf(call.now)
-  const { ttl, period, methodMax, explicitMax } = grant
-  const limits = { default: defaultTtlOf(mount), max: maxTtlOf(mount) }
-  const granted = lifetime({ increment: 0, ttl, period, methodMax, explicitMax }, limits, now, now)
-  return {
-    policies: withDefault(grant.policies, grant.noDefaultPolicy),
-    type: tokenTypeOf(grant.type, mount),
-    ttl: 'ttl' in granted ? granted.ttl : 0,
-    metadata: grant.metadata,
-    alias_name: grant.alias.name,
-  }
+  const fresh = { entityId: ports.entropy.uuid(), aliasId: ports.entropy.uuid() }
+  const { alias } = ensureAlias(stored, { ...grant.alias, mount: mount.accessor, now, fresh })
+  found.token = await step(found, 'token', () => {
+    const { policies, type, ttl, meta } = tokenOf(grant, { mount, alias, now }).token
+    return { policies, type, ttl, metadata: meta, alias_name: grant.alias.name }
+  })
 }

@@ -29,8 +29,6 @@ export interface Minted {
 
 /** Mints the token of a login. A service token is one item to write, a batch token none. */
 export async function mintLogin(grant: Grant, facts: MintFacts, sealer: Sealer): Promise<Minted> {
-  if (facts.alias.disabled)
-    throw new ApiError('permission_denied', '', { reason: { why: 'entity-disabled' } })
   const { token, warnings } = tokenOf(grant, facts)
   const minted = token.type === 'batch' ? await issueBatch(token, sealer) : issueService(token, facts.text)
   const identityPolicies = sanitisePolicies(facts.alias.policies)
@@ -41,7 +39,15 @@ export async function mintLogin(grant: Grant, facts: MintFacts, sealer: Sealer):
   }
 }
 
-function tokenOf(grant: Grant, { mount, alias, now }: MintFacts): { token: Token; warnings: string[] } {
+/**
+ * The token that a grant comes to, not issued yet.
+ * @throws ApiError when there can be none: the entity is disabled, or the mount and the role do not go together
+ */
+export function tokenOf(
+  grant: Grant,
+  { mount, alias, now }: Omit<MintFacts, 'text'>,
+): { token: Token; warnings: string[] } {
+  if (alias.disabled) throw new ApiError('permission_denied', '', { reason: { why: 'entity-disabled' } })
   const type = tokenTypeOf(grant.type, mount)
   const granted = lifetime(
     {

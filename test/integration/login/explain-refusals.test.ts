@@ -1,0 +1,208 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { aws, done, freshAccount, freshInstanceId } from '../../support/cluster.ts'
+import { errorsOf, HOME, launch, restart, signedBy } from '../../support/logins.ts'
+import { explained, fails, of } from './explained.ts'
+
+let w: Awaited<ReturnType<typeof explained>>
+beforeAll(async () => {
+  w = await explained()
+})
+
+type Case = [name: string, arrange: () => Promise<{ role: string; body: object }>]
+
+const gone = async () => {
+  const instance = await launch({ pendingTime: '2020-01-01T00:00:00Z' })
+  const body = await of(instance)
+  await aws.deleteInstance(instance)
+  return body
+}
+
+const ec2Cases: Case[] = [
+  ['nothing to prove anything with', async () => ({ role: await w.ec2Role(), body: {} })],
+  ['both kinds', async () => ({ role: await w.ec2Role(), body: { pkcs7: 'x', ...signedBy(w.bob) } })],
+  ['no signature', async () => ({ role: await w.ec2Role(), body: { pkcs7: 'x' } })],
+  [
+    'a signature nobody vouches for',
+    async () => {
+      const body = await of(await launch())
+      const bytes = Buffer.from(body.pkcs7, 'base64')
+      bytes[bytes.length - 40] = (bytes.at(-40) ?? 0) ^ 1
+      return { role: await w.ec2Role(), body: { pkcs7: bytes.toString('base64') } }
+    },
+  ],
+  [
+    'a signed text that is no document',
+    async () => ({
+      role: await w.ec2Role(),
+      body: { pkcs7: (await aws.signDocument({ document: '{}' })).rsa2048 },
+    }),
+  ],
+  [
+    'another address',
+    async () => ({
+      role: await w.ec2Role({ token_bound_cidrs: '10.0.0.0/8' }),
+      body: await of(await launch()),
+    }),
+  ],
+  ['a role of the other type', async () => ({ role: await w.iamRole(), body: await of(await launch()) })],
+  [
+    'another region',
+    async () => ({ role: await w.ec2Role({ bound_region: 'eu-west-1' }), body: await of(await launch()) }),
+  ],
+  [
+    'another AMI',
+    async () => ({ role: await w.ec2Role({ bound_ami_id: 'ami-x' }), body: await of(await launch()) }),
+  ],
+  [
+    'no profile',
+    async () => ({ role: await w.ec2Role({ bound_iam_role_arn: '*' }), body: await of(await launch()) }),
+  ],
+  ['an unknown instance', async () => ({ role: await w.ec2Role(), body: await gone() })],
+  [
+    'a stopped instance',
+    async () => ({ role: await w.ec2Role(), body: await of(await launch({ state: 'stopped' })) }),
+  ],
+  [
+    'an account out of reach',
+    async () => ({
+      role: await w.ec2Role({ bound_account_id: [], bound_region: HOME.region }),
+      body: await of(await launch({ account: freshAccount() })),
+    }),
+  ],
+  [
+    'a wrong nonce',
+    async () => {
+      const [role, body] = [await w.ec2Role(), await of(await launch())]
+      await w.login(role, { ...body, nonce: 'right' })
+      return { role, body: { ...body, nonce: 'wrong' } }
+    },
+  ],
+  [
+    'an older document',
+    async () => {
+      const [role, instance] = [await w.ec2Role(), await launch()]
+      await w.login(role, { ...(await of(instance)), nonce: 'right' })
+      return { role, body: { ...(await of(await restart(instance, -5))), nonce: 'right' } }
+    },
+  ],
+  [
+    'no further login',
+    async () => {
+      const [role, body] = [await w.ec2Role({ disallow_reauthentication: true }), await of(await launch())]
+      await w.login(role, body)
+      return { role, body }
+    },
+  ],
+  [
+    'a long nonce',
+    async () => ({
+      role: await w.ec2Role(),
+      body: { ...(await of(await launch())), nonce: 'x'.repeat(129) },
+    }),
+  ],
+  ['no role tag', async () => ({ role: await w.ec2Role({ role_tag: 'R' }), body: await of(await launch()) })],
+  [
+    'a forged role tag',
+    async () => ({
+      role: await w.ec2Role({ role_tag: 'R' }),
+      body: await of(await launch({ tags: { R: 'v1:x' } })),
+    }),
+  ],
+  [
+    'a disabled entity',
+    async () => {
+      const role = await w.ec2Role()
+      const { auth } = (await w.login(role, await of(await launch()))).body
+      await done('POST', `/identity/entity/id/${auth.entity_id}`, { disabled: true })
+      return { role, body: await of(await launch()) }
+    },
+  ],
+]
+
+const sessionOf = async (name: string) => {
+  await aws.putRole({ account: w.account, name: 'app' })
+  return signedBy(await aws.session({ account: w.account, role: 'app', session: name }))
+}
+const inferring = (values: object = {}) =>
+  w.roleWith({
+    inferred_entity_type: 'ec2_instance',
+    inferred_aws_region: HOME.region,
+    bound_account_id: w.account,
+    ...values,
+  })
+
+const iamCases: Case[] = [
+  [
+    'another action',
+    async () => ({
+      role: await w.iamRole(),
+      body: signedBy(w.bob, { body: 'Action=GetSessionToken&Version=2011-06-15' }),
+    }),
+  ],
+  [
+    'another host',
+    async () => ({ role: await w.iamRole(), body: signedBy(w.bob, { host: 'evil.example' }) }),
+  ],
+  [
+    'a foreign header',
+    async () => ({ role: await w.iamRole(), body: signedBy(w.bob, { headers: [['X-Amz-Evil', '1']] }) }),
+  ],
+  [
+    'a wrong secret',
+    async () => ({ role: await w.iamRole(), body: signedBy({ ...w.bob, secretAccessKey: 'x' }) }),
+  ],
+  [
+    'an old signature',
+    async () => ({ role: await w.iamRole(), body: signedBy(w.bob, { at: Date.now() - 3_600_000 }) }),
+  ],
+  [
+    'the root user',
+    async () => ({ role: await w.iamRole(), body: signedBy(await aws.rootKey({ account: w.account })) }),
+  ],
+  ['a role of the other type', async () => ({ role: await w.ec2Role(), body: signedBy(w.bob) })],
+  ['another principal', async () => ({ role: await w.iamRole(), body: await sessionOf('worker') })],
+  [
+    'another path',
+    async () => ({
+      role: await w.iamRole({ bound_iam_principal_arn: `arn:aws:iam::${w.account}:role/other/*` }),
+      body: await sessionOf('worker'),
+    }),
+  ],
+  [
+    'an account out of reach',
+    async () => {
+      const foreign = freshAccount()
+      await aws.putUser({ account: foreign, name: 'bob' })
+      const key = await aws.createAccessKey({ account: foreign, user: 'bob' })
+      const bound_iam_principal_arn = `arn:aws:iam::${foreign}:user/*`
+      return { role: await w.iamRole({ bound_iam_principal_arn }), body: signedBy(key) }
+    },
+  ],
+  [
+    'a session that names no instance',
+    async () => ({ role: await inferring(), body: await sessionOf('worker') }),
+  ],
+  [
+    'a session that names an unknown instance',
+    async () => ({ role: await inferring(), body: await sessionOf(freshInstanceId()) }),
+  ],
+  [
+    'an instance of another AMI',
+    async () => ({
+      role: await inferring({ bound_ami_id: 'ami-x' }),
+      body: await sessionOf((await launch({ account: w.account })).instanceId),
+    }),
+  ],
+]
+
+describe('explain agrees with the login: POST role/:role/explain', () => {
+  test.each([...ec2Cases, ...iamCases])('%s', async (_name, arrange) => {
+    const { role, body } = await arrange()
+    const told = await w.explain(role, body)
+    const real = await w.login(role, body)
+    expect(real.status).toBeGreaterThanOrEqual(400)
+    expect(told).toMatchObject({ login_would_succeed: false, token: null })
+    expect(fails(told.checks)[0]?.message).toBe(errorsOf(real))
+    expect(await w.explain(role, body)).toEqual(told)
+  })
+})

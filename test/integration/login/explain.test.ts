@@ -1,0 +1,71 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { api, tokenWith } from '../../support/cluster.ts'
+import { errorsOf, launch, signedBy } from '../../support/logins.ts'
+import { explained, fails, of } from './explained.ts'
+
+let w: Awaited<ReturnType<typeof explained>>
+beforeAll(async () => {
+  w = await explained()
+})
+
+describe('explain: POST role/:role/explain', () => {
+  test('a login that succeeds: the token it will get, and nothing is written', async () => {
+    const role = await w.ec2Role({ token_policies: 'dev', token_ttl: 600, token_type: 'batch' })
+    const instance = await launch()
+    const body = { ...(await of(instance)), nonce: 'n' }
+    const told = await w.explain(role, body)
+    expect(fails(told.checks)).toEqual([])
+    const entry = await api('GET', `${w.mount}/identity-accesslist/${instance.instanceId}`)
+    expect(entry.status).toBe(404)
+    const { auth } = (await w.login(role, body)).body
+    expect(told).toMatchObject({ login_would_succeed: true, auth_type: 'ec2' })
+    expect(told.token).toMatchObject({
+      policies: auth.policies,
+      type: auth.token_type,
+      ttl: auth.lease_duration,
+      metadata: auth.metadata,
+    })
+    const iam = await w.explain(await w.iamRole(), signedBy(w.bob))
+    expect(iam).toMatchObject({ login_would_succeed: true, auth_type: 'iam' })
+  })
+
+  test('every failing rule is reported, with what it saw', async () => {
+    const role = await w.ec2Role({ bound_ami_id: 'ami-x', bound_vpc_id: 'vpc-x' })
+    const { checks } = await w.explain(role, await of(await launch({ imageId: 'ami-1', vpcId: 'vpc-1' })))
+    expect(fails(checks).map(({ check, seen }) => [check, seen])).toEqual([
+      ['bound_ami_id', 'ami-1'],
+      ['bound_vpc_id', 'vpc-1'],
+    ])
+  })
+
+  test('no nonce of an entry is told', async () => {
+    const [role, body] = [await w.ec2Role(), await of(await launch())]
+    await w.login(role, { ...body, nonce: 'a-secret-nonce' })
+    for (const nonce of [{}, { nonce: 'wrong' }, { nonce: 'a-secret-nonce' }]) {
+      const reply = await api('POST', `${w.mount}/role/${role}/explain`, { ...body, ...nonce })
+      expect(reply.text).not.toContain('a-secret-nonce')
+    }
+  })
+
+  test('who may not, learns nothing: not even whether there is such a role', async () => {
+    const role = await w.ec2Role()
+    const body = await of(await launch())
+    const name = w.mount.slice(1)
+    const tokens = [
+      '',
+      'hvs.unknown',
+      await tokenWith(`path "${name}/login" { capabilities = ["update"] }`),
+      await tokenWith(`path "${name}/role/*" { capabilities = ["read", "create", "list"] }`),
+    ]
+    for (const token of tokens) {
+      for (const path of [`${w.mount}/role/${role}`, `${w.mount}/role/none`, '/auth/none/role/none']) {
+        const reply = await api('POST', `${path}/explain`, body, { token })
+        expect([reply.status, errorsOf(reply)]).toEqual([403, 'permission denied'])
+      }
+    }
+    const allowed = await tokenWith(`path "${name}/role/+/explain" { capabilities = ["update"] }`)
+    expect((await api('POST', `${w.mount}/role/${role}/explain`, body, { token: allowed })).status).toBe(200)
+    expect((await api('POST', `${w.mount}/role/none/explain`, body, { token: allowed })).status).toBe(404)
+    expect((await api('GET', `${w.mount}/role/${role}`, undefined, { token: allowed })).status).toBe(403)
+  })
+})
