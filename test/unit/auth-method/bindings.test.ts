@@ -85,6 +85,7 @@ test.each([
   ['arn:foo**', 'arn:foo', false],
   ['arn:f*o', 'arn:f*o', true],
   ['arn:f*o', 'arn:fo', false],
+  ['arn:f*o', 'arn:f*x', false],
   ['*foo', 'barfoo', false],
   ['*foo*', 'barfoo', false],
   ['', '', true],

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest'
+import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
+import { renewLogin } from '../../../../shared/auth-method/renewal/renewal.ts'
+import type { Role } from '../../../../shared/auth-method/roles/role.ts'
+import type { Access, Instance } from '../../../../shared/ports.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import type { LoginRecord } from '../../../../shared/tokens/token.ts'
+import { accessItem, usualInstance } from '../../../builders/ec2-facts.ts'
+import { ec2Role } from '../../../builders/roles.ts'
+import { callWith } from '../../support/call.ts'
+import { item, plainSealer, preparedStore } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const accessor = 'auth_cloud_1'
+const NOW = 1_000_000_000_000
+const login: LoginRecord = {
+  authType: 'ec2',
+  role: 'dev',
+  roleId: ec2Role().roleId,
+  account: '111122223333',
+  region: 'eu-west-1',
+  instanceId: usualInstance.id,
+  tagMaxTtl: 0,
+}
+
+interface World {
+  role?: Role | undefined
+  entry?: Item<'access'> | undefined
+  instance?: Instance | undefined
+  login?: Partial<LoginRecord>
+  others?: Item[]
+}
+
+function renew(world: World = {}) {
+  const { role = ec2Role(), entry = accessItem(), instance = usualInstance } = world
+  const items = [
+    ...('role' in world && !world.role ? [] : [item(key('role', accessor, 'dev'), role)]),
+    ...('entry' in world && !world.entry ? [] : [entry]),
+    ...(world.others ?? []),
+  ]
+  const asked: Access[] = []
+  const call = callWith({
+    now: NOW,
+    ports: {
+      ...preparedStore(items),
+      sealer: plainSealer,
+      instances: {
+        describe: async (access: Access) => {
+          asked.push(access)
+          return 'instance' in world ? world.instance : instance
+        },
+      },
+    },
+  })
+  const record = { ...login, ...world.login }
+  return { asked, renewal: renewLogin(call, mount({ maxLeaseTtl: 1000 }), record) }
+}
+
+const refusal = async (world: World) => {
+  const error = await renew(world).renewal.catch((thrown: unknown) => thrown)
+  return [(error as { code?: string }).code, (error as { reason?: { why: string } }).reason?.why]
+}
+
+describe('renewal of an ec2 login: auth-behaviour 5', () => {
+  test.each<[string, World, string]>([
+    ['a login without instance', { login: { instanceId: '' } }, 'login-unknown'],
+    ['a login without region', { login: { region: '' } }, 'login-unknown'],
+    ['a role that is gone', { role: undefined }, 'role-gone'],
+    ['a role that was made again', { role: ec2Role({ roleId: 'another' }) }, 'role-recreated'],
+    ['an entry that was deleted', { entry: undefined }, 'entry-gone'],
+    ['an instance that is gone', { instance: undefined }, 'instance-not-running'],
+    ['a stopped instance', { instance: { ...usualInstance, state: 'stopped' } }, 'instance-not-running'],
+    ['another instance', { instance: { ...usualInstance, id: 'i-11111111' } }, 'instance-not-running'],
+  ])('%s forbids it', async (_, world, why) => {
+    expect(await refusal(world)).toEqual(['permission_denied', `renewal-${why}`])
+  })
+
+  test('what the role binds is not looked at again', async () => {
+    const bound = { bound_ami_id: ['other'], bound_region: ['other'], bound_account_id: ['other'] }
+    const role = ec2Role({ bound, roleTag: 'Gone', disallowReauthentication: true })
+    await expect(renew({ role }).renewal).resolves.toMatchObject({ ttl: 0 })
+  })
+
+  test('an entry that is expired, of another role, or closed to logins is enough (D-11)', async () => {
+    const entry = accessItem({ expiresAt: 1, role: 'other', disallowReauthentication: true })
+    await expect(renew({ entry }).renewal).resolves.toBeDefined()
+  })
+
+  test('the times are those of the role as it is now', async () => {
+    const role = ec2Role({ token: { ttl: 11, maxTtl: 600, period: 13 } })
+    expect(await renew({ role }).renewal).toMatchObject({ ttl: 11, methodMax: 600, period: 13 })
+  })
+
+  test.each([
+    [0, 0, 1000, 1000],
+    [600, 0, 600, 1000],
+    [0, 300, 300, 1000],
+    [600, 7000, 600, 7000],
+    [5000, 300, 300, 5000],
+  ])(
+    'role %i s, tag %i s, mount 1000 s: at most %i s, entry for %i s',
+    async (maxTtl, tagMaxTtl, shortest, longest) => {
+      const renewal = await renew({ role: ec2Role({ token: { maxTtl } }), login: { tagMaxTtl } }).renewal
+      expect(renewal.methodMax).toBe(shortest)
+      expect(renewal.changes).toMatchObject([{ data: { expiresAt: NOW + longest * 1000 } }])
+    },
+  )
+
+  test('the entry gets new times and nothing else, and only if it is as it was read (T-6)', async () => {
+    const entry = accessItem({ role: 'first', pendingTime: 'x', createdAt: 5 })
+    const { changes } = await renew({ entry }).renewal
+    expect(changes).toEqual([
+      {
+        put: entry,
+        data: { ...entry.data, updatedAt: NOW, expiresAt: NOW + 1_000_000 },
+        expected: { rev: 'r1' },
+        times: { due: NOW / 1000 + 1000, ttl: NOW / 1000 + 1000 + 72 * 3600 + 86_400 },
+      },
+    ])
+  })
+
+  test('no native end while periodic tidying is off', async () => {
+    const settings = { safetyBuffer: 5, disablePeriodicTidy: true }
+    const others = [item(key('tidy-settings', accessor, 'identity-accesslist'), settings)]
+    expect((await renew({ others }).renewal).changes).toMatchObject([{ times: { due: NOW / 1000 + 1000 } }])
+    expect((await renew({ others }).renewal).changes[0]).not.toHaveProperty('times.ttl')
+  })
+
+  test('EC2 is asked in the login’s region and account, through the account’s role', async () => {
+    const others = [
+      item(key('sts-role', accessor, '111122223333'), {
+        role: 'arn:aws:iam::111122223333:role/r',
+        externalId: 'x',
+      }),
+      item(key('client-config', accessor), { ...defaultClient, endpoint: 'https://ec2.example.com' }),
+    ]
+    const { asked, renewal } = renew({ others })
+    await renewal
+    expect(asked).toMatchObject([
+      {
+        account: '111122223333',
+        region: 'eu-west-1',
+        assume: { role: 'arn:aws:iam::111122223333:role/r', externalId: 'x' },
+        client: { endpoint: 'https://ec2.example.com', version: 'r1' },
+      },
+    ])
+  })
+})

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../../shared/api/errors.ts'
+import { renewLogin } from '../../../../shared/auth-method/renewal/renewal.ts'
+import type { Role } from '../../../../shared/auth-method/roles/role.ts'
+import type { Access, Instance, Principal } from '../../../../shared/ports.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { LoginRecord } from '../../../../shared/tokens/token.ts'
+import { usualInstance } from '../../../builders/ec2-facts.ts'
+import { iamRole, inferringRole } from '../../../builders/roles.ts'
+import { callWith } from '../../support/call.ts'
+import { item, plainSealer, preparedStore } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const accessor = 'auth_cloud_1'
+const APP = 'arn:aws:iam::111122223333:role/app'
+const login: LoginRecord = {
+  authType: 'iam',
+  role: 'dev',
+  roleId: iamRole().roleId,
+  account: '111122223333',
+  canonicalArn: APP,
+  clientUserId: 'AROAEXAMPLE',
+}
+
+interface World {
+  role?: Role | undefined
+  login?: Partial<Record<keyof LoginRecord, string>>
+  principal?: Principal | Error
+  instance?: Instance | undefined
+}
+
+let names = 0
+/** Each run has a configuration of its own, so that nothing learnt in another one counts. */
+function renew(world: World = {}) {
+  names += 1
+  const config = {
+    accessKey: '',
+    endpoint: '',
+    iamEndpoint: '',
+    stsEndpoint: '',
+    stsRegion: '',
+    useStsRegionFromClient: false,
+    serverId: '',
+    allowedHeaders: [],
+    maxRetries: -1,
+  }
+  const items = [
+    item(key('client-config', accessor), config, `renewal ${names}`),
+    ...('role' in world && !world.role ? [] : [item(key('role', accessor, 'dev'), world.role ?? iamRole())]),
+  ]
+  const asked: string[] = []
+  const call = callWith({
+    ports: {
+      ...preparedStore(items),
+      sealer: plainSealer,
+      principals: {
+        find: async (access: Access, entity: { type: string; name: string }) => {
+          asked.push(`${entity.type} ${entity.name} in ${access.account} ${access.region}`)
+          if (world.principal instanceof Error) throw world.principal
+          return world.principal
+        },
+      },
+      instances: {
+        describe: async (access: Access, id: string) => {
+          asked.push(`${id} in ${access.account} ${access.region}`)
+          return 'instance' in world ? world.instance : usualInstance
+        },
+      },
+    },
+  })
+  const record = { ...login, ...world.login } as LoginRecord
+  return { asked, renewal: renewLogin(call, mount(), record) }
+}
+
+const refusal = async (world: World) => {
+  const error = await renew(world).renewal.catch((thrown: unknown) => thrown)
+  return [(error as { code?: string }).code, (error as { reason?: { why: string } }).reason?.why]
+}
+
+const byName = iamRole({ resolveAwsUniqueIds: false, boundIamPrincipalIds: [] })
+const wild = iamRole({
+  boundIamPrincipalIds: [],
+  boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'],
+})
+const found: Principal = { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
+
+describe('renewal of an iam login: auth-behaviour 5', () => {
+  test('a bound unique ID is enough, and nobody is asked', async () => {
+    const { asked, renewal } = renew({ role: iamRole({ token: { ttl: 11, maxTtl: 12, period: 13 } }) })
+    expect(await renewal).toEqual({ ttl: 11, methodMax: 12, period: 13, changes: [] })
+    expect(asked).toEqual([])
+  })
+
+  test.each<[string, World]>([
+    ['a bound name, unique IDs not resolved', { role: byName }],
+    [
+      'a role that binds no principal',
+      { role: iamRole({ boundIamPrincipalArns: [], boundIamPrincipalIds: [] }) },
+    ],
+    ['a wildcard that the path fits', { role: wild, principal: found }],
+    ['a name, for a token without unique ID', { role: byName, login: withoutId() }],
+    [
+      'a wildcard, for a token without unique ID',
+      { role: wild, login: withoutId(), principal: { ...found, uniqueId: 'AROANEW' } },
+    ],
+  ])('%s lets it pass', async (_, world) => {
+    await expect(renew(world).renewal).resolves.toMatchObject({ changes: [] })
+  })
+
+  test.each<[string, World, string]>([
+    ['a login without ARN', { login: { canonicalArn: '' } }, 'login-unknown'],
+    ['a login of an ARN that is none', { login: { canonicalArn: 'arn:aws:iam::1:role' } }, 'login-unknown'],
+    ['a role that is gone', { role: undefined }, 'role-gone'],
+    ['a role that was made again (D-13)', { role: iamRole({ roleId: 'another' }) }, 'role-recreated'],
+    [
+      'a principal that is not bound any more',
+      { role: iamRole({ boundIamPrincipalIds: ['AROAOTHER'] }) },
+      'principal-not-bound',
+    ],
+    ['unique IDs, for a token without one', { login: withoutId() }, 'principal-not-bound'],
+    [
+      'a wildcard that the path does not fit',
+      { role: wild, principal: { ...found, arn: APP } },
+      'principal-not-bound',
+    ],
+    [
+      'a wildcard and a principal made again',
+      { role: wild, principal: { ...found, uniqueId: 'AROANEW' } },
+      'principal-not-bound',
+    ],
+    ['a wildcard and a principal that is gone', { role: wild }, 'principal-not-bound'],
+    [
+      'a wildcard and a refusal of IAM',
+      { role: wild, principal: new ApiError('invalid_request', 'no') },
+      'principal-not-bound',
+    ],
+  ])('%s forbids it', async (_, world, why) => {
+    expect(await refusal(world)).toEqual(['permission_denied', `renewal-${why}`])
+  })
+
+  test('a fault of IAM stays one', async () => {
+    const fault = new ApiError('provider_failed', 'IAM is down')
+    await expect(renew({ role: wild, principal: fault }).renewal).rejects.toBe(fault)
+  })
+
+  test('IAM is asked in the partition’s region and the login’s account', async () => {
+    const china = { canonicalArn: APP.replace('aws', 'aws-cn') }
+    const role = iamRole({
+      boundIamPrincipalIds: [],
+      boundIamPrincipalArns: ['arn:aws-cn:iam::111122223333:role/*'],
+    })
+    const { asked, renewal } = renew({ role, login: china, principal: { ...found, arn: china.canonicalArn } })
+    await renewal
+    expect(asked).toEqual(['role app in 111122223333 cn-north-1'])
+  })
+})
+
+describe('renewal where an instance was inferred', () => {
+  const recorded = { instanceId: usualInstance.id, region: 'us-east-1' }
+  test('the instance of the login must run, in the region of the login', async () => {
+    const role = inferringRole({ bound: { bound_ami_id: ['other'] }, inferredAwsRegion: 'eu-west-1' })
+    const { asked, renewal } = renew({ role, login: recorded })
+    await renewal
+    expect(asked).toEqual([`${usualInstance.id} in 111122223333 us-east-1`])
+  })
+
+  test.each<[string, World, string]>([
+    ['a token from before inferencing was switched on', {}, 'no-instance'],
+    ['a token without region', { login: { instanceId: usualInstance.id } }, 'no-instance'],
+    ['an instance that is gone', { login: recorded, instance: undefined }, 'instance-not-running'],
+    [
+      'a stopped instance',
+      { login: recorded, instance: { ...usualInstance, state: 'stopped' } },
+      'instance-not-running',
+    ],
+    [
+      'another instance',
+      { login: recorded, instance: { ...usualInstance, id: 'i-11111111' } },
+      'instance-not-running',
+    ],
+  ])('%s forbids it', async (_, world, why) => {
+    expect(await refusal({ role: inferringRole(), ...world })).toEqual([
+      'permission_denied',
+      `renewal-${why}`,
+    ])
+  })
+
+  test('a role that does not infer asks for no instance', async () => {
+    const { asked, renewal } = renew({ login: recorded, instance: undefined })
+    await renewal
+    expect(asked).toEqual([])
+  })
+})
+
+function withoutId() {
+  return { clientUserId: undefined as unknown as string }
+}
