@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, tokenWith } from '../../support/cluster.ts'
+import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
 import { lives, lookUp, make } from '../../support/tokens.ts'
 
 const self = (token: string) => api('GET', '/auth/token/lookup-self', undefined, { token })
@@ -47,6 +47,21 @@ describe('tokens of limited uses: auth-behaviour 9.1, T-10', () => {
     const token = await tokenWith(policy, { num_uses: 1 })
     await done('POST', '/sys/policies/acl/last-use', { policy }, { token })
     expect((await api('POST', '/sys/policies/acl/last-use', { policy }, { token })).status).toBe(403)
+  })
+
+  test('also when it loses a race for what it writes', async () => {
+    const name = fresh('p')
+    const policy = `path "sys/policies/acl/${name}" { capabilities = ["create", "update"] }`
+    await done('POST', `/sys/policies/acl/${name}`, { policy })
+    const tokens = await Promise.all(
+      Array.from({ length: 6 }, () => make({ policies: name, num_uses: 1, no_default_policy: true })),
+    )
+    const replies = await Promise.all(
+      tokens.map(({ client_token: token }) =>
+        api('POST', `/sys/policies/acl/${name}`, { policy }, { token }),
+      ),
+    )
+    for (const { status } of replies) expect([204, 503]).toContain(status)
   })
 
   test('renewing takes a use and keeps the count; on its last use a token is not renewable', async () => {
