@@ -63,9 +63,14 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
 const alreadyDone = () => invalid('the cluster is already initialised')
 
 function divisionOf(given: Given): Division {
-  const other = (['secret_shares', 'secret_threshold', 'pgp_keys'] as const).find(name =>
-    Object.hasOwn(given, name),
-  )
+  // official clients send all names, with neutral values where they mean nothing
+  const other = given.secret_shares
+    ? 'secret_shares'
+    : given.secret_threshold
+      ? 'secret_threshold'
+      : given.pgp_keys?.length
+        ? 'pgp_keys'
+        : undefined
   if (other)
     throw invalid(`${other} does not apply: KMS keeps the keys; use recovery_shares and recovery_threshold`)
   const shares = given.recovery_shares ?? DEFAULTS.shares

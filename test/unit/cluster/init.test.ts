@@ -1,0 +1,181 @@
+import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
+import { combine } from 'shamir-secret-sharing'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { readFields } from '../../../shared/api/fields.ts'
+import { initFields, initialise } from '../../../shared/cluster/init.ts'
+import { encryptEach } from '../../../shared/cluster/pgp.ts'
+import type { Change } from '../../../shared/storage/changes.ts'
+import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
+import { callWith } from '../support/call.ts'
+import { NOW, openSealer } from '../tokens/support.ts'
+
+interface HandedOut {
+  keys: string[]
+  keys_base64: string[]
+  recovery_keys: string[]
+  recovery_keys_base64: string[]
+  root_token: string
+}
+
+/** What an initialisation answers and writes. */
+async function init(body: object, written: 'done' | 'conflict' = 'done', more: object = {}) {
+  const commits: Change[][] = []
+  let uuids = 0
+  const ports = {
+    genesis: {
+      newKeyring: async () => ({ keyring: { id: 'ring-1', active: 1, terms: [] }, sealer: openSealer }),
+    },
+    entropy: {
+      bytes: (length: number) => Buffer.alloc(length, 5),
+      uuid: () => `0000000${uuids++}-0000-4000-8000-000000000000`,
+    },
+    deployment: { clusterName: 'east' },
+    store: {
+      commit: async (changes: Change[]) => {
+        commits.push(changes)
+        return written
+      },
+    },
+  }
+  const given = readFields(initFields, body as Record<string, unknown>).given
+  const { answer } = await initialise(callWith({ given, ports, now: NOW, ...more }))
+  return { body: (answer as unknown as { body: HandedOut }).body, commits }
+}
+
+const keyPair = () => generateKey({ userIDs: [{ name: 'a' }], format: 'binary', type: 'ecc' })
+
+describe('initialisation: dr-behaviour 8.2', () => {
+  let alice: Awaited<ReturnType<typeof keyPair>>
+  let bob: Awaited<ReturnType<typeof keyPair>>
+  beforeAll(async () => {
+    ;[alice, bob] = await Promise.all([keyPair(), keyPair()])
+  })
+
+  const opened = async (message: Buffer, pair: typeof alice) => {
+    const decryptionKeys = await readPrivateKey({ binaryKey: pair.privateKey as unknown as Uint8Array })
+    const { data } = await decrypt({ message: await readMessage({ binaryMessage: message }), decryptionKeys })
+    return data
+  }
+  const base64 = (pair: typeof alice) =>
+    Buffer.from(pair.publicKey as unknown as Uint8Array).toString('base64')
+
+  test('five shares, three together, and a root token, in one commit', async () => {
+    const { body, commits } = await init({})
+    expect(body).toMatchObject({ keys: [], keys_base64: [] })
+    expect(body.recovery_keys).toHaveLength(5)
+    expect(body.recovery_keys.map(hex => Buffer.from(hex, 'hex').toString('base64'))).toEqual(
+      body.recovery_keys_base64,
+    )
+    for (const share of body.recovery_keys) expect(share).toMatch(/^[0-9a-f]{66}$/)
+    const three = body.recovery_keys.slice(1, 4).map(hex => new Uint8Array(Buffer.from(hex, 'hex')))
+    expect(Buffer.from(await combine(three))).toEqual(Buffer.alloc(32, 5))
+    expect(commits).toHaveLength(1)
+    expect(commits[0]?.map(change => 'put' in change && [change.put.kind, change.expected])).toEqual(
+      ['cluster', 'keyring', 'recovery-key', 'mounts', 'token'].map(kind => [kind, 'absent']),
+    )
+  })
+
+  test('what is written: an idle cluster, the two first mounts, an endless root token', async () => {
+    const { body, commits } = await init({ recovery_shares: 3, recovery_threshold: 2 })
+    const data = Object.fromEntries(
+      (commits[0] ?? []).flatMap(one => ('put' in one ? [[one.put.kind, one.data]] : [])),
+    )
+    expect(data['cluster']).toMatchObject({
+      name: 'east',
+      mode: 'disabled',
+      keyring: 'ring-1',
+      initialisedAt: NOW,
+    })
+    expect(data['recovery-key']).toEqual({
+      shares: 3,
+      threshold: 2,
+      key: `sealed key ${Buffer.alloc(32, 5).toString('base64')}`,
+    })
+    expect(data['mounts']).toMatchObject({
+      mounts: [
+        { path: 'token', type: 'token' },
+        { path: 'cloud', type: 'cloud' },
+      ],
+      removing: [],
+    })
+    expect(data['token']).toMatchObject({ policies: ['root'], ttl: 0, hash: hashOf(body.root_token) })
+    expect(JSON.stringify(commits)).not.toContain(body.root_token)
+    expect(accessorOf(hashOf(body.root_token))).toHaveLength(24)
+  })
+
+  test('a single share is the bare key', async () => {
+    const { body } = await init({ recovery_shares: 1 })
+    expect(body.recovery_keys).toEqual([Buffer.alloc(32, 5).toString('hex')])
+  })
+
+  test('OpenPGP keys: each share’s hex text for its own key, the root token for its', async () => {
+    const { body } = await init({
+      recovery_shares: 2,
+      recovery_threshold: 2,
+      recovery_pgp_keys: [base64(alice), base64(bob)],
+      root_token_pgp_key: base64(bob),
+    })
+    const messages = body.recovery_keys_base64.map(text => Buffer.from(text, 'base64'))
+    expect(messages.map(message => message.toString('hex'))).toEqual(body.recovery_keys)
+    const [first, second] = messages
+    if (!first || !second) throw new Error('two shares')
+    const shares = [await opened(first, alice), await opened(second, bob)]
+    expect(
+      Buffer.from(await combine(shares.map(hex => new Uint8Array(Buffer.from(String(hex), 'hex'))))),
+    ).toEqual(Buffer.alloc(32, 5))
+    expect(await opened(Buffer.from(body.root_token, 'base64'), bob)).toMatch(/^hvs\./)
+    await expect(opened(first, bob)).rejects.toThrow()
+  })
+
+  test('neutral values, which the official client always sends', async () => {
+    const neutral = {
+      secret_shares: 0,
+      secret_threshold: 0,
+      stored_shares: 0,
+      pgp_keys: null,
+      recovery_pgp_keys: null,
+      root_token_pgp_key: '',
+    }
+    expect(
+      (await init({ ...neutral, recovery_shares: 5, recovery_threshold: 3 })).body.recovery_keys,
+    ).toHaveLength(5)
+  })
+
+  test.each<[name: string, body: object, message: string]>([
+    ['too many shares', { recovery_shares: 256 }, 'recovery_shares'],
+    ['no shares', { recovery_shares: 0 }, 'recovery_shares'],
+    ['a threshold above the shares', { recovery_shares: 2, recovery_threshold: 3 }, 'recovery_threshold'],
+    ['a threshold of one of several', { recovery_shares: 2, recovery_threshold: 1 }, 'recovery_threshold'],
+    ['shares of another kind of seal', { secret_shares: 5 }, 'secret_shares'],
+    ['their threshold', { secret_threshold: 3 }, 'secret_threshold'],
+    ['their keys', { pgp_keys: ['x'] }, 'pgp_keys'],
+    ['fewer OpenPGP keys than shares', { recovery_pgp_keys: ['x', 'y'] }, 'one key for each share'],
+    [
+      'an OpenPGP key that is none',
+      { recovery_shares: 1, recovery_pgp_keys: ['AAAA'] },
+      'recovery_pgp_keys: key 1',
+    ],
+    [
+      'a root token’s key that is none',
+      { root_token_pgp_key: '-----BEGIN PGP' },
+      'root_token_pgp_key: key 1',
+    ],
+  ])('%s: refused', async (_, body, message) => {
+    await expect(init(body)).rejects.toThrow(message)
+  })
+
+  test('a second one is refused, also when it was begun at the same moment', async () => {
+    const cluster = { record: {}, readAt: NOW }
+    await expect(init({}, 'done', { cluster })).rejects.toThrow('already initialised')
+    await expect(init({}, 'conflict')).rejects.toThrow('already initialised')
+  })
+
+  test('an armoured key does as well', async () => {
+    const pair = await generateKey({ userIDs: [{ name: 'a' }], type: 'ecc' })
+    const [message] = await encryptEach(['text'], [pair.publicKey], 'f')
+    if (!message) throw new Error('a message')
+    const decryptionKeys = await readPrivateKey({ armoredKey: pair.privateKey })
+    const found = await decrypt({ message: await readMessage({ binaryMessage: message }), decryptionKeys })
+    expect(found.data).toBe('text')
+  })
+})

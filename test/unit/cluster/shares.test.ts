@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import { combine } from 'shamir-secret-sharing'
+import { describe, expect, test } from 'vitest'
+import { checkDivision, divide } from '../../../shared/cluster/shares.ts'
+
+const key = Uint8Array.from({ length: 32 }, (_, index) => index * 7)
+const whole = (parts: readonly Buffer[]) => combine(parts.map(part => new Uint8Array(part)))
+
+/** Interpolation at 0 in GF(2^8) with the polynomial 0x11B, for shares of y bytes followed by x. */
+function interpolate(shares: readonly Uint8Array[]): Uint8Array {
+  const times = (a: number, b: number): number => {
+    let product = 0
+    for (let x = a, y = b; y > 0; y >>= 1) {
+      if (y & 1) product ^= x
+      x = x & 0x80 ? ((x << 1) ^ 0x11b) & 0xff : x << 1
+    }
+    return product
+  }
+  const inverse = (a: number): number =>
+    Array.from({ length: 256 }, (_, b) => b).find(b => times(a, b) === 1) ?? 0
+  const xs = shares.map(share => share.at(-1) ?? 0)
+  const weights = xs.map((x, i) =>
+    xs.reduce(
+      (product, other, j) => (i === j ? product : times(product, times(other, inverse(other ^ x)))),
+      1,
+    ),
+  )
+  return Uint8Array.from({ length: 32 }, (_, at) =>
+    shares.reduce((sum, share, i) => sum ^ times(share[at] ?? 0, weights[i] ?? 0), 0),
+  )
+}
+
+describe('shares of a key: dr-behaviour 8.1', () => {
+  test('have a byte of x behind 32 bytes of y, each another one', async () => {
+    const shares = await divide(key, { shares: 5, threshold: 3 })
+    expect(shares.map(share => share.length)).toEqual([33, 33, 33, 33, 33])
+    const xs = shares.map(share => share.at(-1))
+    expect(new Set(xs).size).toBe(5)
+    expect(xs).not.toContain(0)
+  })
+
+  test('a single one is the key itself', async () => {
+    expect(await divide(key, { shares: 1, threshold: 1 })).toEqual([Buffer.from(key)])
+  })
+
+  test('are those of GF(2^8) with 0x11B: another implementation puts them together', async () => {
+    const [a, b, c, d] = await divide(key, { shares: 4, threshold: 3 })
+    if (!a || !b || !c || !d) throw new Error('four shares')
+    expect(interpolate([a, b, c])).toEqual(key)
+    expect(interpolate([d, b, a])).toEqual(key)
+    expect(interpolate([a, b])).not.toEqual(key)
+  })
+
+  test('any threshold of them gives the key, fewer do not', async () => {
+    const division = fc
+      .integer({ min: 2, max: 8 })
+      .chain(threshold =>
+        fc.record({ threshold: fc.constant(threshold), shares: fc.integer({ min: threshold, max: 10 }) }),
+      )
+    await fc.assert(
+      fc.asyncProperty(division, fc.infiniteStream(fc.nat()), async (wanted, order) => {
+        const shares = await divide(key, wanted)
+        const shuffled = shares
+          .map(share => ({ share, at: order.next().value }))
+          .toSorted((a, b) => a.at - b.at)
+          .map(({ share }) => share)
+        expect(await whole(shuffled.slice(0, wanted.threshold))).toEqual(key)
+        if (wanted.threshold > 2)
+          expect(await whole(shuffled.slice(0, wanted.threshold - 1))).not.toEqual(key)
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test('the largest division', async () => {
+    const shares = await divide(key, { shares: 255, threshold: 255 })
+    expect(new Set(shares.map(share => share.at(-1))).size).toBe(255)
+    expect(await whole(shares)).toEqual(key)
+  })
+})
+
+describe('divisions: dr-behaviour 8.2', () => {
+  test.each([
+    [1, 1],
+    [2, 2],
+    [5, 3],
+    [255, 2],
+    [255, 255],
+  ])('%i shares, %i together', (shares, threshold) => {
+    expect(() => checkDivision({ shares, threshold })).not.toThrow()
+  })
+
+  test.each([
+    [0, 1],
+    [-1, 1],
+    [256, 3],
+    [5, 0],
+    [5, -1],
+    [5, 6],
+    [2, 1],
+    [1, 2],
+  ])('%i shares, %i together: refused', (shares, threshold) => {
+    expect(() => checkDivision({ shares, threshold })).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    )
+  })
+})
