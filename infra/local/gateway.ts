@@ -186,5 +186,6 @@ function rankOf(parts: readonly string[], given: readonly string[]): string | un
   const kinds = fixed.map((part, index) =>
     part === given[index] ? 'a' : part.startsWith('{') && given[index] !== '' ? 'b' : undefined,
   )
-  return kinds.includes(undefined) ? undefined : `${greedy ? '2' : '1'}${kinds.join('')}`
+  // the longer one first, where one is the beginning of the other
+  return kinds.includes(undefined) ? undefined : `${greedy ? '2' : '1'}${kinds.join('')}c`
 }

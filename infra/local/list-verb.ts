@@ -45,6 +45,7 @@ type State =
   | { at: 'head'; held: Buffer }
   | { at: 'body'; left: number }
   | { at: 'chunks'; held: Buffer }
+  | { at: 'chunk'; left: number }
   /** an upgrade, or something that is not HTTP: nothing more is looked at */
   | { at: 'opaque' }
 
@@ -77,10 +78,12 @@ function advance(state: State, chunk: Buffer): Step {
   if (state.at === 'opaque') return { state, pass: chunk, rest: NOTHING }
   const body = chunk.subarray(0, state.left)
   const left = state.left - body.length
-  return { state: left === 0 ? atHead : { at: 'body', left }, pass: body, rest: chunk.subarray(body.length) }
+  const next: State = state.at === 'body' ? atHead : atChunks
+  return { state: left === 0 ? next : { ...state, left }, pass: body, rest: chunk.subarray(body.length) }
 }
 
 const atHead: State = { at: 'head', held: NOTHING }
+const atChunks: State = { at: 'chunks', held: NOTHING }
 
 function readHead(held: Buffer): Step {
   const end = held.indexOf(HEAD_END)
@@ -95,7 +98,7 @@ function readHead(held: Buffer): Step {
 }
 
 function afterHead(head: string): State {
-  if (/\r\ntransfer-encoding:[^\r\n]*chunked/i.test(head)) return { at: 'chunks', held: NOTHING }
+  if (/\r\ntransfer-encoding:[^\r\n]*chunked/i.test(head)) return atChunks
   if (/\r\nupgrade:/i.test(head)) return { at: 'opaque' }
   const left = Number(/\r\ncontent-length:[ \t]*(\d+)/i.exec(head)?.[1] ?? 0)
   return left === 0 ? atHead : { at: 'body', left }
@@ -113,16 +116,23 @@ function rewritten(head: Buffer): Buffer {
 }
 
 // A chunk: its length in hexadecimal, a line's end, that many bytes, a line's end. The last one is empty and
-// followed by trailers and an empty line.
+// followed by trailers and an empty line. What a chunk holds passes as it comes.
 function readChunks(held: Buffer): Step {
   const lineEnd = held.indexOf('\r\n')
-  if (lineEnd < 0) return { state: { at: 'chunks', held }, pass: NOTHING, rest: NOTHING }
-  const size = Number.parseInt(held.subarray(0, lineEnd).toString('latin1'), 16)
-  if (Number.isNaN(size)) return { state: { at: 'opaque' }, pass: held, rest: NOTHING }
-  const end = size === 0 ? trailersEnd(held, lineEnd) : lineEnd + 2 + size + 2
-  if (end < 0 || held.length < end) return { state: { at: 'chunks', held }, pass: NOTHING, rest: NOTHING }
-  const state: State = size === 0 ? atHead : { at: 'chunks', held: NOTHING }
-  return { state, pass: held.subarray(0, end), rest: held.subarray(end) }
+  const size = lineEnd < 0 ? 0 : Number.parseInt(held.subarray(0, lineEnd).toString('latin1'), 16)
+  const end = lineEnd < 0 || size > 0 ? -1 : trailersEnd(held, lineEnd)
+  if (size > 0) {
+    const start = lineEnd + 2
+    return {
+      state: { at: 'chunk', left: size + 2 },
+      pass: held.subarray(0, start),
+      rest: held.subarray(start),
+    }
+  }
+  if (end >= 0) return { state: atHead, pass: held.subarray(0, end), rest: held.subarray(end) }
+  if (Number.isNaN(size) || held.length > LONGEST_HEAD)
+    return { state: { at: 'opaque' }, pass: held, rest: NOTHING }
+  return { state: { at: 'chunks', held }, pass: NOTHING, rest: NOTHING }
 }
 
 function trailersEnd(held: Buffer, lineEnd: number): number {

@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterEach, describe, expect, test } from 'vitest'
+import { readAssembly } from '../../infra/local/assembly.ts'
+
+const place = { account: '111122223333', region: 'eu-west-1', apiAddress: 'http://127.0.0.1:1' }
+const directories: string[] = []
+
+/** Reads an assembly of one stack with these resources. */
+function read(resources: Record<string, { Type: string; Properties?: object }>) {
+  const directory = mkdtempSync(`${tmpdir()}/assembly-`)
+  directories.push(directory)
+  const write = (file: string, content: object) =>
+    writeFileSync(`${directory}/${file}`, JSON.stringify(content))
+  write('manifest.json', {
+    artifacts: {
+      api: { type: 'aws:cloudformation:stack', properties: { templateFile: 'api.json' } },
+      assets: { type: 'cdk:asset-manifest', properties: { file: 'assets.json' } },
+    },
+  })
+  write('api.json', { Resources: resources })
+  write('assets.json', { files: { abc: { displayName: 'login/Code', source: { path: 'asset.abc' } } } })
+  return { directory, model: readAssembly(directory, place) }
+}
+
+afterEach(() => {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
+})
+
+const login = {
+  Type: 'AWS::Lambda::Function',
+  Properties: {
+    FunctionName: 'x-login',
+    Code: { S3Key: 'abc.zip' },
+    Handler: 'index.handler',
+    Timeout: 15,
+    Environment: { Variables: { TABLE: { Ref: 'Data' }, REGION: { Ref: 'AWS::Region' } } },
+  },
+}
+const table = {
+  Type: 'AWS::DynamoDB::GlobalTable',
+  Properties: {
+    KeySchema: ['k'],
+    AttributeDefinitions: ['a'],
+    TimeToLiveSpecification: { AttributeName: 'ttl' },
+    StreamSpecification: {},
+  },
+}
+const rule = (expression: string) => ({
+  Type: 'AWS::Events::Rule',
+  Properties: { ScheduleExpression: expression, Targets: [{ Arn: { 'Fn::GetAtt': ['Login', 'Arn'] } }] },
+})
+
+describe('what the embedded host reads from the templates: architecture 7', () => {
+  test('functions, tables, routes, schedules and keys, with their names resolved', () => {
+    const { directory, model } = read({
+      Login: login,
+      Data: table,
+      Integration: {
+        Type: 'AWS::ApiGatewayV2::Integration',
+        Properties: { IntegrationUri: { 'Fn::GetAtt': ['Login', 'Arn'] } },
+      },
+      Route: {
+        Type: 'AWS::ApiGatewayV2::Route',
+        Properties: {
+          RouteKey: 'ANY /v1/x',
+          Target: { 'Fn::Join': ['', ['integrations/', { Ref: 'Integration' }]] },
+        },
+      },
+      Hourly: rule('rate(1 hour)'),
+      Key: { Type: 'AWS::KMS::Key' },
+      Role: { Type: 'AWS::IAM::Role' },
+    })
+    expect(model).toEqual({
+      functions: [
+        {
+          name: 'x-login',
+          folder: 'login',
+          code: `${directory}/asset.abc`,
+          handler: 'index.handler',
+          timeoutSeconds: 15,
+          environment: { TABLE: 'api-Data', REGION: 'eu-west-1' },
+        },
+      ],
+      tables: [
+        { name: 'api-Data', keySchema: ['k'], attributes: ['a'], indexes: [], ttl: 'ttl', stream: true },
+      ],
+      routes: [{ key: 'ANY /v1/x', functionName: 'x-login' }],
+      schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
+      keys: ['arn:aws:kms:eu-west-1:111122223333:key/api-Key'],
+    })
+  })
+
+  test.each([
+    ['rate(1 minute)', 1],
+    ['rate(5 minutes)', 5],
+    ['rate(2 days)', 2880],
+  ])('%s is every %i minutes', (expression, minutes) => {
+    expect(read({ Login: login, Rule: rule(expression) }).model.schedules).toMatchObject([{ minutes }])
+  })
+})
+
+describe('what it cannot honour it refuses, for it would look as if it worked', () => {
+  test.each<[name: string, resources: Parameters<typeof read>[0], message: string]>([
+    ['a queue', { Queue: { Type: 'AWS::SQS::Queue' } }, 'cannot honour AWS::SQS::Queue (api/Queue)'],
+    [
+      'a table of another type',
+      { Table: { Type: 'AWS::DynamoDB::Table' } },
+      'cannot honour AWS::DynamoDB::Table (api/Table)',
+    ],
+    [
+      'a mapping of a stream',
+      { Map: { Type: 'AWS::Lambda::EventSourceMapping' } },
+      'AWS::Lambda::EventSourceMapping',
+    ],
+    [
+      'a schedule by the calendar',
+      { Login: login, Rule: rule('cron(0 * * * ? *)') },
+      'the schedule cron(0 * * * ? *)',
+    ],
+    [
+      'a function without code',
+      { Login: { ...login, Properties: { ...login.Properties, Code: { S3Key: 'zzz.zip' } } } },
+      'the code of x-login',
+    ],
+    [
+      'an unknown function of templates',
+      {
+        Key: { Type: 'AWS::KMS::Key' },
+        Login: { ...login, Properties: { ...login.Properties, Handler: { 'Fn::If': [] } } },
+      },
+      'Fn::If',
+    ],
+  ])('%s', (_, resources, message) => expect(() => read(resources)).toThrow(message))
+})

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { routeFinder } from '../../../../infra/local/gateway.ts'
+
+const routes = [
+  'ANY /v1/auth/{mount}/role/{proxy+}',
+  'ANY /v1/auth/{mount}/role/{role}/explain',
+  'ANY /v1/auth/{mount}/login',
+  'ANY /v1/auth/{mount}/login/{proxy+}',
+  'ANY /v1/auth/token/{proxy+}',
+  'ANY /v1/{proxy+}',
+  'GET /v1/sys/health',
+]
+const find = (method: string, rawPath: string, keys = [...routes, '$default']) =>
+  routeFinder(keys.map(key => ({ key, functionName: key })))({
+    requestContext: { http: { method } },
+    rawPath,
+  })
+
+describe('which route the gateway takes: API Gateway, routes for HTTP APIs', () => {
+  test.each([
+    ['GET', '/v1/auth/cloud/role/dev', 'ANY /v1/auth/{mount}/role/{proxy+}'],
+    ['GET', '/v1/auth/cloud/role/dev/tag', 'ANY /v1/auth/{mount}/role/{proxy+}'],
+    ['POST', '/v1/auth/cloud/role/dev/explain', 'ANY /v1/auth/{mount}/role/{role}/explain'],
+    ['POST', '/v1/auth/cloud/login', 'ANY /v1/auth/{mount}/login'],
+    ['POST', '/v1/auth/token/login', 'ANY /v1/auth/{mount}/login'],
+    ['POST', '/v1/auth/token/lookup', 'ANY /v1/auth/token/{proxy+}'],
+    ['GET', '/v1/auth/cloud/role', 'ANY /v1/{proxy+}'],
+    ['GET', '/v1/auth//role/x', 'ANY /v1/{proxy+}'],
+    ['GET', '/v1/sys/health', 'GET /v1/sys/health'],
+    ['HEAD', '/v1/sys/health', 'ANY /v1/{proxy+}'],
+    ['GET', '/other', '$default'],
+  ])('%s %s: %s', (method, path, wanted) => {
+    expect(find(method, path)).toBe(wanted)
+    expect(find(method, path, ['$default', ...routes.toReversed()])).toBe(wanted)
+  })
+
+  test('without a route and without a default there is none', () => {
+    expect(find('GET', '/other', routes)).toBeUndefined()
+  })
+})

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { readSettings } from '../../../infra/settings.ts'
+
+const faultsOf = (given: unknown): string[] => {
+  try {
+    readSettings(given)
+    return []
+  } catch (error) {
+    const [title, ...faults] = (error as Error).message.split('\n')
+    expect(title).toBe('the settings are not usable:')
+    return faults.map(line => line.trim())
+  }
+}
+
+describe('settings of a deployment', () => {
+  test('a stage is enough', () => {
+    expect(readSettings({ stage: 'prod' })).toEqual({
+      stage: 'prod',
+      clusterName: 'cloud-auth-prod',
+      deletionProtection: true,
+      logRetentionDays: 30,
+      auditRetentionDays: 365,
+      legacySignatures: false,
+      assumableRoleArns: ['arn:*:iam::*:role/cloud-auth-*'],
+      memory: 1024,
+    })
+  })
+
+  test('as JSON text, as `-c settings=…` gives it', () => {
+    expect(readSettings('{"stage":"dev","memory":512}')).toMatchObject({ stage: 'dev', memory: 512 })
+  })
+
+  test('everything may be set', () => {
+    const settings = {
+      stage: 'a-1',
+      clusterName: 'East_1.a',
+      deletionProtection: false,
+      logRetentionDays: 1,
+      auditRetentionDays: 3653,
+      legacySignatures: true,
+      assumableRoleArns: ['arn:aws:iam::111122223333:role/path/app+=,.@-*', 'arn:aws-cn:iam::*:role/*'],
+      apiAddress: 'https://login.example.com/x',
+      throttle: { rate: 10, burst: 20 },
+      loginConcurrency: 5,
+      memory: 256,
+    }
+    expect(readSettings(settings)).toEqual(settings)
+  })
+
+  test('every fault is told, all together, by its name', () => {
+    const faults = faultsOf({
+      stage: 'Prod',
+      clusterName: '',
+      deletionProtection: 'yes',
+      logRetentionDays: 2,
+      auditRetentionDays: '365',
+      legacySignatures: 1,
+      assumableRoleArns: ['arn:aws:iam::1:role/x', 'arn:aws:iam::*:role/ok'],
+      apiAddress: 'http://x',
+      throttle: { rate: 0, brust: 1 },
+      loginConcurrency: 1.5,
+      memory: 128,
+      memroy: 512,
+    })
+    const named = new Set(faults.map(fault => fault.split(':')[0]))
+    expect([...named].sort()).toEqual(
+      [
+        'stage',
+        'clusterName',
+        'deletionProtection',
+        'logRetentionDays',
+        'auditRetentionDays',
+        'legacySignatures',
+        'assumableRoleArns.0',
+        'apiAddress',
+        'throttle.rate',
+        'throttle.burst',
+        'throttle.brust',
+        'loginConcurrency',
+        'memory',
+        'memroy',
+      ].sort(),
+    )
+  })
+
+  test.each([
+    ['no stage', {}, 'stage'],
+    ['a stage that begins with a digit', { stage: '1a' }, 'stage'],
+    ['a stage that is too long', { stage: 'a'.repeat(21) }, 'stage'],
+    ['a name with a space', { stage: 'a', clusterName: 'a b' }, 'clusterName'],
+    [
+      'a retention that CloudWatch does not know',
+      { stage: 'a', auditRetentionDays: 366 },
+      'auditRetentionDays',
+    ],
+    [
+      'a role ARN of another service',
+      { stage: 'a', assumableRoleArns: ['arn:aws:sts::*:role/x'] },
+      'assumableRoleArns.0',
+    ],
+    ['a pattern for everything', { stage: 'a', assumableRoleArns: ['*'] }, 'assumableRoleArns.0'],
+    ['an address of another scheme', { stage: 'a', apiAddress: 'http://login.example.com' }, 'apiAddress'],
+    ['half a throttle', { stage: 'a', throttle: { rate: 1 } }, 'throttle.burst'],
+    ['too much memory', { stage: 'a', memory: 10_241 }, 'memory'],
+  ])('%s is refused', (_, given, name) => {
+    expect(faultsOf(given)).toEqual([expect.stringMatching(new RegExp(`^${name}: .+`))])
+  })
+
+  test.each([['{'], [''], [undefined], [null], [42]])('%j is no settings at all', given => {
+    expect(faultsOf(given)).toEqual([expect.stringMatching(/^settings: .+/)])
+  })
+})
