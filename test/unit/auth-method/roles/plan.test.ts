@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import {
+  APP,
+  rawEc2 as ec2,
+  rawIam as iam,
+  rawInferring as inferring,
+  plan,
+  type Raw,
+  write,
+} from '../../../builders/role-plans.ts'
+
+const CONSTRAINTS = [
+  'bound_account_id',
+  'bound_ami_id',
+  'bound_ec2_instance_id',
+  'bound_iam_instance_profile_arn',
+  'bound_iam_role_arn',
+  'bound_region',
+  'bound_subnet_id',
+  'bound_vpc_id',
+]
+
+describe('a new role: auth-behaviour 3.7.1', () => {
+  test('has the defaults of interface 2.6', () => {
+    const { role, resolve, warnings } = plan({ bound_iam_principal_arn: APP })
+    expect(role).toMatchObject({
+      authType: 'iam',
+      boundIamPrincipalArns: [APP],
+      boundIamPrincipalIds: [],
+      inferredEntityType: '',
+      inferredAwsRegion: '',
+      resolveAwsUniqueIds: true,
+      roleId: 'fresh id',
+      hmacKey: 'fresh key',
+      roleTag: '',
+      allowInstanceMigration: false,
+      disallowReauthentication: false,
+    })
+    expect([resolve, warnings]).toEqual([[APP], []])
+  })
+
+  test('is for ec2 where the mount is of an old type', () => {
+    expect(write({ bound_ami_id: 'ami-1' }, undefined, 'ec2').role.authType).toBe('ec2')
+    expect(write(iam, undefined, 'ec2').role.authType).toBe('iam')
+  })
+
+  test.each(CONSTRAINTS)('%s alone is a constraint, of ec2 and of iam that infers', name => {
+    const { bound_iam_principal_arn: _, ...only } = inferring
+    expect(plan({ auth_type: 'ec2', [name]: 'x' }).role.bound).toMatchObject({ [name]: ['x'] })
+    expect(plan({ ...only, [name]: ['x', ' y ', 'x', ''] }).role.bound).toMatchObject({ [name]: ['x', 'y'] })
+    expect(() => plan({ ...iam, [name]: 'x' })).toThrow(
+      `${name} applies only to ec2 roles or roles that infer`,
+    )
+  })
+
+  test.each<[string, Raw, string]>([
+    ['no constraint', {}, 'at least one bound constraint'],
+    ['an empty constraint', { bound_iam_principal_arn: '' }, 'at least one bound constraint'],
+    ['ec2 without constraint', { auth_type: 'ec2' }, 'at least one bound constraint'],
+    [
+      'inferring without constraint',
+      { inferred_entity_type: 'ec2_instance', inferred_aws_region: 'eu-west-1' },
+      'at least one bound constraint',
+    ],
+    ['another type', { ...iam, auth_type: 'ecs' }, 'auth_type must be ec2 or iam'],
+    ['an empty type', { ...iam, auth_type: '' }, 'auth_type must be ec2 or iam'],
+    ['a principal on ec2', { ...ec2, bound_iam_principal_arn: APP }, 'applies only to iam roles'],
+    [
+      'inferring on ec2',
+      { ...ec2, inferred_entity_type: 'ec2_instance', inferred_aws_region: 'eu-west-1' },
+      'inferred_entity_type applies only to iam',
+    ],
+    ['inferring something else', { ...inferring, inferred_entity_type: 'lambda' }, 'must be ec2_instance'],
+    [
+      'inferring in another case',
+      { ...inferring, inferred_entity_type: 'EC2_INSTANCE' },
+      'must be ec2_instance',
+    ],
+    [
+      'inferring without region',
+      { ...iam, inferred_entity_type: 'ec2_instance' },
+      'needs inferred_aws_region',
+    ],
+    [
+      'a region without inferring',
+      { ...iam, inferred_aws_region: 'eu-west-1' },
+      'needs inferred_entity_type',
+    ],
+    [
+      'a region that is none',
+      { ...inferring, inferred_aws_region: 'eu-west-1.evil.example' },
+      'is not a region',
+    ],
+    [
+      'migration and no reauthentication',
+      { ...ec2, allow_instance_migration: true, disallow_reauthentication: true },
+      'exclude each other',
+    ],
+    ['migration on iam', { ...iam, allow_instance_migration: true }, 'applies only to ec2'],
+    ['no reauthentication on iam', { ...iam, disallow_reauthentication: true }, 'applies only to ec2'],
+    ['a role tag on iam', { ...iam, role_tag: 'Tag' }, 'role_tag is valid only for ec2'],
+    ['a role tag on iam that infers', { ...inferring, role_tag: 'Tag' }, 'role_tag is valid only for ec2'],
+    ['a long role tag', { ...ec2, role_tag: 'x'.repeat(128) }, 'longer than 127'],
+    ['a wrong token type', { ...iam, token_type: 'default-service' }, 'token_type must be'],
+    [
+      'a token lifetime above its maximum',
+      { ...iam, token_ttl: 2, token_max_ttl: 1 },
+      'token_ttl must not be greater',
+    ],
+    ['the policy root', { ...iam, token_policies: 'dev, ROOT' }, 'must not contain root'],
+  ])('%s is refused', (_, raw, text) => {
+    expect(() => plan(raw)).toThrow(text)
+  })
+
+  test.each([
+    'role_tag',
+    'allow_instance_migration',
+    'disallow_reauthentication',
+    'inferred_entity_type',
+    'inferred_aws_region',
+  ])('the neutral value of %s may be written to a role that does not check it', name => {
+    expect(plan({ ...iam, [name]: '' }).role.authType).toBe('iam')
+    if (name.startsWith('inferred')) expect(plan({ ...ec2, [name]: '' }).role.authType).toBe('ec2')
+  })
+
+  test('a list may be a text with commas; what is given twice is kept once, its case kept', () => {
+    const { role } = plan({ auth_type: 'EC2', bound_ami_id: 'ami-B, ami-a,,ami-B' })
+    expect([role.authType, role.bound.bound_ami_id]).toEqual(['ec2', ['ami-B', 'ami-a']])
+  })
+
+  test('127 characters of role tag are enough for everybody', () => {
+    expect(plan({ ...ec2, role_tag: 'x'.repeat(127) }).role.roleTag.length).toBe(127)
+  })
+})
+
+describe('wildcards of principals: auth-behaviour 4.3.4, D-18', () => {
+  test.each([
+    'arn:aws:iam::111122223333:*',
+    'arn:aws:iam::111122223333:role/*',
+    'arn:aws-us-gov:iam::111122223333:user/team/*',
+  ])('%s reaches past the account', arn => {
+    expect(plan({ bound_iam_principal_arn: arn })).toMatchObject({ resolve: [] })
+  })
+
+  test.each([
+    '*',
+    'arn:*',
+    'arn:aws:iam::*',
+    'arn:aws:iam::1111*',
+    'arn:aws:iam::111122223333*',
+    'arn:aws:iam:*:111122223333:role/*',
+    'arn:aws:sts::111122223333:assumed-role/app/*',
+  ])('%s would admit the world, or nobody', arn => {
+    expect(() => plan({ bound_iam_principal_arn: [APP, arn] })).toThrow('must come after the account ID')
+  })
+})
+
+describe('warnings', () => {
+  test.each<[string, Raw, string[]]>([
+    [
+      'token_max_ttl above the mount’s maximum',
+      { ...iam, token_max_ttl: 1001 },
+      ['token_max_ttl of 1001 seconds'],
+    ],
+    [
+      'a wildcard of everything',
+      { auth_type: 'ec2', bound_iam_role_arn: '*' },
+      ['bound_iam_role_arn of "*" matches everything'],
+    ],
+    [
+      'a path that is not compared',
+      { bound_iam_principal_arn: 'arn:aws:iam::111122223333:role/team/app', resolve_aws_unique_ids: false },
+      [`matches nobody; use ${APP}`],
+    ],
+    [
+      'an ARN of nobody',
+      { bound_iam_principal_arn: 'bob', resolve_aws_unique_ids: false },
+      ['bob is not the ARN of a user or role'],
+    ],
+    ['nothing', iam, []],
+  ])('%s', (_, raw, texts) => {
+    const { warnings } = plan(raw)
+    expect(warnings.length).toBe(texts.length)
+    for (const [at, text] of texts.entries()) expect(warnings[at]).toContain(text)
+  })
+})

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../../shared/api/errors.ts'
+import { readFields } from '../../../../shared/api/fields.ts'
+import { roleFields } from '../../../../shared/auth-method/roles/fields.ts'
+import { roleAnswer } from '../../../../shared/auth-method/roles/read.ts'
+import { writeRole } from '../../../../shared/auth-method/roles/write.ts'
+import type { Access, Principal } from '../../../../shared/ports.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { ec2Role, iamRole } from '../../../builders/roles.ts'
+import { callWith } from '../../support/call.ts'
+import { item, plainSealer, preparedStore } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const accessor = 'auth_cloud_1'
+const known: Record<string, Principal> = {
+  'role app': { arn: 'arn:aws:iam::111122223333:role/app', uniqueId: 'AROAAPP' },
+  'role pathed': { arn: 'arn:aws:iam::111122223333:role/team/pathed', uniqueId: 'AROAPATHED' },
+  'role gov': { arn: 'arn:aws-us-gov:iam::444455556666:role/gov', uniqueId: 'AROAGOV' },
+  'user bob': { arn: 'arn:aws:iam::111122223333:user/bob', uniqueId: 'AIDABOB' },
+  'instance-profile web': { arn: 'arn:aws:iam::111122223333:instance-profile/web', uniqueId: 'AIPAWEB' },
+}
+
+async function write(raw: Record<string, unknown>, failing?: ApiError) {
+  const asked: string[] = []
+  const { store } = preparedStore([
+    item(key('sts-role', accessor, '444455556666'), {
+      role: 'arn:aws:iam::444455556666:role/r',
+      externalId: '',
+    }),
+  ])
+  const call = callWith<typeof roleFields>({
+    mount: mount(),
+    params: { role: 'dev' },
+    given: readFields(roleFields, raw).given,
+    ports: {
+      store,
+      sealer: plainSealer,
+      entropy: { uuid: () => 'uuid' },
+      principals: {
+        find: async (access: Access, { type, name }: { type: string; name: string }) => {
+          asked.push(
+            [type, name, access.account, access.region, access.assume?.role].filter(Boolean).join(' '),
+          )
+          if (failing) throw failing
+          return known[`${type} ${name}`]
+        },
+      },
+    },
+  })
+  const { changes = [] } = await writeRole(call)
+  return { asked, data: (changes[0] as { data: Record<string, unknown> }).data }
+}
+
+const principals = (...names: string[]) => ({
+  bound_iam_principal_arn: names.map(name => `arn:aws:iam::111122223333:${name}`),
+})
+
+describe('unique IDs of bound principals: auth-behaviour 4.3.6', () => {
+  test('are looked up one by one, in the order of the list', async () => {
+    const { asked, data } = await write(
+      principals('user/bob', 'role/app', 'instance-profile/web', 'role/team/pathed'),
+    )
+    expect(data['boundIamPrincipalIds']).toEqual(['AIDABOB', 'AROAAPP', 'AIPAWEB', 'AROAPATHED'])
+    expect(asked[0]).toBe('user bob 111122223333 us-east-1')
+  })
+
+  test('of another partition are looked up in its region, of another account through its role', async () => {
+    const { asked } = await write({ bound_iam_principal_arn: known['role gov']?.arn })
+    expect(asked).toEqual(['role gov 444455556666 us-gov-west-1 arn:aws:iam::444455556666:role/r'])
+  })
+
+  test('are not looked up for wildcards', async () => {
+    expect((await write(principals('role/app', 'role/*'))).asked).toEqual(['role app 111122223333 us-east-1'])
+  })
+
+  test.each([
+    ['nobody', principals('role/nobody'), 'there is no such role'],
+    [
+      'a session',
+      { bound_iam_principal_arn: 'arn:aws:sts::111122223333:assumed-role/app/s' },
+      'not the ARN of a user, a role',
+    ],
+    ['root', principals('root'), 'not the ARN of a user, a role'],
+    ['no ARN', { bound_iam_principal_arn: 'app' }, 'not the ARN of a user, a role'],
+    ['another path', principals('role/other/app'), 'the path is not right'],
+    ['no path where there is one', principals('role/pathed'), 'the path is not right'],
+  ])('%s cannot be resolved', async (_, raw, text) => {
+    await expect(write(raw)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining(text),
+    })
+  })
+
+  test('a refused request asks nobody', async () => {
+    const asked = write({ ...principals('role/app'), role_tag: 'x' }, new ApiError('internal', 'asked'))
+    await expect(asked).rejects.toThrow('role_tag is valid only')
+  })
+
+  test('a refusal of IAM is the caller’s fault, a fault of IAM is not', async () => {
+    await expect(write(principals('role/app'), new ApiError('invalid_request', 'denied'))).rejects.toThrow(
+      'cannot resolve unique ID of arn:aws:iam::111122223333:role/app: denied',
+    )
+    const busy = new ApiError('busy', 'throttled')
+    await expect(write(principals('role/app'), busy)).rejects.toBe(busy)
+  })
+
+  test('the key of a new role’s tags is sealed for its place', async () => {
+    expect((await write(principals('role/app'))).data['hmacKey']).toBe('role dev hmacKey: uuid')
+  })
+})
+
+describe('how a role reads back: auth-behaviour 3.7.2', () => {
+  test('every list is a list, and the key never appears', () => {
+    const shown = roleAnswer(ec2Role({ bound: { bound_ami_id: ['ami-1'] }, roleTag: 'Tag' }))
+    expect(shown).toEqual({
+      auth_type: 'ec2',
+      bound_account_id: [],
+      bound_ami_id: ['ami-1'],
+      bound_ec2_instance_id: [],
+      bound_iam_instance_profile_arn: [],
+      bound_iam_principal_arn: [],
+      bound_iam_principal_id: [],
+      bound_iam_role_arn: [],
+      bound_region: [],
+      bound_subnet_id: [],
+      bound_vpc_id: [],
+      inferred_entity_type: '',
+      inferred_aws_region: '',
+      resolve_aws_unique_ids: true,
+      role_id: ec2Role().roleId,
+      role_tag: 'Tag',
+      allow_instance_migration: false,
+      disallow_reauthentication: false,
+      token_bound_cidrs: [],
+      token_explicit_max_ttl: 0,
+      token_max_ttl: 0,
+      token_no_default_policy: false,
+      token_num_uses: 0,
+      token_period: 0,
+      token_policies: ['dev', 'prod'],
+      token_ttl: 0,
+      token_type: 'default',
+    })
+  })
+
+  test('a role from before unique IDs does not resolve', () => {
+    const { resolveAwsUniqueIds: _, ...old } = iamRole()
+    expect(roleAnswer(old)['resolve_aws_unique_ids']).toBe(false)
+  })
+
+  test('what is read can be written', async () => {
+    const { role_id: _, bound_iam_principal_id: __, ...shown } = roleAnswer(iamRole())
+    await expect(write(shown)).resolves.toBeDefined()
+  })
+})

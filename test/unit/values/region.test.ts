@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import {
+  iamRegionOf,
+  isPartition,
+  partitionOf,
+  regionOfStsHost,
+  stsHost,
+} from '../../../shared/values/region.ts'
+import vectors from '../../vectors/aws-certificates.json' with { type: 'json' }
+
+describe('partitions: auth-behaviour 4.3.6, architecture 9', () => {
+  test.each([
+    ['us-east-1', 'aws'],
+    ['ap-southeast-2', 'aws'],
+    ['mx-central-1', 'aws'],
+    ['me-south-1', 'aws'],
+    ['cn-north-1', 'aws-cn'],
+    ['cn-northwest-1', 'aws-cn'],
+    ['us-gov-east-1', 'aws-us-gov'],
+    ['eusc-de-east-1', 'aws-eusc'],
+  ])('%s is in %s', (region, partition) => {
+    expect(partitionOf(region)).toBe(partition)
+  })
+
+  test('every region that has certificates is in one', () => {
+    const regions = new Set(vectors.certificates.map(([region]) => region ?? ''))
+    expect([...regions].filter(region => !partitionOf(region))).toEqual([])
+  })
+
+  test.each([
+    '',
+    'us',
+    'us-east',
+    'us-east-',
+    '-east-1',
+    'us-east-1a',
+    'US-EAST-1',
+    'us-east-1\n',
+    'us-east-1.evil',
+    'us_east_1',
+    'us-iso-east-1',
+    'us-isob-east-1',
+    'eu-isoe-west-1',
+    'global',
+    'usx-east-1',
+    `us${'-a'.repeat(20)}-1`,
+  ])('%j is in none', region => {
+    expect(partitionOf(region)).toBeUndefined()
+  })
+
+  test.each([
+    ['aws', 'us-east-1'],
+    ['aws-us-gov', 'us-gov-west-1'],
+    ['aws-cn', 'cn-north-1'],
+    ['aws-eusc', 'eusc-de-east-1'],
+  ] as const)('IAM calls of %s are signed for %s', (partition, region) => {
+    expect(iamRegionOf(partition)).toBe(region)
+    expect(partitionOf(region)).toBe(partition)
+  })
+
+  test.each(['aws-iso', 'AWS', '', 'constructor', '__proto__'])('%j is no partition', name => {
+    expect(isPartition(name)).toBe(false)
+  })
+})
+
+describe('hosts of STS', () => {
+  test.each(['us-east-1', 'eu-west-1', 'cn-north-1', 'us-gov-west-1', 'eusc-de-east-1'])(
+    'that of %s stands for it',
+    region => {
+      expect(regionOfStsHost(stsHost(region))).toBe(region)
+    },
+  )
+
+  test('without a region, or with none that exists, it is the global one', () => {
+    expect([stsHost(), stsHost('mars')]).toEqual(['sts.amazonaws.com', 'sts.amazonaws.com'])
+    expect(regionOfStsHost('sts.amazonaws.com')).toBe('us-east-1')
+  })
+
+  test.each([
+    ['sts-fips.us-gov-west-1.amazonaws.com', 'us-gov-west-1'],
+    ['sts.cn-north-1.api.amazonwebservices.com.cn', 'cn-north-1'],
+    ['sts.us-west-2.api.aws', 'us-west-2'],
+    ['vpce-0123.sts.cn-north-1.vpce.amazonaws.com.cn', 'cn-north-1'],
+    ['sts.us-west-2.api.amazonwebservices.com.cn', undefined],
+    ['sts.cn-north-1.api.aws', undefined],
+    ['STS.us-west-2.amazonaws.com', undefined],
+    ['sts.us-west-2.amazonaws.com.', undefined],
+  ])('%s: %s', (host, region) => {
+    expect(regionOfStsHost(host)).toBe(region)
+  })
+})

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { base62 } from '../../../shared/values/base62.ts'
+import { lowerAscii, NAME, sortedSet } from '../../../shared/values/names.ts'
+
+describe('NAME: auth-behaviour 1.2 (6)', () => {
+  test.each([
+    'a',
+    'A',
+    '_',
+    '1',
+    'a-b',
+    'a.b',
+    'a..b',
+    'a-.b',
+    '111122223333',
+    'i-0123456789abcdef0',
+    '__proto__',
+  ])('%s is one', name => {
+    expect(NAME.test(name)).toBe(true)
+  })
+  test.each([
+    '',
+    '-',
+    '.',
+    '..',
+    'a-',
+    '-a',
+    '.a',
+    'a.',
+    'a/b',
+    'a b',
+    ' a',
+    'a\n',
+    'ä',
+    'a%2fb',
+    'a:b',
+    'a+b',
+  ])('%j is none', name => {
+    expect(NAME.test(name)).toBe(false)
+  })
+})
+
+describe('lowerAscii: auth-behaviour T-37', () => {
+  test.each([
+    ['DEV', 'dev'],
+    ['Ünïcode-İ-ẞ-Σ', 'Ünïcode-İ-ẞ-Σ'],
+    ['\u212a', '\u212a'],
+    ['', ''],
+  ])('%s becomes %s', (text, lower) => {
+    expect(lowerAscii(text)).toBe(lower)
+  })
+})
+
+test('sortedSet sorts by code units, drops what is empty or repeated', () => {
+  expect(sortedSet(['b', '', 'a', 'B', 'b', 'ä'])).toEqual(['B', 'a', 'b', 'ä'])
+})
+
+describe('base62', () => {
+  test.each([
+    [[0], 1, '0'],
+    [[61], 1, 'z'],
+    [[62], 2, '10'],
+    [[255], 2, '47'],
+    [[1, 0], 4, '0048'],
+  ])('%j in %i characters is %s', (bytes, length, text) => {
+    expect(base62(Uint8Array.from(bytes), length)).toBe(text)
+  })
+
+  test('21 bytes fill 29 characters, and different bytes give different texts', () => {
+    const bytes = fc.uint8Array({ minLength: 21, maxLength: 21 })
+    fc.assert(
+      fc.property(bytes, bytes, (a, b) => {
+        expect(base62(a, 29)).toMatch(/^[0-9A-Za-z]{29}$/)
+        expect(base62(a, 29) === base62(b, 29)).toBe(Buffer.from(a).equals(b))
+      }),
+    )
+  })
+})

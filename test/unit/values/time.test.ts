@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compareInstants, parseInstant, printTime } from '../../../shared/values/time.ts'
+
+const seconds = (text: string) => parseInstant(text)?.seconds
+
+describe('parseInstant: auth-behaviour T-17', () => {
+  test.each([
+    ['1970-01-01T00:00:00Z', 0],
+    ['2026-03-01T10:20:30Z', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],
+    ['2026-03-01t10:20:30z', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],
+    ['2026-03-01T10:20:30+00:00', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],
+    ['2026-03-01T10:20:30-05:30', Date.UTC(2026, 2, 1, 15, 50, 30) / 1000],
+    ['2026-03-01T00:20:30+01:00', Date.UTC(2026, 1, 28, 23, 20, 30) / 1000],
+    ['2024-02-29T00:00:00Z', Date.UTC(2024, 1, 29) / 1000],
+    ['2026-03-01T10:20:30.999999999Z', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],
+  ])('%s', (text, expected) => {
+    expect(seconds(text)).toBe(expected)
+  })
+
+  test.each([
+    '',
+    '2026-03-01',
+    '2026-03-01 10:20:30Z',
+    '2026-03-01T10:20:30',
+    '2026-03-01T10:20Z',
+    '2026-03-01T10:20:30.Z',
+    '2026-03-01T10:20:30,5Z',
+    '2026-3-1T10:20:30Z',
+    '26-03-01T10:20:30Z',
+    '0026-03-01T10:20:30Z',
+    '12026-03-01T10:20:30Z',
+    '2026-02-29T10:20:30Z',
+    '2026-04-31T10:20:30Z',
+    '2026-13-01T10:20:30Z',
+    '2026-00-01T10:20:30Z',
+    '2026-03-00T10:20:30Z',
+    '2026-03-01T24:00:00Z',
+    '2026-03-01T10:60:00Z',
+    '2026-03-01T10:20:60Z',
+    '2026-03-01T10:20:30+24:00',
+    '2026-03-01T10:20:30+01:60',
+    '2026-03-01T10:20:30+0100',
+    '2026-03-01T10:20:30+01',
+    '2026-03-01T10:20:30Z ',
+    '2026-03-01T10:20:30Z\n',
+    ' 2026-03-01T10:20:30Z',
+    '20２6-03-01T10:20:30Z',
+    'Sun, 01 Mar 2026 10:20:30 GMT',
+    '1772360430',
+    'now',
+  ])('%j is none', text => {
+    expect(parseInstant(text)).toBeUndefined()
+  })
+
+  // Minutes with an expression that tries every zero as a beginning; the test would run into its limit.
+  test('reads a fraction of 500,000 digits in one pass', () => {
+    const [a, b] = ['1', '2'].map(digit =>
+      parseInstant(`2026-03-01T10:20:30.${'0'.repeat(500_000)}${digit}Z`),
+    )
+    expect(compareInstants(a ?? expect.fail(), b ?? expect.fail())).toBeLessThan(0)
+  })
+})
+
+describe('compareInstants', () => {
+  const compare = (a: string, b: string) =>
+    Math.sign(compareInstants(parseInstant(a) ?? expect.fail(), parseInstant(b) ?? expect.fail()))
+  test.each([
+    ['2026-03-01T10:20:30Z', '2026-03-01T10:20:30Z', 0],
+    ['2026-03-01T10:20:30Z', '2026-03-01T10:20:31Z', -1],
+    ['2026-03-01T10:20:30Z', '2026-03-01T10:20:30.0Z', 0],
+    ['2026-03-01T10:20:30.5Z', '2026-03-01T10:20:30.500Z', 0],
+    ['2026-03-01T10:20:30.5Z', '2026-03-01T10:20:30.45Z', 1],
+    ['2026-03-01T10:20:30.05Z', '2026-03-01T10:20:30.5Z', -1],
+    ['2026-03-01T10:20:30.000000001Z', '2026-03-01T10:20:30.000000002Z', -1],
+    ['2026-03-01T10:20:30.9Z', '2026-03-01T10:20:31Z', -1],
+    ['2026-03-01T10:20:30+01:00', '2026-03-01T09:20:30Z', 0],
+  ])('%s and %s: %i', (a, b, sign) => {
+    expect(compare(a, b)).toBe(sign)
+    expect(compare(b, a)).toBe(sign === 0 ? 0 : -sign)
+  })
+})
+
+describe('printTime', () => {
+  test.each([
+    [0, '1970-01-01T00:00:00Z'],
+    [1500, '1970-01-01T00:00:01.5Z'],
+    [1050, '1970-01-01T00:00:01.05Z'],
+    [1001, '1970-01-01T00:00:01.001Z'],
+    [100_000, '1970-01-01T00:01:40Z'],
+  ])('%i ms is %s', (ms, text) => {
+    expect(printTime(ms)).toBe(text)
+  })
+
+  test('is read back', () => {
+    fc.assert(
+      fc.property(fc.nat(4_000_000_000_000), ms => {
+        expect(seconds(printTime(ms))).toBe(Math.floor(ms / 1000))
+      }),
+    )
+  })
+})
