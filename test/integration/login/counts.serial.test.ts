@@ -10,7 +10,7 @@ import {
   storage,
 } from '../../support/cluster.ts'
 import { HOME, launch, loginAs, pkcs7Of, satellite, signedBy } from '../../support/logins.ts'
-import vectors from '../../vectors/identity-documents.json' with { type: 'json' }
+import document from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
 /** What some work costs: calls to the tables, and calls to AWS without those for keys of our own. */
 async function costOf(work: () => Promise<unknown>): Promise<{ tables: string[]; aws: string[] }> {
@@ -29,7 +29,6 @@ const COMMIT = 'TransactWriteItems'
 const DESCRIBE = 'ec2:DescribeInstances'
 
 describe('what a warm ec2 login costs: architecture 4 (budget)', () => {
-  const document = vectors.documents['2021']
   let mount = ''
   const login = (role = 'web') =>
     done('POST', `${mount}/login`, { role, pkcs7: document.rsa2048, nonce: 'the same' })

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Host, startHost } from '../../../infra/local/host.ts'
 import { call } from '../../support/api.ts'
 import { errorsOf } from '../../support/logins.ts'
-import vectors from '../../vectors/identity-documents.json' with { type: 'json' }
+import older from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 
-const { 2017: older } = vectors.documents
 const identity = Buffer.from(older.document)
 const proofs = {
   'DSA with SHA-1': { pkcs7: older.pkcs7 },

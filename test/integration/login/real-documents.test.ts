@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { api, aws, done, freshMount } from '../../support/cluster.ts'
 import { errorsOf } from '../../support/logins.ts'
-import vectors from '../../vectors/identity-documents.json' with { type: 'json' }
+import older from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
+import newer from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
-const { 2017: older, 2021: newer } = vectors.documents
 const UNVERIFIED = 'the PKCS#7 signature of the identity document could not be verified'
 const instance = {
   account: newer.account,
