@@ -126,6 +126,8 @@ export const operationOf: Record<Endpoint['method'], Operation> = {
 interface Param {
   pattern: string
   normal?: (text: string) => string
+  /** the audit log keeps its HMAC */
+  secret?: true
 }
 
 const name: Param = { pattern: NAME.source.slice(1, -1) }
@@ -136,7 +138,7 @@ const segment: Param = { pattern: '[^/]+' }
 const params: Record<string, Param> = {
   mount: segment,
   role: { ...name, normal: lowerAscii },
-  role_tag: anyText,
+  role_tag: { ...anyText, secret: true },
   policy_name: { ...segment, normal: lowerAscii },
   method_path: { ...anyText, normal: text => text.replace(/\/$/, '') },
 }

@@ -1,5 +1,5 @@
 import type { Answer, Caller } from '../api/call.ts'
-import type { Endpoint } from '../api/endpoint.ts'
+import { type Endpoint, paramOf } from '../api/endpoint.ts'
 import { type ApiError, answers } from '../api/errors.ts'
 import type { Fields } from '../api/fields.ts'
 import type { Mount } from '../mounts/mount.ts'
@@ -29,34 +29,54 @@ export interface Trail {
  * see, appear in full. @see issue of the audit log in docs/security.md; auth-behaviour part 2 B
  */
 export function auditTrail(intake: Intake, { audit, sealer, clock }: Ports): Trail {
-  let begun: Readonly<Record<string, unknown>> | undefined
+  let begun: Begun | undefined
   const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
-  const begin = async (seen: Seen, error?: ApiError) => {
-    begun = { request: await requestOf(intake, endpoint, seen, sealer), ...authOf(seen) }
-    await audit.write({ audit: 'request', time: printTime(clock.now()), ...begun, ...errorOf(error) })
+  const begin = async (seen: Seen, error?: ApiError): Promise<Begun> => {
+    const path = await shownPath(intake, sealer)
+    const told = { request: await requestOf(intake, path, seen, sealer), ...authOf(seen) }
+    begun = { told, path }
+    const time = printTime(clock.now())
+    await audit.write({ audit: 'request', time, ...told, ...errorOf(error, intake, path) })
+    return begun
   }
   return {
-    request: begin,
+    request: async (seen, error) => void (await begin(seen, error)),
     response: async ending => {
-      if (!begun) await begin({}, 'error' in ending ? ending.error : undefined)
-      const response = await responseOf(ending, endpoint, sealer)
-      const error = 'error' in ending ? errorOf(ending.error) : {}
-      await audit.write({ audit: 'response', time: printTime(clock.now()), ...begun, response, ...error })
+      const error = 'error' in ending ? ending.error : undefined
+      const { told, path } = begun ?? (await begin({}, error))
+      const response = await responseOf(ending, endpoint, path, sealer)
+      const time = printTime(clock.now())
+      await audit.write({ audit: 'response', time, ...told, response, ...errorOf(error, intake, path) })
     },
   }
 }
 
+/** What the first entry told and the second one repeats. */
+interface Begun {
+  told: Readonly<Record<string, unknown>>
+  /** as it may be shown */
+  path: string
+}
+
+/** The path, with the HMAC of a parameter that is secret. */
+async function shownPath({ facts: { path }, found }: Intake, sealer: Sealer): Promise<string> {
+  const secret = Object.entries(found.params).find(([name]) => paramOf(name).secret)?.[1] ?? ''
+  return secret !== '' && path.endsWith(secret)
+    ? `${path.slice(0, -secret.length)}${await sealer.hmac(secret)}`
+    : path
+}
+
 async function requestOf(
-  { facts, token, raw }: Intake,
-  endpoint: Endpoint | undefined,
+  { found, facts, token, raw, given }: Intake,
+  path: string,
   { mount }: Seen,
   sealer: Sealer,
 ): Promise<Record<string, unknown>> {
-  const shown = shownFields(endpoint?.fields ?? {})
+  const shown = shownFields('miss' in found ? {} : found.endpoint.fields, given)
   return {
     id: facts.id,
     operation: facts.operation,
-    path: facts.path,
+    path,
     remote_address: facts.source,
     ...(mount ? { mount_accessor: mount.accessor, mount_type: mount.type } : {}),
     ...(token ? { client_token: await sealer.hmac(token.reveal()) } : {}),
@@ -65,9 +85,11 @@ async function requestOf(
   }
 }
 
-// What an endpoint does not know may be a secret under a wrong name.
-const shownFields = (fields: Fields): string[] =>
-  Object.entries(fields).flatMap(([name, field]) => (field.secret ? [] : [name, field.formerly ?? name]))
+// What an endpoint does not know, or could not read, may be a secret in a wrong place.
+const shownFields = (fields: Fields, given: Intake['given']): string[] =>
+  Object.entries(fields).flatMap(([name, field]) =>
+    field.secret || !Object.hasOwn(given, name) ? [] : [name, field.formerly ?? name],
+  )
 
 const authOf = ({ caller }: Seen): Record<string, unknown> =>
   caller
@@ -84,11 +106,11 @@ const authOf = ({ caller }: Seen): Record<string, unknown> =>
       }
     : {}
 
-const errorOf = (error: ApiError | undefined): Record<string, unknown> =>
+const errorOf = (error: ApiError | undefined, { facts }: Intake, path: string): Record<string, unknown> =>
   error
     ? {
         error: error.code,
-        ...(error.message ? { message: error.message } : {}),
+        ...(error.message ? { message: error.message.replaceAll(facts.path, path) } : {}),
         ...(error.reason ? { reason: error.reason } : {}),
       }
     : {}
@@ -96,12 +118,15 @@ const errorOf = (error: ApiError | undefined): Record<string, unknown> =>
 async function responseOf(
   ending: Ending,
   endpoint: Endpoint | undefined,
+  path: string,
   sealer: Sealer,
 ): Promise<Record<string, unknown>> {
   if ('error' in ending) return { status: answers[ending.error.code].status }
   const { answer, wrapped } = ending
   const warnings = answer.warnings?.length ? { warnings: answer.warnings } : {}
-  const wrapInfo = wrapped ? { wrap_info: { ...wrapped, token: await sealer.hmac(wrapped.token) } } : {}
+  const wrapInfo = wrapped
+    ? { wrap_info: { ...wrapped, token: await sealer.hmac(wrapped.token), creation_path: path } }
+    : {}
   if (answer.kind === 'data') {
     return {
       data: await hashed(answer.data, name => isSecretAnswer(endpoint, name), sealer),

@@ -16,5 +16,11 @@ export async function ownHost(options: Partial<HostOptions>) {
   const file = JSON.parse(readFileSync(`${host.directory}/cluster.json`, 'utf8')) as ClusterFile
   const api = (method: string, path: string, body?: unknown, more: CallOptions = {}): Promise<Reply> =>
     call(file.base_url, method, path, body, { token: file.root_token, ...more })
-  return { ...file, api, close: host.close, tables: { data: DATA_TABLE, cluster: CLUSTER_TABLE } }
+  return {
+    ...file,
+    api,
+    close: host.close,
+    directory: host.directory,
+    tables: { data: DATA_TABLE, cluster: CLUSTER_TABLE },
+  }
 }

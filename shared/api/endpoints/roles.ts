@@ -49,6 +49,7 @@ export const rolesGroup: Group = {
       fields: roleTagFields,
       access: policy('update'),
       answers: 'data',
+      secretAnswers: ['tag_value'],
       handle: createRoleTag,
     }),
     endpoint({

@@ -88,7 +88,10 @@ describe('the audit trail of a request: auth-behaviour 1.8', () => {
     }
     const time = '2027-01-15T08:00:00.25Z'
     expect(
-      await entries({ token: caller.text, raw: { role: 'dev' } }, done, { caller, mount: mount() }),
+      await entries({ token: caller.text, raw: { role: 'dev' }, given: { role: 'dev' } }, done, {
+        caller,
+        mount: mount(),
+      }),
     ).toEqual([
       { audit: 'request', time, request, auth },
       { audit: 'response', time, request, auth, response: {} },
@@ -159,6 +162,7 @@ describe('nothing secret is in an entry', () => {
     ['of a wrong type', { proof: { a: [S] } }],
     ['under a name that is not known', { prof: S, PROOF: S, __proto: S }],
     ['of an endpoint that takes any', { password: S, role: S }, { freeForm: true, fields: {} }],
+    ['where it could not be read', { role: [S], names: { a: S }, label: S }],
   ])('of the request: %s', async (_, raw, parts = {}) => {
     const found = { endpoint: row(parts), params: {}, path: 'x' }
     const written = await entries({ raw, found, token: new Secret(S) }, done)
@@ -168,7 +172,8 @@ describe('nothing secret is in an entry', () => {
 
   test('what is no secret is there in clear', async () => {
     const raw = { role: 'dev', names: ['a'], label: 1, old_label: 'b' }
-    expect((await entries({ raw }, done))[0].request.data).toEqual(raw)
+    const given = { role: 'dev', names: ['a'], label: 'b' }
+    expect((await entries({ raw, given }, done))[0].request.data).toEqual(raw)
     const [, response] = await entries({}, { answer: { kind: 'data', data: { x: [1] }, warnings: ['w'] } })
     expect(response.response).toEqual({ data: { x: [1] }, warnings: ['w'] })
   })

@@ -1,0 +1,215 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { auditOf, auditText } from '../../support/audit.ts'
+import { api, cluster, done, fresh, freshMount, localCertificate, tokenWith } from '../../support/cluster.ts'
+import { filled, ways } from '../../support/endpoints.ts'
+import { HOME, launch, loginAs, loginWith } from '../../support/logins.ts'
+import { ec2Role, iamRole } from '../../support/things.ts'
+
+let mount = ''
+let accessor = ''
+beforeAll(async () => {
+  ;({ path: mount, accessor } = await freshMount())
+  await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+})
+
+const hashOf = async (input: string): Promise<string> =>
+  (await done('POST', '/sys/audit-hash/file', { input })).body.data.hash
+
+describe('every request leaves two entries: interface of the audit log, auth-behaviour 1.8', () => {
+  test('they say who asked for what, from where, and how it ended', async () => {
+    const path = `${mount}/role/${fresh('r')}`
+    const token = await tokenWith(`path "${path.slice(1)}" { capabilities = ["create"] }`, {
+      meta: { team: 'a' },
+    })
+    await done('POST', path, { ...iamRole.body, unknown: 'x' }, { token })
+    const [request, response] = auditOf(path)
+    const common = {
+      request: {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        operation: 'write',
+        path: path.slice(1),
+        remote_address: '127.0.0.1',
+        mount_accessor: accessor,
+        mount_type: 'cloud',
+        client_token: await hashOf(token),
+        data: { ...iamRole.body, unknown: await hashOf('x') },
+      },
+      auth: expect.objectContaining({
+        display_name: 'token',
+        metadata: { team: 'a' },
+        token_type: 'service',
+      }),
+    }
+    expect(request).toEqual({ audit: 'request', time: expect.stringMatching(/Z$/), ...common })
+    expect(response).toEqual({ audit: 'response', time: expect.any(String), ...common, response: {} })
+    expect(response?.request.id).toBe(request?.request.id)
+  })
+
+  const audited = ways.filter(({ endpoint: { unaudited } }) => !unaudited)
+  test.each(audited)('$title', async ({ endpoint, path: template }) => {
+    const path = filled(template, mount)
+    const { status } = await api(endpoint.method, path, undefined, { token: `hvs.${fresh()}` })
+    const [request, response] = auditOf(path.replace(/denylist\/.*|blacklist\/.*/, '')).slice(-2)
+    expect([request?.audit, response?.audit]).toEqual(['request', 'response'])
+    expect(response?.request).toEqual(request?.request)
+    if (status === 403)
+      expect(response).toMatchObject({ error: 'permission_denied', response: { status: 403 } })
+  })
+
+  test('also what misses, and what is refused, with the reason that the caller is not told', async () => {
+    const path = `${mount}/no-such-thing`
+    await api('GET', path)
+    await api('GET', path, undefined, { token: '' })
+    expect(auditOf(path).map(({ audit, error, reason }) => [audit, error, reason?.why])).toEqual([
+      ['request', undefined, undefined],
+      ['response', 'unsupported_path', undefined],
+      ['request', 'permission_denied', 'token-missing'],
+      ['response', 'permission_denied', 'token-missing'],
+    ])
+  })
+
+  test('only probes by machines leave none', async () => {
+    const paths = ways.flatMap(({ endpoint, path }) => (endpoint.unaudited ? [path] : []))
+    expect([...new Set(paths)].sort()).toEqual([
+      '/sys/health',
+      '/sys/init',
+      '/sys/leader',
+      '/sys/seal-status',
+    ])
+    for (const path of paths) {
+      await api('GET', path, undefined, { token: '' })
+      expect(auditOf(path)).toEqual([])
+    }
+  })
+})
+
+describe('no secret is in the audit log or in the functions’ output: auth-behaviour part 2 B, T-36', () => {
+  const secrets: Record<string, string> = {}
+  const remember = (name: string, secret: unknown): string => {
+    expect(secret, name).toEqual(expect.stringMatching(/.{8}/))
+    secrets[name] = String(secret)
+    return secrets[name]
+  }
+
+  test('of logins', async () => {
+    await done('POST', `${mount}/role/web`, {
+      ...ec2Role.body,
+      bound_account_id: HOME.account,
+      ...unbound,
+      token_num_uses: 0,
+      token_bound_cidrs: '',
+    })
+    const tag = remember('a role tag', (await done('POST', `${mount}/role/web/tag`, {})).body.data.tag_value)
+    const instance = await launch({ tags: { CloudRole: tag } })
+    const { auth } = (await loginAs(mount, instance, { role: 'web' })).body
+    remember('a token of a login', auth.client_token)
+    remember('a generated nonce', auth.metadata.nonce)
+    const again = await loginAs(mount, instance, { role: 'web', nonce: auth.metadata.nonce })
+    remember('a second token', again.body.auth.client_token)
+    await loginAs(mount, instance, { role: 'web', nonce: remember('a wrong nonce', `wrong-${fresh()}`) })
+    await done('GET', `${mount}/identity-accesslist/${instance.instanceId}`)
+    const key = {
+      accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+      secretAccessKey: remember('a secret key', `secret-${fresh()}`),
+    }
+    await loginWith(mount, key, { role: 'web' })
+    for (const path of [tag, encodeURIComponent(tag), Buffer.from(tag).toString('base64url')]) {
+      for (const method of ['POST', 'GET', 'DELETE', 'PATCH', 'OPTIONS'])
+        await api(method, `${mount}/roletag-denylist/${path}`)
+      await api('POST', `/auth/${fresh('no')}/roletag-denylist/${path}`)
+      await api('GET', `${mount}/roletag-blacklist/${path}`, undefined, {
+        headers: { 'X-Vault-Wrap-TTL': '60' },
+      })
+    }
+    await api('POST', `${mount}/login`, {
+      role: remember('a value that cannot be read', `odd-${fresh()}`),
+      nonce: [],
+    })
+    await api('POST', `${mount}/login`, { role: [remember('a value in a list', `odd-${fresh()}`)] })
+  })
+
+  test('of tokens and wrapped answers', async () => {
+    const wrap = { headers: { 'X-Vault-Wrap-TTL': '60' } }
+    const id = remember('a chosen token', `chosen-${fresh()}`)
+    await done('POST', '/auth/token/create', { id, policies: 'default', ttl: '1h' })
+    const batch = await done('POST', '/auth/token/create', { type: 'batch', policies: 'default', ttl: '1h' })
+    remember('a batch token', batch.body.auth.client_token)
+    for (const token of [id, secrets['a batch token']]) {
+      await done('POST', '/auth/token/lookup', { token })
+      await done('GET', `/auth/token/lookup?token=${token}`)
+      await done('GET', '/auth/token/lookup-self', undefined, { token: token ?? '' })
+    }
+    await api('GET', `/auth/token/lookup-self?token=${id}`)
+    await api('POST', '/auth/token/create', { tokn: id, [fresh('x')]: { deep: [id] } })
+    const wrapped = await done(
+      'POST',
+      '/sys/wrapping/wrap',
+      { password: remember('what is wrapped', `inside-${fresh()}`) },
+      wrap,
+    )
+    const first = remember('a wrapping token', wrapped.body.wrap_info.token)
+    await done('POST', '/sys/wrapping/lookup', { token: first })
+    const second = await done('POST', '/sys/wrapping/rewrap', { token: first })
+    await done('POST', '/sys/wrapping/unwrap', {
+      token: remember('another wrapping token', second.body.wrap_info.token),
+    })
+    const made = await done('POST', '/auth/token/create', { policies: 'default' }, wrap)
+    const inside = await done('POST', '/sys/wrapping/unwrap', undefined, {
+      token: remember('a third', made.body.wrap_info.token),
+    })
+    remember('a wrapped token', inside.body.auth.client_token)
+    await done('POST', '/auth/token/renew', { token: id })
+    await done('POST', '/auth/token/revoke', { token: id })
+    await api('GET', '/sys/auth', undefined, { token: '', headers: { Authorization: `Bearer ${id}` } })
+  })
+
+  test('of configuration', async () => {
+    const secret_key = remember('a configured key', `key-${fresh()}`)
+    await done('POST', `${mount}/config/client`, { access_key: 'A', secret_key })
+    await api('POST', `${mount}/config/client`, { secret_key: { a: secret_key } })
+    await api('POST', `${mount}/config/client`, { secretkey: secret_key })
+    await api('POST', `${mount}/config/client`, { max_retries: secret_key })
+    await api('POST', `${mount}/config/client`, `{"secret_key":"${secret_key}"`)
+    await api('POST', `${mount}/config/rotate-root`, { secret_key })
+    await done('POST', '/sys/audit-hash/file', { input: remember('an input to hash', `input-${fresh()}`) })
+  })
+
+  test('none of them is anywhere in clear', () => {
+    const root = { 'the root token': cluster.root_token }
+    expect(Object.keys(secrets)).toHaveLength(17)
+    for (const file of ['audit.log', 'functions.log']) {
+      const text = readFileSync(`${cluster.directory}/${file}`, 'utf8')
+      for (const [name, secret] of Object.entries({ ...secrets, ...root }))
+        for (const spelling of spellingsOf(secret))
+          expect(text.includes(spelling), `${name} in ${file}`).toBe(false)
+    }
+  })
+
+  test('the HMAC of each is found by sys/audit-hash', async () => {
+    for (const name of [
+      'a token of a login',
+      'a generated nonce',
+      'a role tag',
+      'a chosen token',
+      'a configured key',
+    ])
+      expect(auditText()).toContain(await hashOf(secrets[name] ?? ''))
+  })
+})
+
+const unbound = {
+  bound_ami_id: '',
+  bound_region: '',
+  bound_vpc_id: '',
+  bound_subnet_id: '',
+  bound_iam_role_arn: '',
+  bound_iam_instance_profile_arn: '',
+  bound_ec2_instance_id: '',
+}
+
+const spellingsOf = (secret: string): string[] => [
+  secret,
+  encodeURIComponent(secret),
+  Buffer.from(secret).toString('base64url').replace(/.$/, ''),
+]

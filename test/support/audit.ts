@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { cluster } from './cluster.ts'
+
+/** An entry of the audit log. */
+export interface AuditEntry {
+  audit: 'request' | 'response'
+  // biome-ignore lint/suspicious/noExplicitAny: entries are what the tests look into
+  request: any
+  // biome-ignore lint/suspicious/noExplicitAny: entries are what the tests look into
+  [other: string]: any
+}
+
+/** The audit log of the cluster as text. */
+export const auditText = (directory = cluster.directory): string =>
+  readFileSync(`${directory}/audit.log`, 'utf8')
+
+/** Its entries whose path begins like this. */
+export const auditOf = (path: string): AuditEntry[] =>
+  auditText()
+    .split('\n')
+    .filter(line => line.includes(path.slice(1)))
+    .map(line => JSON.parse(line) as AuditEntry)
+    .filter(entry => entry.request.path.startsWith(path.slice(1)))
