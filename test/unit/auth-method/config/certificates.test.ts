@@ -1,0 +1,54 @@
+import { X509Certificate } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  certificatePem,
+  rsaSha256,
+  selfSign,
+} from '../../../../infra/local/provider/documents/certificate.ts'
+import { oid } from '../../../../infra/local/provider/documents/der.ts'
+import { readPem } from '../../../../shared/auth-method/config/certificates.ts'
+import { published } from '../../../../shared/identity-proof/certificates/compile.ts'
+import { keys } from '../../../builders/keys.ts'
+
+const pem = published()[0]?.pem ?? ''
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+describe('readPem: auth-behaviour 3.4, T-42', () => {
+  test.each([
+    ['as it is', pem, pem],
+    ['with carriage returns', pem.replaceAll('\n', '\r\n'), pem.replaceAll('\n', '\r\n')],
+    ['with white space around', `\n\n${pem}\n \n`, `\n\n${pem}\n \n`],
+    ['in base64', base64(pem), pem],
+    ['in base64 with line breaks', base64(pem).replace(/.{76}/g, '$&\n'), pem],
+    ['in base64 without padding, as Terraform writes it', base64(`${pem} `).replace(/=+$/, ''), `${pem} `],
+  ])('%s', (_, given, expected) => {
+    expect(readPem(given)).toBe(expected)
+  })
+
+  const { publicKey, privateKey } = keys.rsa(2048)
+  const unknownKey = () => {
+    const der = selfSign(publicKey, privateKey, rsaSha256)
+    const algorithm = oid('1.2.840.113549.1.1.1')
+    der.set(oid('1.2.840.113549.1.9.9'), der.indexOf(algorithm))
+    return certificatePem(der)
+  }
+  test.each([
+    ['nothing', ''],
+    ['text', 'certificate'],
+    ['two blocks', `${pem}\n${pem}`],
+    ['text before it', `x\n${pem}`],
+    ['text after it', `${pem}\nx`],
+    ['another kind of block', pem.replaceAll('CERTIFICATE', 'TRUSTED CERTIFICATE')],
+    ['a block of junk', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
+    ['a key that OpenSSL does not know', unknownKey()],
+    ['URL-safe base64', Buffer.from(`${pem}???`).toString('base64url')],
+    ['a megabyte of padding', '='.repeat(1_000_000)],
+    ['a megabyte of line breaks', `-----BEGIN CERTIFICATE-----${'\n'.repeat(1_000_000)}`],
+  ])('%s is none', (_, given) => {
+    expect(readPem(given)).toBeUndefined()
+  })
+
+  test('the certificate with the unknown key is otherwise one', () => {
+    expect(new X509Certificate(unknownKey()).serialNumber).not.toBe('')
+  })
+})

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import { readFields } from '../../../../shared/api/fields.ts'
+import { canonicalHeader, clientFields, writeClient } from '../../../../shared/auth-method/config/client.ts'
+import {
+  identityFields,
+  selected,
+  selectMetadata,
+  writeIdentity,
+} from '../../../../shared/auth-method/config/identity.ts'
+import type { ClientConfig, IdentityConfig } from '../../../../shared/auth-method/config/stored.ts'
+import { fits, stsFields, writeSts } from '../../../../shared/auth-method/config/sts.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { callWith } from '../../support/call.ts'
+import { item, plainSealer } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const accessor = 'auth_cloud_1'
+type Raw = Record<string, unknown>
+const dataOf = (changes: readonly unknown[] = []) => (changes[0] as { data: unknown }).data
+
+const around = (subject: Item | undefined) => ({
+  mount: mount(),
+  params: { account_id: '444455556666' },
+  ...(subject ? { subject } : {}),
+  ports: {
+    sealer: plainSealer,
+    deployment: { plainEndpoints: false, assumableRoles: ['arn:*:iam::*:role/cloud-auth-*'] },
+  },
+})
+
+describe('client configuration: auth-behaviour 3.1', () => {
+  const place = key('client-config', accessor)
+  async function write(raw: Raw, stored?: ClientConfig) {
+    const given = readFields(clientFields, raw).given
+    const { changes, answer } = await writeClient(
+      callWith({ ...around(stored && item(place, stored)), given }),
+    )
+    return { config: dataOf(changes) as ClientConfig, warnings: answer.warnings ?? [] }
+  }
+
+  test('fields that are not supplied keep their values, empty ones clear', async () => {
+    const { config: first } = await write({
+      access_key: 'AKIA',
+      secret_key: 's',
+      sts_region: 'eu-west-1',
+      max_retries: 3,
+    })
+    expect(first).toMatchObject({
+      accessKey: 'AKIA',
+      secretKey: 'client-config client secretKey: s',
+      maxRetries: 3,
+    })
+    expect((await write({ endpoint: 'https://ec2.example.com' }, first)).config).toEqual({
+      ...first,
+      endpoint: 'https://ec2.example.com',
+    })
+    expect((await write({ secret_key: '', access_key: '', sts_region: '' }, first)).config).toMatchObject({
+      accessKey: '',
+      stsRegion: '',
+    })
+    expect((await write({ secret_key: '' }, first)).config).not.toHaveProperty('secretKey')
+  })
+
+  test('keys from before a rotation are forgotten when an administrator sets others', async () => {
+    const { config } = await write({ access_key: 'AKIA', secret_key: 's' })
+    const rotated = {
+      ...config,
+      previousAccessKey: 'OLD',
+      previousSecretKey: config.secretKey ?? expect.fail(),
+    }
+    expect((await write({ max_retries: 1 }, rotated)).config).toHaveProperty('previousAccessKey')
+    for (const raw of [{ access_key: 'NEW' }, { secret_key: 'n' }]) {
+      expect((await write(raw, rotated)).config).not.toHaveProperty('previousAccessKey')
+      expect((await write(raw, rotated)).config).not.toHaveProperty('previousSecretKey')
+    }
+  })
+
+  test('warns when one of sts_endpoint and sts_region is set alone', async () => {
+    const both = { sts_endpoint: 'https://sts.example.com', sts_region: 'eu-west-1' }
+    expect((await write(both)).warnings).toEqual([])
+    for (const name of ['sts_endpoint', 'sts_region'] as const)
+      expect((await write({ [name]: both[name] })).warnings.length).toBe(1)
+  })
+
+  test.each(['endpoint', 'iam_endpoint', 'sts_endpoint'])(
+    '%s has to be an absolute https URL',
+    async name => {
+      const wrong = [
+        'ec2.example.com',
+        '/x',
+        'http://x.example',
+        'ftp://x.example',
+        'https://',
+        'https://u@x.example',
+        'https://u:p@x.example',
+        'https://x.example/#f',
+        'https://x.example/?q',
+        'https://x.example\\y',
+        ' https://x.example',
+        'https://x .example',
+        'https://x.example\n',
+        'javascript:alert(1)',
+      ]
+      for (const url of wrong)
+        await expect(write({ [name]: url })).rejects.toThrow(`${name} must be an absolute https URL`)
+      for (const url of ['https://x.example', 'https://x.example:8443/path', ''])
+        await expect(write({ [name]: url })).resolves.toBeDefined()
+    },
+  )
+
+  test.each([
+    ['x-custom-thing', 'X-Custom-Thing'],
+    ['X-CUSTOM-THING', 'X-Custom-Thing'],
+    ['x-1a-b', 'X-1a-B'],
+  ])('the header %s is kept as %s', async (given, kept) => {
+    expect(canonicalHeader(given)).toBe(kept)
+    expect((await write({ allowed_sts_header_values: given })).config.allowedHeaders).toEqual([kept])
+  })
+})
+
+describe('identity configuration: interface 2.2, auth-behaviour 3.3', () => {
+  const place = key('identity-config', accessor)
+  const write = (raw: Raw, stored?: IdentityConfig) =>
+    dataOf(
+      writeIdentity(
+        callWith({ ...around(stored && item(place, stored)), given: readFields(identityFields, raw).given }),
+      ).changes,
+    ) as IdentityConfig
+
+  test.each<[Raw, Partial<IdentityConfig>]>([
+    [{}, { iamAlias: 'role_id', ec2Alias: 'role_id', iamMetadata: 'default', ec2Metadata: 'default' }],
+    [
+      { iam_alias: 'full_arn', ec2_alias: 'image_id' },
+      { iamAlias: 'full_arn', ec2Alias: 'image_id' },
+    ],
+    [{ iam_metadata: 'default' }, { iamMetadata: 'default' }],
+    [{ iam_metadata: [' Default '] }, { iamMetadata: 'default' }],
+    [{ iam_metadata: [] }, { iamMetadata: [] }],
+    [{ ec2_metadata: '' }, { ec2Metadata: [] }],
+    [{ ec2_metadata: 'region, AMI_ID,region' }, { ec2Metadata: ['ami_id', 'region'] }],
+  ])('%j', (raw, expected) => {
+    expect(write(raw)).toMatchObject(expected)
+  })
+
+  test.each<[Raw, string]>([
+    [{ iam_alias: 'Role_ID' }, 'iam_alias must be one of'],
+    [{ iam_alias: '' }, 'iam_alias must be one of'],
+    [{ iam_alias: 'instance_id' }, 'iam_alias must be one of'],
+    [{ ec2_alias: 'unique_id' }, 'ec2_alias must be one of'],
+    [{ iam_metadata: 'default,account_id' }, 'default cannot be combined'],
+    [{ iam_metadata: 'region' }, '"region" is not a selectable'],
+    [{ ec2_metadata: 'canonical_arn' }, '"canonical_arn" is not a selectable'],
+    [{ ec2_metadata: '__proto__' }, '"__proto__" is not a selectable'],
+    [{ ec2_alias: 'image_id', iam_metadata: 'nonce' }, '"nonce" is not a selectable'],
+  ])('%j is refused', (raw, text) => {
+    expect(() => write(raw)).toThrow(text)
+  })
+
+  test('default stands for the default set, empty values are left out', () => {
+    expect(selected('iam', write({}))).toEqual(['account_id', 'auth_type'])
+    expect(selected('ec2', write({ ec2_metadata: 'region' }))).toEqual(['region'])
+    expect(selectMetadata(['a', 'b', 'c'], { a: '1', b: '', d: '2' })).toEqual({ a: '1' })
+  })
+})
+
+describe('roles of satellite accounts: auth-behaviour 3.5', () => {
+  const place = key('sts-role', accessor, '444455556666')
+  const write = (raw: Raw, stored?: { role: string; externalId: string }) => {
+    const { changes, answer } = writeSts(
+      callWith({ ...around(stored && item(place, stored)), given: readFields(stsFields, raw).given }),
+    )
+    return { role: dataOf(changes), warnings: answer.warnings ?? [] }
+  }
+  const role = 'arn:aws:iam::444455556666:role/cloud-auth-x'
+
+  test('a partial update keeps what is not supplied', () => {
+    expect(write({ sts_role: role }).role).toEqual({ role, externalId: '' })
+    expect(write({ external_id: 'x' }, { role, externalId: '' }).role).toEqual({ role, externalId: 'x' })
+    expect(write({ external_id: '' }, { role, externalId: 'x' }).role).toEqual({ role, externalId: '' })
+  })
+
+  test.each([[{}], [{ sts_role: '' }], [{ external_id: 'x' }]])('%j names no role', raw => {
+    expect(() => write(raw)).toThrow('sts_role is required')
+    if ('sts_role' in raw) expect(() => write(raw, { role, externalId: '' })).toThrow('sts_role is required')
+  })
+
+  test.each([
+    [role, 0],
+    ['arn:aws:iam::444455556666:role/other', 1],
+    ['arn:aws:iam::444455556666:user/cloud-auth-x', 1],
+    ['x', 1],
+  ])('%s: %i warnings', (sts_role, warnings) => {
+    expect(write({ sts_role }).warnings.length).toBe(warnings)
+  })
+
+  test.each([
+    ['arn:*:iam::*:role/cloud-auth-*', role, true],
+    ['arn:*:iam::*:role/cloud-auth-*', 'xarn:aws:iam::1:role/cloud-auth-x', false],
+    ['arn:aws:iam::444455556666:role/cloud-auth-x', `${role}y`, false],
+    ['*', role, true],
+    ['arn.aws:iam::444455556666:role/cloud-auth-x', role, false],
+    ['(', role, false],
+  ])('the pattern %s admits %s: %s', (pattern, arn, expected) => {
+    expect(fits(pattern, arn)).toBe(expected)
+  })
+})

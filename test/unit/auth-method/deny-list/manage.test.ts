@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { denyTag, readings } from '../../../../shared/auth-method/deny-list/manage.ts'
+import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import { ec2Role } from '../../../builders/roles.ts'
+import { callWith } from '../../support/call.ts'
+import { item, plainSealer, preparedStore, sealed } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const accessor = 'auth_cloud_1'
+const NOW = 1_000_000_000_000
+const tag = {
+  nonce: 'q83vEjRWeJA=',
+  role: 'dev',
+  disallowReauthentication: false,
+  allowInstanceMigration: false,
+  policies: [],
+  instanceId: '',
+  maxTtl: 0,
+}
+const value = renderTag(tag, new Secret('the key'))
+const base64 = Buffer.from(value).toString('base64')
+
+async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, role = true } = {}) {
+  const text = maxTtl === 0 ? value : renderTag({ ...tag, maxTtl }, new Secret('the key'))
+  const stored = ec2Role({ hmacKey: sealed('role', 'dev', 'hmacKey', 'the key'), token: { maxTtl: roleMax } })
+  const items = [
+    ...(role ? [item(key('role', accessor, 'dev'), stored)] : []),
+    ...(again ? [item(key('deny', accessor, text), { createdAt: 5, expiresAt: 6 })] : []),
+  ]
+  const call = callWith({
+    now: NOW,
+    mount: mount({ maxLeaseTtl: 1000 }),
+    params: { role_tag: given === 'the tag' ? text : given },
+    ports: { ...preparedStore(items), sealer: plainSealer },
+  })
+  return (await denyTag(call)).changes
+}
+
+describe('a denied tag: auth-behaviour 3.10, D-8, D-21', () => {
+  test.each([
+    ['as it is', value],
+    ['as base64', base64],
+    ['as URL-safe base64', Buffer.from(value).toString('base64url')],
+  ])('%s is kept under its canonical text', async (_, given) => {
+    expect(await deny(given)).toMatchObject([{ put: key('deny', accessor, value), expected: 'absent' }])
+  })
+
+  test.each([
+    ['nothing', '', 'role_tag is required'],
+    ['text', 'tag', 'cannot be read'],
+    ['base64 of text', Buffer.from('tag').toString('base64'), 'cannot be read'],
+    ['base64 twice', Buffer.from(base64).toString('base64'), 'cannot be read'],
+    ['a tag with another signature', renderTag(tag, new Secret('another key')), 'not made for this role'],
+    ['a tag with a policy added', value.replace('m=false', 'm=false:p=root'), 'not made for this role'],
+  ])('%s is refused', async (_, given, text) => {
+    await expect(deny(given)).rejects.toThrow(text)
+  })
+
+  test('a tag of a role that is gone is refused', async () => {
+    await expect(deny(value, { role: false })).rejects.toThrow('its role does not exist')
+  })
+
+  test.each([
+    [0, 0, 1000],
+    [0, 600, 1000],
+    [5000, 600, 5000],
+    [5000, 7000, 7000],
+  ])('tag %i s, role %i s, mount 1000 s: denied for %i s', async (maxTtl, roleMax, seconds) => {
+    const [change] = (await deny('the tag', { maxTtl, roleMax })) ?? []
+    expect(change).toMatchObject({ data: { createdAt: NOW, expiresAt: NOW + seconds * 1000 } })
+  })
+
+  test('denied again, it keeps the time of the first denial', async () => {
+    expect(await deny(value, { again: true })).toMatchObject([
+      { data: { createdAt: 5, expiresAt: NOW + 1_000_000 }, expected: { rev: 'r1' } },
+    ])
+  })
+})
+
+test.each([
+  ['v1:tag', ['v1:tag']],
+  ['dGFn', ['dGFn', 'tag']],
+  ['_-_-', ['_-_-', Buffer.from('_-_-', 'base64url').toString()]],
+])('%s may mean %j', (given, meanings) => {
+  expect(readings(given)).toEqual(meanings)
+})

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import type { Call } from '../../../../shared/api/call.ts'
+import {
+  commitAll,
+  giveBack,
+  guardChange,
+  noteMaking,
+  takeGuard,
+} from '../../../../shared/auth-method/rotate-root/guard.ts'
+import type { Rotation } from '../../../../shared/auth-method/rotate-root/rotation.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { callWith } from '../../support/call.ts'
+import { item, preparedStore } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const NOW = 1_000_000
+const place = key('rotation', 'auth_cloud_1')
+const cluster = item(key('cluster'), { mode: 'primary', keyring: 'k' } as never)
+
+function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
+  const items: Item[] = [cluster, ...(held ? [item(place, held)] : [])]
+  const { store, commits } = preparedStore(items, outcome)
+  const call = callWith({
+    mount: mount(),
+    ports: { store, clock: { now: () => NOW }, sealer: { expect: () => undefined } },
+  })
+  return { call: call as Call, written: () => commits.flat() }
+}
+
+describe('one rotation at a time: auth-behaviour 7 (1)', () => {
+  test('a free guard is taken for a minute', async () => {
+    const { call, written } = world()
+    expect(await takeGuard(call)).toBe(0)
+    expect(written()).toEqual([
+      { put: place, data: { leaseUntil: NOW + 60_000, makingSince: 0 }, expected: 'absent', times: {} },
+    ])
+  })
+
+  test.each([
+    [NOW + 1, 'held'],
+    [NOW, 'free'],
+    [0, 'free'],
+  ])('a guard held until %i is %s', async (leaseUntil, state) => {
+    const { call, written } = world({ leaseUntil, makingSince: 7 })
+    if (state === 'held') await expect(takeGuard(call)).rejects.toThrow('running already')
+    else expect(await takeGuard(call)).toBe(7)
+    expect(written().length).toBe(state === 'held' ? 0 : 1)
+  })
+
+  test('a guard is taken only as it was read: of two, one gets it', async () => {
+    await expect(takeGuard(world({ leaseUntil: 0, makingSince: 0 }, 'conflict').call)).rejects.toThrow(
+      'running already',
+    )
+    const { call, written } = world({ leaseUntil: 0, makingSince: 7 })
+    await takeGuard(call)
+    expect(written()).toMatchObject([{ expected: { rev: 'r1' }, data: { makingSince: 7 } }])
+  })
+
+  test('that a key is about to be made is noted with the time', async () => {
+    const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 0 })
+    await noteMaking(call)
+    expect(written()).toEqual([guardChange(call, { leaseUntil: NOW + 60_000, makingSince: NOW })])
+  })
+
+  test('given back, the guard keeps what it says of a lost key', async () => {
+    const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 7 })
+    await giveBack(call)
+    expect(written()).toMatchObject([{ data: { leaseUntil: 0, makingSince: 7 }, expected: { rev: 'r1' } }])
+    const none = world()
+    await giveBack(none.call)
+    expect(none.written()).toEqual([])
+  })
+
+  test('a lost race is an answer to try again', async () => {
+    await expect(commitAll(world(undefined, 'conflict').call, [])).rejects.toMatchObject({
+      code: 'busy',
+      retryAfter: 1,
+    })
+  })
+})

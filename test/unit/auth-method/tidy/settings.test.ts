@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'vitest'
+import { defaultTidy, SAFETY_BUFFER, sweepTimes } from '../../../../shared/auth-method/tidy/settings.ts'
+
+describe('when an entry may go: auth-behaviour 6, architecture 9', () => {
+  test('72 h after its expiration, unless configured otherwise (D-22)', () => {
+    expect(SAFETY_BUFFER).toBe(259_200)
+    expect(defaultTidy).toEqual({ safetyBuffer: 259_200, disablePeriodicTidy: false })
+  })
+
+  test.each([
+    [0, 0, { due: 0, ttl: 86_400 }],
+    [1999, 10, { due: 1, ttl: 1 + 10 + 86_400 }],
+    [5_000_000, 259_200, { due: 5000, ttl: 5000 + 259_200 + 86_400 }],
+  ])('expired at %i ms, buffer %i s', (expiresAt, safetyBuffer, times) => {
+    expect(sweepTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: false })).toEqual(times)
+    expect(sweepTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: true })).toEqual({ due: times.due })
+  })
+})
