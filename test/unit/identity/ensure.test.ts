@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { ensureAlias, type Sighting, sameTexts } from '../../../shared/identity/ensure.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+
+const seen = (parts: Partial<Sighting> = {}): Sighting => ({
+  mount: 'auth_1',
+  name: 'r-1',
+  metadata: { account_id: '1' },
+  now: 1000,
+  fresh: { entityId: 'entity-0123456789', aliasId: 'alias-1' },
+  ...parts,
+})
+const { alias } = ensureAlias(undefined, seen())
+const stored: Item<'alias'> = {
+  ...key('alias', 'auth_1', 'r-1'),
+  rev: 'rev-1',
+  data: { ...alias, policies: ['ops'], disabled: true, entityMetadata: { team: 'a' } },
+}
+
+describe('the entity behind a login: auth-behaviour 4.4 (2)', () => {
+  test('is made at the first sighting, with ways back from its ids', () => {
+    const { alias: made, changes } = ensureAlias(undefined, seen())
+    expect(made).toEqual({
+      entityId: 'entity-0123456789',
+      aliasId: 'alias-1',
+      mount: 'auth_1',
+      name: 'r-1',
+      metadata: { account_id: '1' },
+      disabled: false,
+      policies: [],
+      entityName: 'entity_entity-0',
+      entityMetadata: {},
+      createdAt: 1000,
+      updatedAt: 1000,
+    })
+    const pointer = { mount: 'auth_1', name: 'r-1' }
+    expect(changes).toMatchObject([
+      { put: key('alias', 'auth_1', 'r-1'), data: made, expected: 'absent' },
+      { put: key('entity', 'entity-0123456789'), data: pointer, expected: 'absent' },
+      { put: key('alias-id', 'alias-1'), data: pointer, expected: 'absent' },
+    ])
+  })
+
+  test('is not written again while its metadata stay the same', () => {
+    const again = seen({ now: 2000, fresh: { entityId: 'other', aliasId: 'other' } })
+    expect(ensureAlias(stored, again)).toEqual({ alias: stored.data, changes: [] })
+  })
+
+  test('gets new metadata, and keeps all else', () => {
+    const { alias: next, changes } = ensureAlias(stored, seen({ now: 2000, metadata: { account_id: '2' } }))
+    expect(next).toEqual({ ...stored.data, metadata: { account_id: '2' }, updatedAt: 2000 })
+    expect(changes).toEqual([
+      { put: key('alias', 'auth_1', 'r-1'), data: next, expected: { rev: 'rev-1' }, times: {} },
+    ])
+  })
+})
+
+test.each<[a: Record<string, string>, b: Record<string, string>, same: boolean]>([
+  [{}, {}, true],
+  [{ a: '1', b: '2' }, { b: '2', a: '1' }, true],
+  [{ a: '1' }, { a: '2' }, false],
+  [{ a: '1' }, {}, false],
+  [{}, { a: '1' }, false],
+  [{ a: '1' }, { b: '1' }, false],
+  [{ toString: 'x' }, { a: 'x' }, false],
+])('%j and %j are the same: %s', (a, b, same) => expect(sameTexts(a, b)).toBe(same))
