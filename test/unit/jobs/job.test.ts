@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest'
+import { runJob } from '../../../shared/jobs/all.ts'
+import { eachOf, hasTime, jobRun } from '../../../shared/jobs/job.ts'
+import { fromTheBeginning, type ScanPlace, scanAll } from '../../../shared/jobs/scan.ts'
+import { workers } from '../../../shared/jobs/workers.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { token } from '../tokens/support.ts'
+
+const record = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', initialisedAt: 0 } as const
+
+/** Ports whose clock a test turns. */
+function around(parts: object = {}) {
+  const state = { now: 0, reads: 0 }
+  const ports = {
+    clock: { now: () => state.now },
+    sealer: { expect: () => undefined },
+    store: {
+      read: async () => {
+        state.reads += 1
+        return [{ data: record }]
+      },
+    },
+    ...parts,
+  } as unknown as Ports
+  return { state, ports }
+}
+
+describe('the surroundings of a job', () => {
+  test('the cluster record is read again before a commit would refuse its age', async () => {
+    const { state, ports } = around()
+    const run = jobRun(ports, 100_000)
+    expect(await run.cluster()).toEqual({ record, readAt: 0 })
+    state.now = 5000
+    await run.cluster()
+    expect(state.reads).toBe(1)
+    state.now = 5001
+    expect(await run.cluster()).toEqual({ record, readAt: 5001 })
+    expect(state.reads).toBe(2)
+  })
+
+  test.each([
+    ['has become a secondary', [{ data: { ...record, mode: 'secondary' } }]],
+    ['is not there', [undefined]],
+  ])('a cluster that %s does not serve any more', async (_, items) => {
+    const { ports } = around({ store: { read: async () => items } })
+    expect(await jobRun(ports, 1).cluster()).toBeUndefined()
+  })
+
+  test('a fault of the storage is no retirement', async () => {
+    const fault = new Error('down')
+    const { ports } = around({ store: { read: async () => Promise.reject(fault) } })
+    await expect(jobRun(ports, 1).cluster()).rejects.toBe(fault)
+  })
+
+  test('time is over at the deadline', () => {
+    const { state, ports } = around()
+    const run = jobRun(ports, 10)
+    state.now = 9
+    expect(hasTime(run)).toBe(true)
+    state.now = 10
+    expect(hasTime(run)).toBe(false)
+  })
+})
+
+describe('something with each element', () => {
+  test('is done sixteen at a time; faults are counted', async () => {
+    let running = 0
+    let most = 0
+    const counts = await eachOf(
+      Array.from({ length: 40 }, (_, index) => index),
+      async index => {
+        running += 1
+        most = Math.max(most, running)
+        await Promise.resolve()
+        running -= 1
+        if (index % 4 === 0) throw new Error('one of ten')
+        return index % 4 === 1
+      },
+    )
+    expect(counts).toEqual({ done: 10, failed: 10 })
+    expect(most).toBe(16)
+  })
+
+  test('of none is nothing', async () => {
+    expect(await eachOf([], async () => true)).toEqual({ done: 0, failed: 0 })
+  })
+})
+
+describe('a scan of a table', () => {
+  const item = (name: string): Item<'token'> => ({ ...key('token', name), rev: 'r', data: token() })
+
+  /** Four segments of two pages; each page takes a second. */
+  function table(deadline: number) {
+    const asked: ScanPlace[] = []
+    const { state, ports } = around({
+      store: {
+        scan: async function* (
+          _: string,
+          { index, of, from }: { index: number; of: number; from?: { sk: string } },
+        ) {
+          expect(of).toBe(4)
+          asked.push({ segment: index, ...(from ? { from: from as { pk: string; sk: string } } : {}) })
+          const pages = from ? ['b'] : ['a', 'b']
+          for (const page of pages) {
+            state.now += 1000
+            yield {
+              items: [item(`${index}${page}`)],
+              next: page === 'a' ? { pk: 'p', sk: `${index}a` } : undefined,
+            }
+          }
+        },
+      },
+    })
+    return { run: jobRun(ports, deadline), asked }
+  }
+
+  const seen: string[] = []
+  const work = async (items: Item<'token'>[]) =>
+    void seen.push(...items.map(one => one.pk.replace('token#', '')))
+
+  test.each<[deadline: number, expected: string, left: ScanPlace | undefined]>([
+    [100_000, '0a 0b 1a 1b 2a 2b 3a 3b', undefined],
+    [3000, '0a 0b 1a', { segment: 1, from: { pk: 'p', sk: '1a' } }],
+    [4000, '0a 0b 1a 1b', { segment: 2 }],
+  ])('goes on for %i ms', async (deadline, expected, left) => {
+    seen.length = 0
+    expect(await scanAll(table(deadline).run, 'token', fromTheBeginning, work)).toEqual(left)
+    expect(seen.join(' ')).toBe(expected)
+  })
+
+  test('goes on where it stopped, and begins the next segments at their beginning', async () => {
+    seen.length = 0
+    const { run, asked } = table(100_000)
+    await scanAll(run, 'token', { segment: 2, from: { pk: 'p', sk: '2a' } }, work)
+    expect(seen.join(' ')).toBe('2b 3a 3b')
+    expect(asked).toEqual([{ segment: 2, from: { pk: 'p', sk: '2a' } }, { segment: 3 }])
+  })
+})
+
+describe('running a job by its payload', () => {
+  const running = (payload: unknown, deadline: number) => {
+    const started: unknown[] = []
+    const { state, ports } = around({
+      log: { info: () => undefined },
+      meter: { take: () => ({}) },
+      background: { start: async (job: unknown) => void started.push(job) },
+      store: {
+        read: async (keys: { kind: string }[]) =>
+          keys.map(one =>
+            one.kind === 'mounts' ? { data: { mounts: [], removing: [] } } : { data: record },
+          ),
+        scan: async function* () {
+          state.now += 1000
+          yield { items: [], next: { pk: 'p', sk: 's' } }
+        },
+        commit: async () => 'done',
+      },
+    })
+    return runJob(payload, ports, deadline).then(() => started)
+  }
+
+  test('what it cannot do in time it starts again for', async () => {
+    const payload = { job: 'token-tidy', of: 'token', at: { segment: 0 } }
+    expect(await running(payload, 500)).toEqual([
+      { job: 'token-tidy', of: 'token', at: { segment: 0, from: { pk: 'p', sk: 's' } } },
+    ])
+  })
+
+  test.each([
+    ['no job', {}],
+    ['an unknown job', { job: 'mine' }],
+    ['a job of a prototype', { job: 'constructor' }],
+    ['a payload of another shape', { job: 'token-tidy', of: 'role', at: { segment: 0 } }],
+    ['a negative segment', { job: 'token-tidy', of: 'token', at: { segment: -1 } }],
+    ['no mount', { job: 'remove-mount', mount: '' }],
+    ['an unknown list', { job: 'tidy', mount: 'm', list: 'x', buffer: 0, runner: 'r' }],
+    ['nothing', undefined],
+  ])('%s is refused', async (_, payload) => {
+    await expect(running(payload, 500)).rejects.toThrow()
+  })
+})
+
+test('a worker that nothing else starts has a schedule', () => {
+  const scheduled = Object.entries(workers).flatMap(([name, worker]) =>
+    'every' in worker ? [[name, worker.every]] : [],
+  )
+  expect(scheduled).toEqual([['on-tidy-schedule', 1]])
+})
