@@ -1,0 +1,279 @@
+import { describe, expect, test } from 'vitest'
+import { after, answer, type Call, data, type Outcome } from '../../../shared/api/call.ts'
+import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
+import { duration } from '../../../shared/api/fields.ts'
+import type { ClusterMode } from '../../../shared/cluster/record.ts'
+import { serve } from '../../../shared/http/dispatch.ts'
+import type { HttpRequest } from '../../../shared/http/request.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import { replace } from '../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { accessorOf, hashOf, type Token } from '../../../shared/tokens/token.ts'
+import { memoryStore } from '../support/memory-store.ts'
+import { mount, NOW, openSealer, token } from '../tokens/support.ts'
+
+const changing = (call: Call): Outcome =>
+  after([replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) })])
+
+const group = (handle: (call: Call) => Outcome | Promise<Outcome>): Group => ({
+  name: 'things',
+  endpoints: [
+    endpoint({
+      method: 'POST',
+      path: '/auth/:mount/thing/:role',
+      summary: 'x',
+      fields: { ttl: duration('') },
+      access: policy('update'),
+      answers: 'data',
+      handle,
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/auth/:mount/open',
+      summary: 'x',
+      access: anyone,
+      answers: 'data',
+      handle,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/alive',
+      summary: 'x',
+      access: anyone,
+      serves: 'always',
+      answers: 'data',
+      handle,
+    }),
+  ],
+})
+
+interface World {
+  mode?: ClusterMode
+  own?: Partial<Token>
+  rules?: string
+  verdicts?: ('done' | 'conflict')[]
+  audit?: (entry: Record<string, unknown>) => void
+}
+
+/** One request to a cluster with one mount and one token, `hvs.t`, whose policy is `dev`. */
+async function send(
+  parts: Partial<HttpRequest>,
+  handle: (call: Call) => Outcome | Promise<Outcome> = () => answer(data({ ok: true })),
+  {
+    mode = 'primary',
+    own = {},
+    rules = 'path "auth/cloud/*" { policy = "write" }',
+    verdicts = [],
+    audit = () => undefined,
+  }: World = {},
+) {
+  const hash = hashOf('hvs.t')
+  const items: Item[] = [
+    { ...key('cluster'), rev: 'r', data: { id: 'c', name: 'c', mode, keyring: 'k', initialisedAt: 0 } },
+    { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
+    { ...key('policy', 'dev'), rev: 'r', data: { text: rules } },
+    { ...key('token', accessorOf(hash)), rev: 'r', data: token({ hash, policies: ['dev'], ...own }) },
+  ]
+  const { store, commits, stored } = memoryStore(items, verdicts)
+  const ports = {
+    store,
+    sealer: { ...openSealer, expect: () => undefined },
+    clock: { now: () => NOW, sleep: async () => {} },
+    entropy: { uuid: () => 'r-1', bytes: (length: number) => Buffer.alloc(length, 3) },
+    audit: { write: async (entry: Record<string, unknown>) => audit(entry) },
+  } as unknown as Ports
+  const body = parts.body ?? ''
+  const request: HttpRequest = {
+    method: 'POST',
+    path: '/v1/auth/cloud/thing/a',
+    query: [],
+    headers: { 'x-vault-token': 'hvs.t' },
+    body,
+    bodyLength: Buffer.byteLength(body),
+    source: '192.0.2.1',
+    id: 'g',
+    deadline: 0,
+    ...parts,
+  }
+  const { response, error } = await serve(group(handle), ports)(request)
+  return {
+    status: response.status,
+    body: response.body === '' ? undefined : JSON.parse(response.body),
+    error,
+    commits,
+    stored,
+  }
+}
+
+describe('the order of checks: architecture 8', () => {
+  const nobody = { headers: {} }
+  const odd = '/v1/auth/cloud/../thing'
+
+  test.each<
+    [name: string, parts: Partial<HttpRequest>, world: World, status: number, text: string | undefined]
+  >([
+    [
+      'an odd path, before the role of the cluster',
+      { ...nobody, path: odd },
+      { mode: 'secondary' },
+      400,
+      'the path holds a dot segment',
+    ],
+    [
+      'a namespace, before the role of the cluster',
+      { headers: { 'x-vault-namespace': 'a' } },
+      { mode: 'secondary' },
+      404,
+      'unsupported path',
+    ],
+    [
+      'the role of the cluster, before the body',
+      { ...nobody, body: '{' },
+      { mode: 'secondary' },
+      400,
+      'path disabled: this cluster is a DR secondary',
+    ],
+    [
+      'the role of the cluster, even for no endpoint',
+      { ...nobody, path: '/v1/nothing' },
+      { mode: 'secondary' },
+      400,
+      'path disabled: this cluster is a DR secondary',
+    ],
+    ['the body, before the token', { ...nobody, body: '{' }, {}, 400, 'the body is not valid JSON'],
+    ['the token, before the policy', nobody, { rules: '#' }, 403, 'permission denied'],
+    ['the policy, before the parameters', { body: '{"ttl":"x"}' }, { rules: '#' }, 403, 'permission denied'],
+    ['the parameters', { body: '{"ttl":"x"}' }, {}, 400, 'Field validation failed: ttl must be a duration'],
+    [
+      'a token, before a missing endpoint',
+      { ...nobody, path: '/v1/auth/cloud/nothing' },
+      {},
+      403,
+      'permission denied',
+    ],
+    ['a missing endpoint', { path: '/v1/auth/cloud/nothing' }, { rules: '#' }, 404, 'unsupported path'],
+    ['a token, before a missing operation', { ...nobody, method: 'DELETE' }, {}, 403, 'permission denied'],
+    ['a missing operation', { method: 'DELETE' }, { rules: '#' }, 405, 'unsupported operation'],
+    ['a policy, before a missing mount', { path: '/v1/auth/no/thing/a' }, {}, 403, 'permission denied'],
+    [
+      'a missing mount',
+      { path: '/v1/auth/no/thing/a' },
+      { rules: 'path "*" { policy = "sudo" }' },
+      404,
+      'no handler for route "auth/no/thing/a"',
+    ],
+    ['a missing mount, for anyone', { ...nobody, path: '/v1/auth/no/open' }, {}, 403, 'permission denied'],
+    ['an expired token', {}, { own: { ttl: 5 } }, 403, 'permission denied'],
+    ['a token from elsewhere', {}, { own: { boundCidrs: ['10.0.0.0/8'] } }, 403, 'permission denied'],
+  ])('%s', async (_, parts, world, status, text) => {
+    const reply = await send(parts, undefined, world)
+    expect([reply.status, reply.body]).toEqual([status, { errors: [text] }])
+  })
+
+  test('a secondary answers what is served always, and looks at no token there', async () => {
+    const reply = await send(
+      { method: 'GET', path: '/v1/sys/alive', headers: { 'x-vault-token': 'wrong' } },
+      undefined,
+      { mode: 'secondary' },
+    )
+    expect(reply.status).toBe(200)
+  })
+
+  test('a token sent along with an anonymous request is not looked at', async () => {
+    expect((await send({ path: '/v1/auth/cloud/open', headers: { 'x-vault-token': 'wrong' } })).status).toBe(
+      200,
+    )
+  })
+})
+
+describe('commits', () => {
+  test('a lost race is judged again; work with the provider is not done again', async () => {
+    let calls = 0
+    let judged = 0
+    const reply = await send(
+      {},
+      async call => {
+        judged += 1
+        await call.once('provider', async () => {
+          calls += 1
+        })
+        return changing(call)
+      },
+      { verdicts: ['conflict', 'conflict'] },
+    )
+    expect([reply.status, judged, calls, reply.commits.length]).toEqual([204, 3, 1, 1])
+  })
+
+  test('who never gets through is asked to come back', async () => {
+    const reply = await send({}, changing, { verdicts: Array(9).fill('conflict') })
+    expect([reply.status, reply.error?.retryAfter, reply.commits]).toEqual([503, 1, []])
+  })
+
+  test('a limited use is taken once, whatever becomes of the request', async () => {
+    const place = key('token', accessorOf(hashOf('hvs.t')))
+    const used = async (parts: Partial<HttpRequest>, world: World) => {
+      const { stored } = await send(parts, changing, { ...world, own: { numUses: 3 } })
+      return (stored.get(`${place.pk}\n${place.sk}`) as Item<'token'>).data.numUses
+    }
+    expect(await used({}, {})).toBe(2)
+    expect(await used({}, { rules: '#' })).toBe(2)
+    expect(await used({}, { verdicts: ['done', 'conflict'] })).toBe(2)
+  })
+
+  test('cleaning up comes after the commit, and not without it', async () => {
+    const order: string[] = []
+    const outcome = (call: Call): Outcome => ({
+      ...changing(call),
+      afterwards: async () => void order.push('cleaned'),
+    })
+    await send({}, outcome, { verdicts: Array(9).fill('conflict') })
+    expect(order).toEqual([])
+    await send({}, outcome)
+    expect(order).toEqual(['cleaned'])
+  })
+})
+
+describe('failures of ours', () => {
+  test('tell nothing', async () => {
+    const reply = await send({}, () => {
+      throw new TypeError('S3CRET')
+    })
+    expect([reply.status, reply.body]).toEqual([500, { errors: ['internal error'] }])
+  })
+
+  test.each(['request', 'response'])('without an audit %s there is no success', async missing => {
+    const reply = await send({}, changing, {
+      audit: entry => {
+        if (entry['audit'] === missing) throw new Error('disk full')
+      },
+    }).catch((error: Error) => error)
+    if (reply instanceof Error) throw reply
+    expect(reply.status).toBe(500)
+    if (missing === 'request') expect(reply.commits).toEqual([])
+  })
+})
+
+describe('wrapped answers: auth-behaviour 1.3', () => {
+  const headers = { 'x-vault-token': 'hvs.t', 'x-vault-wrap-ttl': '60' }
+
+  test('data wait behind a token', async () => {
+    const { body, commits } = await send({ headers })
+    expect(body).toMatchObject({
+      data: null,
+      auth: null,
+      wrap_info: { ttl: 60, creation_path: 'auth/cloud/thing/a' },
+    })
+    const [change] = commits[0] ?? []
+    const { response } = (change as unknown as { data: { response: string } }).data
+    expect(JSON.parse(response.replace('sealed response ', ''))).toMatchObject({
+      data: { ok: true },
+      wrap_info: null,
+    })
+  })
+
+  test('nothing is nothing, and a failure is told', async () => {
+    expect((await send({ headers }, changing)).status).toBe(204)
+    const refused = await send({ headers, body: '{"ttl":"x"}' })
+    expect([refused.status, refused.commits]).toEqual([400, []])
+  })
+})
