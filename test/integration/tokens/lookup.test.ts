@@ -135,6 +135,13 @@ describe('looking tokens up: auth-behaviour 9.2', () => {
     expect(await lookUp(other.client_token)).toMatchObject({ creation_ttl: 3600, ttl: expect.any(Number) })
   })
 
+  test('a renewal answers in the form of a new token', async () => {
+    const made = await make({ policies: 'default', ttl: '1h', meta: { a: 'b' } })
+    const { body } = await done('POST', '/auth/token/renew', { token: made.client_token })
+    expect(body).toMatchObject({ data: null, wrap_info: null, warnings: null, mount_type: 'token' })
+    expect(body.auth).toEqual(made)
+  })
+
   test('a token that is not renewable says so in every way', async () => {
     const { client_token: token, accessor } = await make({ policies: 'default', renewable: false })
     const replies = await Promise.all([

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, fresh } from '../../support/cluster.ts'
+import { api, done, fresh, freshMount } from '../../support/cluster.ts'
 import { lives, lookUp, make } from '../../support/tokens.ts'
+import { workerOn } from '../../support/workers.ts'
 
 const ELSEWHERE = '127.0.0.9'
 
@@ -74,6 +75,20 @@ describe('tokens tied to networks: auth-behaviour 9.1', () => {
     const token = await tokenOf(await boundRole('127.0.0.9', { token_num_uses: 1 }))
     await from(token, '127.0.0.1')
     expect((await from(token, ELSEWHERE)).status).toBe(200)
+  })
+
+  test('a login’s token is tied to where its role may be logged in from', async () => {
+    const { path } = await freshMount()
+    const worker = await workerOn(path, { token_bound_cidrs: '127.0.0.9/32', token_policies: 'dev' })
+    const from = (address: string) =>
+      api('POST', `${path}/login`, worker.signed(), { token: '', from: address })
+    const refused = await from('127.0.0.1')
+    expect([refused.status, refused.body.errors]).toEqual([403, ['permission denied']])
+    const { body } = await from(ELSEWHERE)
+    const token: string = body.auth.client_token
+    expect([await lives(token), (await lookUp(token))['bound_cidrs']]).toEqual([false, ['127.0.0.9/32']])
+    expect((await api('POST', '/auth/token/renew-self', {}, { token })).status).toBe(403)
+    expect((await api('POST', '/auth/token/renew-self', {}, { token, from: ELSEWHERE })).status).toBe(200)
   })
 
   test('children are tied as their parents are', async () => {

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { done, freshMount } from '../../support/cluster.ts'
+import { errorsOf } from '../../support/logins.ts'
+import { lives, lookUp } from '../../support/tokens.ts'
+import { workerOn } from '../../support/workers.ts'
+
+describe('what a mount says about its tokens: auth-behaviour 4.4 (3), 9.3', () => {
+  test.each<[mount: string, role: string, given: string]>([
+    ['default-service', 'default', 'service'],
+    ['default-service', '', 'service'],
+    ['default-service', 'batch', 'batch'],
+    ['default-batch', 'default', 'batch'],
+    ['default-batch', 'service', 'service'],
+    ['service', 'default', 'service'],
+    ['service', 'batch', 'service'],
+    ['batch', 'default', 'batch'],
+    ['batch', 'service', 'batch'],
+  ])('a mount of %s and a role of %j give %s tokens', async (mount, role, given) => {
+    const { path } = await freshMount('cloud', { token_type: mount })
+    const auth = await (await workerOn(path, { token_type: role })).login()
+    expect([auth.token_type, auth.accessor === '']).toEqual([given, given === 'batch'])
+    expect(await lives(auth.client_token)).toBe(true)
+  })
+
+  test.each([{ token_period: '1h' }, { token_num_uses: 3 }])(
+    'a mount of batch tokens refuses a login that asks for %j',
+    async given => {
+      const { path } = await freshMount('cloud', { token_type: 'batch' })
+      const reply = await (await workerOn(path, given)).tryLogin()
+      expect([reply.status, errorsOf(reply)]).toEqual([400, expect.stringContaining('batch tokens')])
+    },
+  )
+
+  test('tuning counts for the next login, on this mount only, and leaves tokens that are there', async () => {
+    const [{ path }, other] = [await freshMount(), await freshMount()]
+    const [worker, neighbour] = [await workerOn(path), await workerOn(other.path)]
+    const before = await worker.login()
+    await done('POST', `/sys${path}/tune`, {
+      default_lease_ttl: '1h',
+      max_lease_ttl: '2h',
+      token_type: 'batch',
+    })
+    expect(await worker.login()).toMatchObject({ lease_duration: 3600, token_type: 'batch' })
+    expect(await neighbour.login()).toMatchObject({ lease_duration: 768 * 3600, token_type: 'service' })
+    expect(await lookUp(before.client_token)).toMatchObject({ type: 'service', creation_ttl: 768 * 3600 })
+  })
+
+  test('the default beyond what a later maximum allows is cut', async () => {
+    const { path } = await freshMount('cloud', { max_lease_ttl: '1h' })
+    expect(await (await workerOn(path)).login()).toMatchObject({ lease_duration: 3600 })
+  })
+
+  test('a role’s lifetime may be longer than the mount’s maximum, with a warning and a cut', async () => {
+    const { path } = await freshMount('cloud', { max_lease_ttl: '1h' })
+    const worker = await workerOn(path)
+    const written = await done('POST', `${path}/role/${worker.role}`, {
+      token_max_ttl: '2h',
+      token_ttl: '2h',
+    })
+    expect(written.body.warnings.join()).toContain('token_max_ttl')
+    expect(await worker.login()).toMatchObject({ lease_duration: 3600 })
+  })
+})
