@@ -34,12 +34,15 @@ export interface Provider {
     send: (client: C, options: { abortSignal: AbortSignal }) => Promise<T>,
   ): Promise<T>
   /** Settings of a client that works with one static key pair, for managing access keys. */
-  staticSettings(settings: ProviderSettings, pair: 'credentials' | 'previous', region: string): ClientSettings
+  staticSettings(settings: ProviderSettings, pair: Pair, region: string): ClientSettings
   /** The verdict on a failed call. */
   fault(service: Service, error: unknown): ApiError
 }
 
 export type Service = 'ec2' | 'iam' | 'sts'
+
+/** Which of a configuration's key pairs: the current one, or the one before the last rotation. */
+type Pair = 'credentials' | 'previous'
 
 const DEFAULT_ATTEMPTS = 3
 const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
@@ -49,7 +52,7 @@ export function provider({ environment, clock, meter }: Around): Provider {
   const clients = new Map<string, unknown>()
   const accounts = new Map<string, Promise<string>>()
 
-  function settingsFor(service: Service, access: Access, pair: 'credentials' | 'previous'): ClientSettings {
+  function settingsFor(service: Service, access: Access, pair: Pair): ClientSettings {
     const base = baseOf(access.client, pair, environment)
     const credentials = access.assume ? assumed(access, access.assume, base) : base
     return { ...common(access.client, access.region), ...endpointOf(service, access.client), credentials }
@@ -105,12 +108,12 @@ export function provider({ environment, clock, meter }: Around): Provider {
     }
   }
 
-  async function ownAccount({ client, region }: Access): Promise<string> {
+  async function ownAccount({ client, region }: Access, pair: Pair): Promise<string> {
     const { STSClient, GetCallerIdentityCommand } = await import('@aws-sdk/client-sts')
     const sts = new STSClient({
       ...common(client, client.stsRegion || region),
       ...endpointOf('sts', client),
-      credentials: baseOf(client, 'credentials', environment),
+      credentials: baseOf(client, pair, environment),
     })
     meter.count('sts')
     return (await sts.send(new GetCallerIdentityCommand({})).catch(ofSts)).Account ?? ''
@@ -118,10 +121,10 @@ export function provider({ environment, clock, meter }: Around): Provider {
 
   // Without a role to assume, only the server's own account may be looked at. The question is asked on every
   // use, before any client is taken from the cache (CVE-2025-11621).
-  async function checkAccount(access: Access): Promise<void> {
+  async function checkAccount(access: Access, pair: Pair): Promise<void> {
     if (access.assume) return
     const { version } = access.client
-    const own = accounts.get(version) ?? ownAccount(access)
+    const own = accounts.get(version) ?? ownAccount(access, pair)
     accounts.set(version, own)
     let account: string
     try {
@@ -140,7 +143,7 @@ export function provider({ environment, clock, meter }: Around): Provider {
   async function clientFor<C>(
     service: Service,
     access: Access,
-    pair: 'credentials' | 'previous',
+    pair: Pair,
     make: (settings: ClientSettings) => C | Promise<C>,
   ): Promise<C> {
     const { account, region, assume: role, client } = access
@@ -153,18 +156,15 @@ export function provider({ environment, clock, meter }: Around): Provider {
   }
 
   const call: Provider['call'] = async (service, access, deadline, make, send) => {
-    const attempt = async (pair: 'credentials' | 'previous') => {
+    const attempt = async (pair: Pair) => {
+      await checkAccount(access, pair)
       const client = await clientFor(service, access, pair, make)
       meter.count(service)
       return send(client, { abortSignal: AbortSignal.timeout(Math.max(1, deadline - clock.now())) })
     }
-    const checked = async () => {
-      await checkAccount(access)
-      return attempt('credentials')
-    }
     // a key that was made a moment ago is not known everywhere yet
     const insisted = () =>
-      checked().catch((error: unknown) => {
+      attempt('credentials').catch((error: unknown) => {
         if (access.client.previous && NEW_KEY.includes(nameOf(error))) return attempt('previous')
         throw error
       })
@@ -210,8 +210,7 @@ function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: 
 }
 
 const baseOf =
-  (settings: ProviderSettings, pair: 'credentials' | 'previous', environment: Environment) =>
-  (): Promise<Credentials> => {
+  (settings: ProviderSettings, pair: Pair, environment: Environment) => (): Promise<Credentials> => {
     const { previous } = settings
     return baseCredentials(
       pair === 'previous' && previous ? { ...settings, credentials: previous } : settings,
