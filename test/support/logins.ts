@@ -20,9 +20,27 @@ export const launch = (values: Launch = {}) =>
 
 type Launched = Awaited<ReturnType<typeof launch>>
 
-/** The instance's signed document as the login takes it. */
-export const pkcs7Of = async (instance: Pick<Launched, 'account' | 'region' | 'instanceId'>) =>
-  (await aws.documents(instance)).rsa2048.replaceAll('\n', '')
+type Named = Pick<Launched, 'account' | 'region' | 'instanceId'>
+
+const signed = new WeakMap<Named, Promise<string>>()
+
+/** The instance's signed document as the login takes it; signed once for each state of the instance. */
+export function pkcs7Of(instance: Named): Promise<string> {
+  const known = signed.get(instance)
+  const pkcs7 = known ?? aws.documents(instance).then(({ rsa2048 }) => rsa2048.replaceAll('\n', ''))
+  signed.set(instance, pkcs7)
+  return pkcs7
+}
+
+/** Calls to the imitated AWS since it was last asked; the whole log would be megabytes. */
+export function callWatch() {
+  let seen = 0
+  return async () => {
+    const { calls } = await aws.calls({ since: seen })
+    seen = calls.at(-1)?.seq ?? seen
+    return calls
+  }
+}
 
 /** The instance is stopped and started: its document becomes newer (or, by negative minutes, older). */
 export async function restart(instance: Launched, minutes = 10): Promise<Launched> {

@@ -61,14 +61,14 @@ const rows: [string, string, Fault, number, string][] = [
   ['sts', 'GetCallerIdentity', server, 502, 'STS could not answer'],
 ]
 
-describe('faults of AWS during an ec2 login: auth-behaviour 1.5, 4.2.5, architecture 4', () => {
-  test.concurrent.each(rows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
+describe.concurrent('faults of AWS during an ec2 login: auth-behaviour 1.5, 4.2.5, architecture 4', () => {
+  test.each(rows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: service as 'ec2', action, account: world.account, ...fault })
     await expectFault(world, await ec2(world), status, text)
   })
 
-  test.concurrent.each([
+  test.each([
     [-1, 2, 200],
     [-1, 3, 503],
     [0, 1, 503],
@@ -101,7 +101,7 @@ describe('faults of AWS during an ec2 login: auth-behaviour 1.5, 4.2.5, architec
       'EC2 did not answer in time',
     ],
   ]
-  test.concurrent.for(unreachable)('an EC2 that %s', async ([, start, status, text], { onTestFinished }) => {
+  test.for(unreachable)('an EC2 that %s', async ([, start, status, text], { onTestFinished }) => {
     const { url } = await start(onTestFinished)
     const world = await ownWorld({ endpoint: url, max_retries: 0 })
     await expectFault(world, await ec2(world), status, text)
@@ -143,14 +143,14 @@ const iamRows: [string, string, Fault, number, string][] = [
   ['sts', 'GetCallerIdentity', { ...refusal, status: 501 }, 502, 'STS could not answer'],
 ]
 
-describe('faults of AWS during an iam login: auth-behaviour 4.3.2, 4.3.4', () => {
-  test.concurrent.each(iamRows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
+describe.concurrent('faults of AWS during an iam login: auth-behaviour 4.3.2, 4.3.4', () => {
+  test.each(iamRows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: service as 'iam', action, account: world.account, ...fault })
     await expectFault(world, await iam(world), status, text)
   })
 
-  test.concurrent.each([
+  test.each([
     [-1, 'error', 2, 200],
     [-1, 'error', 3, 502],
     [0, 'error', 1, 502],
@@ -185,7 +185,7 @@ describe('faults of AWS during an iam login: auth-behaviour 4.3.2, 4.3.4', () =>
     ['hangs up', end => rawServer(end, socket => socket.destroy()), 502, 'STS could not be reached'],
     ['is not there', async () => ({ url: await closedPort() }), 502, 'STS could not be reached'],
   ]
-  test.concurrent.for(unreachable)('an STS that %s', async ([, start, status, text], { onTestFinished }) => {
+  test.for(unreachable)('an STS that %s', async ([, start, status, text], { onTestFinished }) => {
     const { url } = await start(onTestFinished)
     const world = await ownWorld({ sts_endpoint: url, max_retries: 0 })
     await expectFault(world, await iam(world), status, text)

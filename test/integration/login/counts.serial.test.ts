@@ -9,15 +9,16 @@ import {
   localCertificate,
   storage,
 } from '../../support/cluster.ts'
-import { HOME, launch, loginAs, pkcs7Of, satellite, signedBy } from '../../support/logins.ts'
+import { callWatch, HOME, launch, loginAs, pkcs7Of, satellite, signedBy } from '../../support/logins.ts'
 import document from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
 /** What some work costs: calls to the tables, and calls to AWS without those for keys of our own. */
 async function costOf(work: () => Promise<unknown>): Promise<{ tables: string[]; aws: string[] }> {
-  const before = (await aws.calls()).calls.at(-1)?.seq ?? 0
+  const watch = callWatch()
+  await watch()
   await storage.reset()
   await work()
-  const { calls } = await aws.calls({ since: before })
+  const calls = await watch()
   return {
     tables: (await storage.calls()).map(call => call.operation),
     aws: calls.filter(call => call.service !== 'kms').map(call => `${call.service}:${call.action}`),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { api, aws, done, freshAccount, freshMount } from '../../support/cluster.ts'
-import { errorsOf, iamFields, type SignOptions, signCallerIdentity } from '../../support/logins.ts'
+import { callWatch, errorsOf, iamFields, type SignOptions, signCallerIdentity } from '../../support/logins.ts'
 import type { TestKey } from '../provider/hand-signer.ts'
 
 const ID = 'login.example.com'
@@ -106,12 +106,12 @@ describe('the header that ties a request to one server: auth-behaviour 4.3.1 ste
   })
 
   test('no refusal tells the value, and nothing is sent to STS', async () => {
-    const before = (await aws.calls()).calls.at(-1)?.seq ?? 0
+    const watch = callWatch()
+    await watch()
     for (const [, signed, added, text] of rows.filter(row => row[3] !== '')) {
       expect((await login(mount, signed, added)).text, text).not.toContain(ID)
     }
-    const { calls } = await aws.calls({ since: before })
-    expect(calls.filter(call => call.account === account)).toEqual([])
+    expect((await watch()).filter(call => call.account === account)).toEqual([])
   })
 
   test('without a configured value nothing is required or validated', async () => {

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { api, aws, done, freshAccount, freshMount } from '../../support/cluster.ts'
-import { errorsOf, type SignOptions, signedBy } from '../../support/logins.ts'
+import { callWatch, errorsOf, type SignOptions, signedBy } from '../../support/logins.ts'
 import { webServer } from '../../support/server.ts'
 import type { TestKey } from '../provider/hand-signer.ts'
 
@@ -28,9 +28,11 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const url = (text: string) => ({ iam_request_url: base64(text) })
 const body = (text: string) => ({ iam_request_body: base64(text) })
 
-/** Every call to STS with the key, since. */
-const callsOf = async ({ accessKeyId }: TestKey, since = 0) =>
-  (await aws.calls({ since })).calls.filter(call => JSON.stringify(call).includes(accessKeyId))
+const watch = callWatch()
+beforeEach(watch)
+
+/** Every call to STS with the user's key in this test. */
+const calls = async () => (await watch()).filter(call => JSON.stringify(call).includes(bob.accessKeyId))
 
 describe('requests that are not a plain GetCallerIdentity: auth-behaviour 4.3.1, CVE-2020-16250', () => {
   let mount = ''
@@ -135,11 +137,10 @@ describe('requests that are not a plain GetCallerIdentity: auth-behaviour 4.3.1,
   test.each([...posts, ...gets, ...signatures])(
     '%s: refused, and STS is not called',
     async (_name, change) => {
-      const since = (await aws.calls()).calls.at(-1)?.seq ?? 0
       const answer = await login(mount, { ...signedBy(bob), ...change() })
       expect(answer.status, answer.text).toBe(400)
       expect(errorsOf(answer)).not.toMatch(/^STS answered/)
-      expect(await callsOf(bob, since)).toEqual([])
+      expect(await calls()).toEqual([])
     },
   )
 })
@@ -165,12 +166,11 @@ describe('the host that a request was signed for: auth-behaviour 4.3.2, architec
 
   test.each(hosts)('%s is no STS: refused without any call', async host => {
     const mount = await mountWith()
-    const since = (await aws.calls()).calls.at(-1)?.seq ?? 0
     for (const region of [undefined, 'us-east-1']) {
       const fields = signedBy(bob, { host, ...(region ? { region } : {}) })
       expect((await login(mount, fields)).status).toBe(400)
     }
-    expect(await callsOf(bob, since)).toEqual([])
+    expect(await calls()).toEqual([])
   })
 
   test('the caller’s URL never decides where the request goes (SSRF)', async ({ onTestFinished }) => {
@@ -229,7 +229,7 @@ describe('the region that a request was signed for: auth-behaviour 4.3.1 step 7,
     const mount = await mountWith({ use_sts_region_from_client: true })
     const answer = await login(mount, signedBy(bob, { method, region, host }))
     expect(answer.status, answer.text).toBe(200)
-    const sent = (await callsOf(bob)).at(-1)
+    const sent = (await calls()).at(-1)
     expect([sent?.region, sent?.headers['host']]).toEqual([region, host])
   })
 
@@ -241,9 +241,8 @@ describe('the region that a request was signed for: auth-behaviour 4.3.1 step 7,
     ['a region with a path', { region: '..', host: 'sts.amazonaws.com' }],
   ])('use_sts_region_from_client: %s is refused', async (_name, options) => {
     const mount = await mountWith({ use_sts_region_from_client: true })
-    const since = (await aws.calls()).calls.at(-1)?.seq ?? 0
     const answer = await login(mount, signedBy(bob, options))
     expect(answer.status).toBe(400)
-    expect(await callsOf(bob, since)).toEqual([])
+    expect(await calls()).toEqual([])
   })
 })
