@@ -1,6 +1,6 @@
 import type { Store } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
-import type { Item, Key } from '../../../shared/storage/kinds.ts'
+import type { Item, Key, Partitions } from '../../../shared/storage/kinds.ts'
 
 const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`
 
@@ -35,6 +35,8 @@ export function memoryStore(items: readonly Item[], verdicts: ('done' | 'conflic
   }
   const store = {
     read: async (keys: readonly Key[]) => keys.map(key => stored.get(nameOf(key))),
+    list: async ({ kind, pks }: Partitions) =>
+      [...stored.values()].filter(item => item.kind === kind && pks.includes(item.pk)),
     commit: async (changes: readonly Change[]) => {
       const verdict = verdicts.shift() ?? (changes.every(fits) ? 'done' : 'conflict')
       if (verdict === 'done') {

@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest'
+import { answer, nothing } from '../../../shared/api/call.ts'
+import { type Access, anyone, endpoint, policy } from '../../../shared/api/endpoint.ts'
+import { list, text } from '../../../shared/api/fields.ts'
+import { authorise, mountOf } from '../../../shared/http/admit.ts'
+import type { Alive } from '../../../shared/http/authenticate.ts'
+import type { Intake } from '../../../shared/http/intake.ts'
+import type { Alias } from '../../../shared/identity/alias.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { accessorOf, hashOf, type Token } from '../../../shared/tokens/token.ts'
+import { Secret } from '../../../shared/values/secret.ts'
+import { memoryStore } from '../support/memory-store.ts'
+import { mount, NOW, token } from '../tokens/support.ts'
+
+const entity = { id: 'e-1', mount: 'auth_cloud_1', alias: 'r-1' }
+const aliasOf = (parts: Partial<Alias> = {}): Item<'alias'> => ({
+  ...key('alias', entity.mount, entity.alias),
+  rev: 'r',
+  data: {
+    entityId: 'e-1',
+    mount: entity.mount,
+    name: entity.alias,
+    policies: [],
+    disabled: false,
+    ...parts,
+  } as Alias,
+})
+const policyItem = (name: string, rules: string): Item<'policy'> => ({
+  ...key('policy', name),
+  rev: 'r',
+  data: { text: rules },
+})
+const parentItem = (parts: Partial<Token> = {}): Item<'token'> => {
+  const hash = hashOf('hvs.parent')
+  return { ...key('token', accessorOf(hash)), rev: 'r', data: token({ hash, ...parts }) }
+}
+
+interface World {
+  own?: Partial<Token>
+  items?: Item[]
+  access?: Access
+  raw?: Record<string, unknown>
+  params?: Record<string, string>
+  wrapTtl?: number
+}
+
+/** Whether a caller with the policy `dev` may write a thing; who it then is, or why not. */
+async function admitted({
+  own = {},
+  items = [],
+  access = policy('update'),
+  raw = {},
+  params = {},
+  wrapTtl,
+}: World) {
+  const { store } = memoryStore(items)
+  const row = endpoint({
+    method: 'POST',
+    path: '/auth/:mount/thing',
+    summary: 'x',
+    fields: { token_policies: list(''), policies: list(''), cert: text('', { formerly: 'old_cert' }) },
+    access,
+    answers: 'nothing',
+    subject: ({ mount: accessor }) => key('client-config', accessor),
+    handle: () => answer(nothing()),
+  })
+  const path = 'auth/cloud/thing'
+  const intake = {
+    found: { endpoint: row, params: { mount: 'cloud', ...params }, path },
+    facts: { path, operation: 'write', ...(wrapTtl === undefined ? {} : { wrapTtl }) },
+    raw,
+  } as unknown as Intake
+  const alive: Alive = { text: new Secret('hvs.t'), token: token({ policies: ['dev'], ...own }) }
+  const mounts = { mounts: [mount()], removing: [] }
+  try {
+    const ports = { store, clock: { now: () => NOW } } as unknown as Ports
+    return await authorise(row, intake, alive, { mounts, mount: mount() }, ports)
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'permission_denied', message: '' })
+    return (error as { reason: { why: string } }).reason.why
+  }
+}
+
+const writes = policyItem('dev', 'path "auth/cloud/thing" { capabilities = ["update"] }')
+const subject = { ...key('client-config', 'auth_cloud_1'), rev: 'r', data: {} } as unknown as Item
+
+describe('which capability a call needs: auth-behaviour 1.6, 9.5', () => {
+  const rules = (capabilities: string) =>
+    policyItem('dev', `path "auth/cloud/thing" { capabilities = [${capabilities}] }`)
+
+  test.each<[access: Access, capabilities: string, exists: boolean, allowed: boolean]>([
+    [policy('by-existence'), '"create"', false, true],
+    [policy('by-existence'), '"create"', true, false],
+    [policy('by-existence'), '"update"', true, true],
+    [policy('by-existence'), '"update"', false, false],
+    [policy('create-or-update'), '"create"', true, true],
+    [policy('create-or-update'), '"update"', false, true],
+    [policy('create-or-update'), '"read"', false, false],
+    [policy('update', { sudo: true }), '"update"', true, false],
+    [policy('update', { sudo: true }), '"update", "sudo"', true, true],
+    [policy('create-or-update', { sudo: true }), '"create", "sudo"', true, true],
+    [anyone, '"deny"', true, true],
+  ])('%j with %s, there: %s', async (access, capabilities, exists, allowed) => {
+    const found = await admitted({ access, items: [rules(capabilities), ...(exists ? [subject] : [])] })
+    expect(found === 'policy').toBe(!allowed)
+    if (allowed) expect(found).toMatchObject({ subject: exists ? subject : undefined })
+  })
+})
+
+describe('rules about parameters and wrapping: auth-behaviour 9.6 (6)', () => {
+  const held = (line: string) =>
+    policyItem('dev', `path "auth/cloud/thing" { capabilities = ["update"] ${line} }`)
+
+  test.each<[line: string, raw: Record<string, unknown>, allowed: boolean]>([
+    ['denied_parameters = { token_policies = [] }', { policies: 'a' }, false],
+    ['denied_parameters = { token_policies = [] }', { token_policies: 'a' }, false],
+    ['denied_parameters = { cert = [] }', { old_cert: 'a' }, false],
+    ['allowed_parameters = { cert = ["a"] }', { old_cert: 'a' }, true],
+    ['allowed_parameters = { cert = ["a"] }', { old_cert: 'b' }, false],
+    ['required_parameters = ["cert"]', { old_cert: 'b' }, true],
+    ['required_parameters = ["cert"]', {}, false],
+    ['denied_parameters = { other = [] }', { other: 1 }, false],
+    ['denied_parameters = { cert = [] }', {}, true],
+  ])('%s on %j', async (line, raw, allowed) => {
+    expect((await admitted({ items: [held(line)], raw })) === 'policy').toBe(!allowed)
+  })
+
+  test('the wanted wrapping is held to its bounds', async () => {
+    const items = [held('min_wrapping_ttl = 60')]
+    expect(await admitted({ items })).toBe('policy')
+    expect(await admitted({ items, wrapTtl: 60 })).not.toBe('policy')
+  })
+})
+
+describe('who has lost what it stands on', () => {
+  test.each<[name: string, world: World, verdict: string]>([
+    ['an entity that is gone', { own: { entity }, items: [writes] }, 'entity-gone'],
+    [
+      'an entity that was made again',
+      { own: { entity }, items: [writes, aliasOf({ entityId: 'e-2' })] },
+      'entity-gone',
+    ],
+    [
+      'a disabled entity',
+      { own: { entity }, items: [writes, aliasOf({ disabled: true })] },
+      'entity-disabled',
+    ],
+    ['a parent that is gone', { own: { parent: 'gone' }, items: [writes] }, 'parent-gone'],
+    [
+      'a parent that has expired',
+      { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ ttl: 5 })] },
+      'parent-gone',
+    ],
+    [
+      'a parent whose mount is gone',
+      { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ mount: 'gone' })] },
+      'parent-gone',
+    ],
+    [
+      'a grandparent that is gone',
+      { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ parent: 'gone' })] },
+      'parent-gone',
+    ],
+  ])('%s', async (_, world, verdict) => expect(await admitted(world)).toBe(verdict))
+
+  test('root does not help', async () => {
+    expect(await admitted({ own: { policies: ['root'], parent: 'gone' } })).toBe('parent-gone')
+  })
+
+  test('a living family is let in', async () => {
+    const own = { parent: accessorOf(hashOf('hvs.parent')), entity }
+    expect(await admitted({ own, items: [writes, parentItem(), aliasOf()] })).toMatchObject({
+      caller: { accessor: expect.any(String) },
+    })
+  })
+})
+
+describe('policies of the entity', () => {
+  test('count beside the token’s own', async () => {
+    const items = [
+      aliasOf({ policies: ['ops', 'dev'] }),
+      policyItem('ops', 'path "auth/cloud/thing" { capabilities = ["update"] }'),
+    ]
+    expect(await admitted({ own: { entity }, items })).toMatchObject({
+      caller: { identityPolicies: ['dev', 'ops'] },
+    })
+    expect(await admitted({ own: { entity }, items: [aliasOf({ policies: ['ops'] })] })).toBe('policy')
+  })
+
+  test('never make a root (CVE-2024-9180)', async () => {
+    expect(await admitted({ own: { entity }, items: [aliasOf({ policies: [' ROOT '] })] })).toBe('policy')
+  })
+
+  test('their deny holds', async () => {
+    const items = [
+      writes,
+      aliasOf({ policies: ['no'] }),
+      policyItem('no', 'path "auth/cloud/thing" { policy = "deny" }'),
+    ]
+    expect(await admitted({ own: { entity }, items })).toBe('policy')
+  })
+})
+
+test('a mount is named by its path, and only the auth method has any', () => {
+  const base = {
+    mounts: { mounts: [mount(), mount({ path: 'token', type: 'token' })], removing: [] },
+  } as never
+  expect(mountOf({ mount: 'cloud' }, base)).toEqual(mount())
+  for (const params of [{ mount: 'token' }, { mount: 'other' }, { mount: '__proto__' }, {}])
+    expect(mountOf(params as Record<string, string>, base)).toBeUndefined()
+})

@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../../shared/api/call.ts'
+import type { Alias } from '../../../shared/identity/alias.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { lookup, lookupAccessor, lookupSelf } from '../../../shared/tokens/lookup.ts'
+import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../../../shared/tokens/revoke.ts'
+import { accessorOf, hashOf, type Token } from '../../../shared/tokens/token.ts'
+import { Secret } from '../../../shared/values/secret.ts'
+import { callWith } from '../support/call.ts'
+import { memoryStore } from '../support/memory-store.ts'
+import { NOW, openSealer, token } from './support.ts'
+
+const accessor = accessorOf(hashOf('hvs.other'))
+const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
+  ...key('token', accessor),
+  rev: 'r1',
+  data: token({ hash: hashOf('hvs.other'), ...parts }),
+})
+
+/** A call by somebody else than the token `hvs.other`. */
+function calling(given: object, items: Item[] = [stored()], own: Partial<Token> = {}) {
+  const { store, commits } = memoryStore(items)
+  const mine = token({ hash: hashOf('hvs.mine'), ...own })
+  const caller = {
+    token: mine,
+    text: new Secret('hvs.mine'),
+    accessor: mine.type === 'batch' ? '' : accessorOf(mine.hash),
+  }
+  const ports = { store, sealer: openSealer, clock: { now: () => NOW } }
+  const cluster = { record: {}, readAt: NOW }
+  return {
+    call: callWith({ given, caller, ports, now: NOW, cluster, mounts: { mounts: [], removing: [] } }),
+    commits,
+  }
+}
+
+const shown = async (outcome: Promise<Outcome>) =>
+  ((await outcome).answer as unknown as { data: Record<string, unknown> }).data
+
+describe('what a look-up shows: auth-behaviour 9.2', () => {
+  test('of a token of a login', async () => {
+    const data = await shown(lookup(calling({ token: 'hvs.other' }).call))
+    expect(data).toEqual({
+      id: 'hvs.other',
+      accessor,
+      type: 'service',
+      path: 'auth/cloud/login',
+      display_name: 'cloud-dev',
+      policies: ['default', 'dev'],
+      identity_policies: [],
+      meta: null,
+      entity_id: '',
+      orphan: true,
+      num_uses: 0,
+      renewable: true,
+      creation_time: 1_799_999_990,
+      issue_time: '2027-01-15T07:59:50.25Z',
+      creation_ttl: 3600,
+      ttl: 3590,
+      expire_time: '2027-01-15T08:59:50Z',
+      explicit_max_ttl: 0,
+    })
+  })
+
+  test('what only some tokens have', async () => {
+    const more = {
+      role: 'ci',
+      period: 60,
+      boundCidrs: ['10.0.0.0/8'],
+      renewedAt: NOW,
+      parent: accessorOf(hashOf('hvs.p')),
+    }
+    const parent: Item<'token'> = { ...key('token', more.parent), rev: 'r', data: token() }
+    expect(await shown(lookup(calling({ token: 'hvs.other' }, [stored(more), parent]).call))).toMatchObject({
+      role: 'ci',
+      period: 60,
+      bound_cidrs: ['10.0.0.0/8'],
+      last_renewal: '2027-01-15T08:00:00.25Z',
+      last_renewal_time: 1_800_000_000,
+      orphan: false,
+      ttl: 3600,
+    })
+  })
+
+  test('never the parent, the login or the hash', async () => {
+    const login = { authType: 'iam', role: 'r', roleId: 'S3CRET', account: '1' } as const
+    expect(
+      JSON.stringify(await shown(lookup(calling({ token: 'hvs.other' }, [stored({ login })]).call))),
+    ).not.toMatch(/S3CRET|hash/)
+  })
+
+  test('an endless one has no end', async () => {
+    expect(await shown(lookup(calling({ token: 'hvs.other' }, [stored({ ttl: 0 })]).call))).toMatchObject({
+      ttl: 0,
+      expire_time: null,
+    })
+  })
+
+  test('policies of the entity', async () => {
+    const entity = { id: 'e', mount: 'm', alias: 'a' }
+    const alias = { ...key('alias', 'm', 'a'), rev: 'r', data: { policies: ['ops'] } as unknown as Alias }
+    expect(
+      await shown(lookup(calling({ token: 'hvs.other' }, [stored({ entity }), alias]).call)),
+    ).toMatchObject({
+      entity_id: 'e',
+      identity_policies: ['ops'],
+    })
+  })
+
+  test('by its accessor: everything but the token', async () => {
+    expect(await shown(lookupAccessor(calling({ accessor }).call))).toMatchObject({ id: '', accessor })
+  })
+
+  test('the caller’s own, by itself or without a name', async () => {
+    const own = { id: 'hvs.mine', accessor: accessorOf(hashOf('hvs.mine')) }
+    for (const look of [
+      lookupSelf(calling({}).call),
+      lookup(calling({}).call),
+      lookup(calling({ token: 'hvs.mine' }).call),
+    ])
+      expect(await shown(look)).toMatchObject(own)
+  })
+
+  test('a batch token', async () => {
+    const text = `hvb.${await openSealer.sealToken(JSON.stringify(token({ type: 'batch', hash: '' })))}`
+    expect(await shown(lookup(calling({ token: text }).call))).toMatchObject({
+      id: text,
+      accessor: '',
+      type: 'batch',
+    })
+  })
+
+  test.each<[name: string, items: Item[]]>([
+    ['unknown', []],
+    ['expired', [stored({ ttl: 10 })]],
+    ['of a mount that is gone', [stored({ mount: 'gone' })]],
+    ['of a parent that is gone', [stored({ parent: 'gone' })]],
+  ])('a token that is %s is a bad one', async (_, items) => {
+    await expect(lookup(calling({ token: 'hvs.other' }, items).call)).rejects.toMatchObject({
+      code: 'bad_token',
+    })
+    await expect(lookupAccessor(calling({ accessor }, items).call)).rejects.toThrow('invalid accessor')
+  })
+})
+
+describe('revocation: auth-behaviour 9.2', () => {
+  const gone = [{ delete: key('token', accessor), expected: 'any' }]
+
+  test.each<[name: string, work: () => Promise<Outcome>]>([
+    ['by its text', () => revoke(calling({ token: 'hvs.other' }).call)],
+    ['by its accessor', () => revokeAccessor(calling({ accessor }).call)],
+    ['but not its children', () => revokeOrphan(calling({ token: 'hvs.other' }).call)],
+  ])('takes a token away %s', async (_, work) => {
+    expect(await work()).toMatchObject({ answer: { kind: 'nothing' }, changes: gone })
+  })
+
+  test('takes the way from its parent along', async () => {
+    const { changes } = await revoke(calling({ token: 'hvs.other' }, [stored({ parent: 'p' })]).call)
+    expect(changes).toEqual([...gone, { delete: key('child', 'p', accessor), expected: 'any' }])
+  })
+
+  test('of the caller', async () => {
+    const { changes } = await revokeSelf(calling({}).call)
+    expect(changes).toEqual([{ delete: key('token', accessorOf(hashOf('hvs.mine'))), expected: 'any' }])
+  })
+
+  test('of an unknown token is done; of an unknown accessor too, with a warning', async () => {
+    expect((await revoke(calling({ token: 'hvs.x' }).call)).answer).toEqual({ kind: 'nothing' })
+    const outcome = await revokeAccessor(calling({ accessor: 'x' }).call)
+    expect(outcome.answer.warnings).toHaveLength(1)
+    expect(outcome.changes).toBeUndefined()
+  })
+
+  test('of a batch token is refused, as is that of an unknown orphan', async () => {
+    expect(() => revoke(calling({ token: 'hvb.x' }).call)).toThrow('batch tokens cannot be revoked')
+    await expect(revokeOrphan(calling({ token: 'hvb.x' }).call)).rejects.toThrow('batch tokens')
+    expect(() => revokeSelf(calling({}, [], { type: 'batch', hash: '' }).call)).toThrow('batch tokens')
+    await expect(revokeOrphan(calling({ token: 'hvs.x' }).call)).rejects.toThrow('token not found')
+  })
+})
