@@ -80,10 +80,10 @@ export function readSignedData(der: Buffer): SignedData | undefined {
   const content = readContent(info)
   const framed = isVersion(version) && digestAlgorithms?.tag === TAG.set && signerInfos?.tag === TAG.set
   if (!framed || !content || !isSubsequence(extras, [TAG.context0, TAG.context1])) return undefined
+  const listed = digestAlgorithms.children.map(node => digests[algorithmId(node) ?? ''])
   const signers = signerInfos.children.map(readSigner)
-  return signers.length === 0 || signers.includes(undefined)
-    ? undefined
-    : { content, signers: signers as Signer[] }
+  const known = signers.every(signer => signer !== undefined && listed.includes(signer.digest))
+  return known && signers.length > 0 ? { content, signers: signers as Signer[] } : undefined
 }
 
 /** The children of an element with this tag and this number of children; none otherwise. */

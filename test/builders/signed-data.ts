@@ -38,6 +38,8 @@ export const ids = {
   ecdsaSha512: '1.2.840.10045.4.3.4',
 } as const
 
+const digestIds = [ids.sha1, ids.sha256, ids.sha384, ids.sha512]
+
 export const algorithm = (id: string, ...parameters: Buffer[]): Buffer => sequence(oid(id), ...parameters)
 
 export const attribute = (type: string, ...values: Buffer[]): Buffer => sequence(oid(type), setOf(...values))
@@ -116,7 +118,7 @@ export const contentInfo = (content: Buffer, type: string = ids.data): Buffer =>
 export function frame(content: Buffer, signers: Buffer[], options: FrameOptions = {}): Buffer {
   const body = sequence(
     options.version ?? integer(1n),
-    options.digestAlgorithms ?? setOf(algorithm(ids.sha256, nothing())),
+    options.digestAlgorithms ?? setOf(...digestIds.map(id => algorithm(id, nothing()))),
     options.contentInfo ?? contentInfo(content),
     ...(options.extras ?? []),
     options.signerInfos ?? tlv(0x31, ...signers),

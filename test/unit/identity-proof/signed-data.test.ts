@@ -81,6 +81,8 @@ describe('readSignedData: auth-behaviour 4.2.2 (2) to (6)', () => {
     ['version 0', { version: integer(0n) }],
     ['version 3', { version: integer(3n) }],
     ['a version that is no integer', { version: octets(Buffer.from([1])) }],
+    ['no digest algorithms', { digestAlgorithms: setOf() }],
+    ['other digest algorithms than the signer’s', { digestAlgorithms: setOf(algorithm(ids.sha512)) }],
     ['digest algorithms that are no set', { digestAlgorithms: algorithm(ids.sha256) }],
     ['content of another type than data', { contentInfo: contentInfo(content, ids.signedData) }],
     ['detached content', { contentInfo: sequence(oid(ids.data)) }],

@@ -1,5 +1,6 @@
-import type { Call } from '../../../shared/api/call.ts'
+import type { Call, Fetched } from '../../../shared/api/call.ts'
 import type { Fields } from '../../../shared/api/fields.ts'
+import type { Item, Key } from '../../../shared/storage/kinds.ts'
 
 type Loose<T> = { [K in keyof T]?: unknown }
 
@@ -18,3 +19,14 @@ export const callWith = <F extends Fields>(parts: Loose<Call<F>> = {}): Call<F> 
     once: (_: string, work: () => Promise<unknown>) => work(),
     ...parts,
   }) as unknown as Call<F>
+
+/** Items of an attempt, none to begin with. */
+export function fetchedItems(): Fetched {
+  const kept = new Map<string, Item | undefined>()
+  const nameOf = ({ kind, pk, sk }: Key) => JSON.stringify([kind, pk, sk])
+  return {
+    has: key => kept.has(nameOf(key)),
+    get: (key => kept.get(nameOf(key))) as Fetched['get'],
+    keep: (key, item) => void kept.set(nameOf(key), item),
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import { defaultIdentity } from '../../../../shared/auth-method/config/identity.ts'
+import type { IdentityConfig } from '../../../../shared/auth-method/config/stored.ts'
+import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
+import { gatherIam, seeIam } from '../../../../shared/auth-method/login-iam/gather.ts'
+import type { Role } from '../../../../shared/auth-method/roles/role.ts'
+import type { Identity } from '../../../../shared/identity-proof/caller-identity.ts'
+import type { Access } from '../../../../shared/ports.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { usualInstance } from '../../../builders/ec2-facts.ts'
+import { callerOf, usualArn } from '../../../builders/iam-facts.ts'
+import { iamRole, inferringRole } from '../../../builders/roles.ts'
+import { callWith, fetchedItems } from '../../support/call.ts'
+import { item, plainSealer, preparedStore } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const accessor = 'auth_cloud_1'
+
+interface World {
+  caller?: Identity
+  given?: Record<string, unknown>
+  roles?: Record<string, Role>
+  identity?: IdentityConfig
+}
+
+function world({
+  caller = callerOf(usualArn),
+  given = {},
+  roles = { app: iamRole() },
+  identity,
+}: World = {}) {
+  const items: Item[] = [
+    ...Object.entries(roles).map(([name, role]) => item(key('role', accessor, name), role)),
+    ...(identity ? [item(key('identity-config', accessor), identity)] : []),
+  ]
+  const prepared = preparedStore(items)
+  const asked: string[] = []
+  const call = callWith<typeof loginFields>({
+    mount: mount({ maxLeaseTtl: 1000 }),
+    given,
+    fetched: fetchedItems(),
+    ports: {
+      store: prepared.store,
+      sealer: plainSealer,
+      recall: new Map<string, string>(),
+      clock: { now: () => 0, sleep: async () => undefined },
+      instances: {
+        describe: async ({ account, region }: Access, id: string) => {
+          asked.push(`${id} in ${account} ${region}`)
+          return usualInstance
+        },
+      },
+      principals: {
+        find: async ({ account, region }: Access, { type, name }: { type: string; name: string }) => {
+          asked.push(`${type} ${name} in ${account} ${region}`)
+          return { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
+        },
+      },
+    },
+  })
+  return { asked, reads: prepared.reads, gathered: gatherIam(call, caller), call }
+}
+const factsOf = async (given: World) => (await world(given).gathered).facts
+
+describe('the role of an iam login: interface 2.8, auth-behaviour 4.3.1 (9)', () => {
+  const bob = callerOf('arn:aws:iam::111122223333:user/team/Bob', 'AIDAEXAMPLE')
+  test.each<[string, World, string]>([
+    ['that is given', { given: { role: 'dev' }, roles: { dev: iamRole() } }, 'dev'],
+    ['named after the caller’s role', {}, 'app'],
+    ['named after the user, in lower case', { caller: bob, roles: { bob: iamRole() } }, 'bob'],
+    ['named after the caller when an empty one is given', { given: { role: '' } }, 'app'],
+  ])('%s', async (_, given, roleName) => {
+    expect((await factsOf(given)).roleName).toBe(roleName)
+  })
+
+  test.each<[string, World, string]>([
+    ['given', { given: { role: 'other' } }, 'other'],
+    ['named after the caller', { roles: {} }, 'app'],
+  ])('that does not exist is refused by name: %s', async (_, given, name) => {
+    await expect(factsOf(given)).rejects.toThrow(`no role named "${name}"`)
+  })
+})
+
+describe('the alias of an iam login: interface 2.2, auth-behaviour 4.3.1 (11)', () => {
+  test.each([
+    ['role_id', iamRole().roleId],
+    ['unique_id', 'AROAEXAMPLE'],
+    ['canonical_arn', 'arn:aws:iam::111122223333:role/app'],
+    ['full_arn', usualArn],
+  ] as const)('%s: %s', async (iamAlias, name) => {
+    expect((await factsOf({ identity: { ...defaultIdentity, iamAlias } })).aliasName).toBe(name)
+  })
+})
+
+describe('what IAM and EC2 are asked: auth-behaviour 8 (8)', () => {
+  const seen = async (role: Role) => {
+    const { asked, gathered, call } = world({ roles: { app: role } })
+    const facts = await seeIam(call, await gathered)
+    return { asked, facts }
+  }
+  const wild = { boundIamPrincipalIds: [], boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'] }
+
+  test('nobody, when the unique ID decides', async () => {
+    expect((await seen(iamRole())).asked).toEqual([])
+  })
+
+  test('IAM for a wildcard, in the caller’s account', async () => {
+    const { asked, facts } = await seen(iamRole(wild))
+    expect(asked).toEqual(['role app in 111122223333 us-east-1'])
+    expect(facts.fullArn).toBe('arn:aws:iam::111122223333:role/team/app')
+  })
+
+  test('EC2 for an inferred instance, in the role’s region and the caller’s account', async () => {
+    const { asked, facts } = await seen(inferringRole())
+    expect(asked).toEqual([`${usualInstance.id} in 111122223333 eu-west-1`])
+    expect(facts.inferred).toEqual({
+      instance: usualInstance,
+      instanceId: usualInstance.id,
+      region: 'eu-west-1',
+      account: '111122223333',
+    })
+  })
+})
