@@ -1,3 +1,4 @@
+import { sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
   certificatePem,
@@ -100,6 +101,17 @@ describe('whose signature counts: auth-behaviour 4.2.4, architecture 17', () => 
       byDefault,
       asLegacy,
     ])
+  })
+
+  test('for the identity form only certificates of the type identity count', async () => {
+    const text = Buffer.from(documentText())
+    const { privateKey } = keys.rsa(2048)
+    const input = {
+      identity: text.toString('base64'),
+      signature: sign('sha256', text, privateKey).toString('base64'),
+    }
+    expect(await prove(input, [[own.pem, 'identity']])).toBe('verified by the mount')
+    expect(await prove(input, [[own.pem, 'pkcs7']])).toBe('signature')
   })
 
   test('what no certificate can turn is refused before the mount is read', async () => {

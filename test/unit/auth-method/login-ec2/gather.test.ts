@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'vitest'
+import { defaultIdentity } from '../../../../shared/auth-method/config/identity.ts'
+import type { IdentityConfig } from '../../../../shared/auth-method/config/stored.ts'
+import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
+import { gatherEc2, seeEc2 } from '../../../../shared/auth-method/login-ec2/gather.ts'
+import type { Ec2Proof } from '../../../../shared/auth-method/login-ec2/proof.ts'
+import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
+import type { Role } from '../../../../shared/auth-method/roles/role.ts'
+import type { Access } from '../../../../shared/ports.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
+import { ec2Role } from '../../../builders/roles.ts'
+import { callWith, fetchedItems } from '../../support/call.ts'
+import { item, plainSealer, preparedStore, sealed } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const accessor = 'auth_cloud_1'
+const AMI = 'ami-0123456789abcdef0'
+const keyOf = (name: string) => sealed('role', name, 'hmacKey', 'the key')
+
+interface World {
+  given?: Record<string, unknown>
+  role?: Role
+  at?: string
+  imageId?: string
+  identity?: IdentityConfig
+  tags?: Record<string, string>
+  others?: Item[]
+}
+
+function world({
+  given = {},
+  at = AMI,
+  role = ec2Role(),
+  imageId = AMI,
+  identity,
+  tags = {},
+  others = [],
+}: World) {
+  const items: Item[] = [
+    item(key('role', accessor, at), role),
+    ...(identity ? [item(key('identity-config', accessor), identity)] : []),
+    ...others,
+  ]
+  const prepared = preparedStore(items)
+  const asked: string[] = []
+  const call = callWith<typeof loginFields>({
+    mount: mount({ maxLeaseTtl: 1000 }),
+    given,
+    fetched: fetchedItems(),
+    ports: {
+      store: prepared.store,
+      sealer: plainSealer,
+      recall: new Map<string, string>(),
+      clock: { now: () => 0, sleep: async () => undefined },
+      instances: {
+        describe: async ({ account, region }: Access, id: string) => {
+          asked.push(`${id} in ${account} ${region}`)
+          return { ...usualInstance, tags }
+        },
+      },
+    },
+  })
+  const proof = { type: 'ec2', document: documentOf({ imageId }), verified: true } as Ec2Proof
+  return { asked, reads: prepared.reads, call, gathered: gatherEc2(call, proof, 'fresh') }
+}
+const factsOf = async (given: World) => (await world(given).gathered).facts
+
+describe('the role of an ec2 login: interface 2.8, auth-behaviour 4.2.5 (2)', () => {
+  test.each<[string, World, string]>([
+    ['that is given', { given: { role: 'dev' }, at: 'dev' }, 'dev'],
+    ['named after the AMI', {}, AMI],
+    ['named after the AMI, in lower case', { imageId: AMI.toUpperCase() }, AMI],
+    ['named after the AMI when an empty one is given', { given: { role: '' } }, AMI],
+  ])('%s', async (_, given, roleName) => {
+    expect((await factsOf(given)).roleName).toBe(roleName)
+  })
+
+  test.each<[string, World]>([
+    ['given, but not there', { given: { role: 'other' } }],
+    ['not given, by a document without AMI', { imageId: '' }],
+  ])('%s: refused', async (_, given) => {
+    await expect(factsOf(given)).rejects.toThrow('no role named')
+  })
+})
+
+test.each([
+  ['role_id', ec2Role().roleId],
+  ['instance_id', usualInstance.id],
+  ['image_id', AMI],
+] as const)('the alias by %s is %s: auth-behaviour 4.2.5 (4)', async (ec2Alias, name) => {
+  expect((await factsOf({ identity: { ...defaultIdentity, ec2Alias } })).aliasName).toBe(name)
+})
+
+test('everything known by name comes with one read: architecture 4', async () => {
+  const { reads, gathered } = world({})
+  await gathered
+  expect(reads[0]?.split(', ').map(read => read.split(' ')[0])).toEqual([
+    'client-config',
+    'identity-config',
+    'role',
+    'sts-role',
+    'access',
+    'tidy-settings',
+  ])
+  expect(reads.length).toBe(2)
+})
+
+test('the nonce of the entry is opened, expired or not', async () => {
+  const entry = accessItem({
+    expiresAt: 1,
+    clientNonce: sealed('access', usualInstance.id, 'clientNonce', 'right'),
+  })
+  expect((await factsOf({ others: [entry] })).entryNonce?.reveal()).toBe('right')
+  expect(await factsOf({ others: [accessItem()] })).not.toHaveProperty('entryNonce')
+})
+
+test('a nonce of the client counts only when it was sent, even empty', async () => {
+  expect(await factsOf({})).not.toHaveProperty('sentNonce')
+  expect(await factsOf({ given: { nonce: '' } })).toMatchObject({ sentNonce: '' })
+})
+
+describe('the instance’s role tag: auth-behaviour 4.2.7', () => {
+  const role = ec2Role({ roleTag: 'Tag', hmacKey: keyOf(AMI) })
+  const tag = {
+    nonce: 'q83vEjRWeJA=',
+    role: AMI,
+    disallowReauthentication: false,
+    allowInstanceMigration: false,
+    policies: [],
+    instanceId: '',
+    maxTtl: 0,
+  }
+  const value = renderTag(tag, new Secret('the key'))
+  const forged = renderTag(tag, new Secret('another key'))
+  const seen = async (given: World) => {
+    const { call, gathered, asked } = world({ role, ...given })
+    const facts = await seeEc2(call, await gathered)
+    return { asked, tag: facts.tag }
+  }
+
+  test('is read from what EC2 said, with one call', async () => {
+    expect(await seen({ tags: { Tag: value, tag: forged } })).toEqual({
+      asked: [`${usualInstance.id} in 111122223333 eu-west-1`],
+      tag: { value, tag, genuine: true, denied: false },
+    })
+  })
+
+  test.each<[string, World, unknown]>([
+    ['of another key', { tags: { tag: value } }, { genuine: false, denied: false }],
+    ['empty', { tags: { Tag: '' } }, { genuine: false, denied: false }],
+    ['no role tag', { tags: { Tag: 'production' } }, { value: 'production', genuine: false, denied: false }],
+    [
+      'signed with another key',
+      { tags: { Tag: forged } },
+      { value: forged, tag, genuine: false, denied: false },
+    ],
+    [
+      'denied, though the denial has expired',
+      { tags: { Tag: value }, others: [item(key('deny', accessor, value), { createdAt: 0, expiresAt: 1 })] },
+      { value, tag, genuine: true, denied: true },
+    ],
+  ])('%s', async (_, given, expected) => {
+    expect((await seen(given)).tag).toEqual(expected)
+  })
+
+  test('of a key that every object has is still missing', async () => {
+    const inherited = ec2Role({ roleTag: 'constructor', hmacKey: keyOf(AMI) })
+    expect((await seen({ role: inherited })).tag).toEqual({ genuine: false, denied: false })
+  })
+
+  test('is not looked at when the role has none', async () => {
+    expect((await seen({ role: ec2Role(), tags: { '': value } })).tag).toBeUndefined()
+  })
+})

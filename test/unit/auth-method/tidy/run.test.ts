@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { startRun } from '../../../../shared/auth-method/tidy/run.ts'
+import { noRun, type TidyRun } from '../../../../shared/auth-method/tidy/settings.ts'
+import type { ClusterRead, Ports } from '../../../../shared/ports.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { item, preparedStore } from '../../support/store.ts'
+
+const NOW = 1_000_000
+const place = key('tidy-run', 'auth_cloud_1', 'roletag-denylist')
+
+function start({
+  last,
+  outcome = 'done',
+  period,
+}: {
+  last?: TidyRun
+  outcome?: 'done' | 'conflict'
+  period?: number
+} = {}) {
+  const { store, commits } = preparedStore(last ? [item(place, last)] : [], outcome)
+  const jobs: unknown[] = []
+  const ports = {
+    store,
+    clock: { now: () => NOW },
+    entropy: { uuid: () => 'runner' },
+    background: { start: async (job: unknown) => void jobs.push(job) },
+  } as unknown as Ports
+  const wanted = {
+    mount: 'auth_cloud_1',
+    list: 'roletag-denylist',
+    buffer: 5,
+    ...(period === undefined ? {} : { period }),
+  } as const
+  return { commits, jobs, started: startRun(ports, {} as ClusterRead, wanted) }
+}
+
+describe('one run over a list at a time: auth-behaviour 6, T-11', () => {
+  test('a free list is taken for 15 minutes, and the job told who took it', async () => {
+    const { started, commits, jobs } = start()
+    expect(await started).toBe(true)
+    expect(commits.flat()).toMatchObject([
+      {
+        put: place,
+        data: { leaseUntil: NOW + 900_000, runner: 'runner', startedAt: NOW, nextAt: 0 },
+        expected: 'absent',
+      },
+    ])
+    expect(jobs).toEqual([
+      { job: 'tidy', mount: 'auth_cloud_1', list: 'roletag-denylist', buffer: 5, runner: 'runner' },
+    ])
+  })
+
+  test.each([
+    [NOW + 1, false],
+    [NOW, true],
+    [0, true],
+  ])('a list held until %i is taken: %s', async (leaseUntil, taken) => {
+    const { started, jobs } = start({ last: { ...noRun, leaseUntil, runner: 'other', removed: 9 } })
+    expect(await started).toBe(taken)
+    expect(jobs.length).toBe(taken ? 1 : 0)
+  })
+
+  test('of two that come at once, one gets it', async () => {
+    const { started, jobs } = start({ outcome: 'conflict' })
+    expect([await started, jobs]).toEqual([false, []])
+  })
+
+  test('only the schedule says when it comes again', async () => {
+    const nextOf = async (period?: number) => {
+      const { started, commits } = start({
+        last: { ...noRun, nextAt: 7 },
+        ...(period === undefined ? {} : { period }),
+      })
+      await started
+      return (commits.flat()[0] as { data: TidyRun }).data.nextAt
+    }
+    expect([await nextOf(), await nextOf(3600)]).toEqual([7, NOW + 3600])
+  })
+})
