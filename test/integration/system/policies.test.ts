@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+
+const TEXT = '# mine\npath "a/b" {\n  capabilities = ["read"]\n}\n'
+const at = (name: string) => `/sys/policies/acl/${name}`
+const older = (name: string) => `/sys/policy/${name}`
+
+describe('sys/policies/acl and sys/policy: auth-behaviour 9.4 to 9.6', () => {
+  test.each([
+    ['HCL', TEXT, TEXT],
+    ['JSON', '{"path":{"a/b":{"capabilities":["read"]}}}', '{"path":{"a/b":{"capabilities":["read"]}}}'],
+    ['base64', Buffer.from(TEXT).toString('base64'), TEXT],
+  ])('%s is kept as it was written, and reads at both paths', async (_, policy, text) => {
+    const name = fresh('p')
+    expect((await api('PUT', at(name), { policy })).status).toBe(204)
+    expect((await done('GET', at(name))).body.data).toEqual({ name, policy: text })
+    const { body } = await done('GET', older(name))
+    expect([body.data, body.rules]).toEqual([{ name, rules: text }, text])
+    const token = await tokenWith('path "x" {}', { policies: [name] })
+    expect((await api('GET', '/a/b', undefined, { token })).status).toBe(404)
+    expect((await api('DELETE', older(name))).status).toBe(204)
+    expect((await api('GET', at(name))).status).toBe(404)
+    expect((await api('DELETE', at(name))).status).toBe(204)
+  })
+
+  test('the older field, at the older path', async () => {
+    const name = fresh('p')
+    await done('POST', older(name), { rules: TEXT })
+    expect((await done('GET', at(name))).body.data.policy).toBe(TEXT)
+  })
+
+  test('listings name the built-in ones too, sorted', async () => {
+    const name = fresh('p')
+    await done('POST', at(name), { policy: TEXT })
+    const { keys } = (await done('LIST', '/sys/policies/acl')).body.data
+    expect(keys).toEqual(expect.arrayContaining(['default', name, 'root']))
+    expect(keys).toEqual([...keys].sort())
+    for (const method of ['GET', 'LIST']) {
+      const { body } = await done(method, '/sys/policy')
+      expect(body.data.keys).toEqual(expect.arrayContaining(['default', name, 'root']))
+      expect(body.policies).toEqual(body.data.keys)
+    }
+  })
+
+  test('names are lower-cased', async () => {
+    const name = fresh('p')
+    await done('POST', at(name.toUpperCase()), { policy: TEXT })
+    expect((await done('GET', at(name))).body.data).toEqual({ name, policy: TEXT })
+  })
+
+  const bad: [title: string, policy: unknown, message: RegExp][] = [
+    ['none', undefined, /^policy is required$/],
+    ['nothing', ' \n', /^policy is required$/],
+    ['an open block', 'path "a" {', /^failed to parse policy: line 1: /],
+    ['an unknown capability', 'path "a" { capabilities = ["fly"] }', /unknown capability/],
+    ['an unknown argument', 'path "a" { capability = ["read"] }', /"capability" is not supported/],
+    ['something else than a path', 'role "a" {}', /"role" is not known here/],
+    ['a template', 'path "a/{{identity.entity.id}}" {}', /templates are not supported/],
+    ['a wildcard in the middle', 'path "a/*/b" {}', /only at the end/],
+    ['part of a segment', 'path "a/+b/c" {}', /whole segment/],
+    ['a number', 7, /failed to parse policy/],
+    ['a list of objects in JSON', '{"path":[{"a":1}]}', /a path must hold an object/],
+    [
+      'deep nesting',
+      `path "a" { allowed_parameters = ${'{ x = '.repeat(50)}1${'}'.repeat(50)} }`,
+      /nested too deeply/,
+    ],
+  ]
+  test.each(bad)('%s is refused, and what was there stays', async (_, policy, message) => {
+    const name = fresh('p')
+    await done('POST', at(name), { policy: TEXT })
+    const { status, body } = await api('POST', at(name), { policy })
+    expect([status, body.errors[0]]).toEqual([400, expect.stringMatching(message)])
+    expect((await done('GET', at(name))).body.data.policy).toBe(TEXT)
+  })
+
+  test('root is not to be touched, default not to be deleted', async () => {
+    for (const name of ['root', 'ROOT', '%72oot']) {
+      expect((await api('POST', at(name), { policy: TEXT })).body.errors).toEqual([
+        'the policy root cannot be changed',
+      ])
+      expect((await api('DELETE', at(name))).body.errors).toEqual(['the policy root cannot be deleted'])
+    }
+    expect((await api('DELETE', older('default'))).body.errors).toEqual([
+      'the policy default cannot be deleted',
+    ])
+    expect((await done('GET', at('default'))).body.data.policy).toContain('auth/token/lookup-self')
+  })
+
+  test.each(['a%2Cb', 'a:b', 'caf%C3%A9', 'a%20b', '%20'])('the name %s is refused', async name => {
+    const reply = await api('POST', at(name), { policy: TEXT })
+    expect([reply.status, reply.body.errors[0]]).toEqual([
+      400,
+      expect.stringContaining('a policy name may hold'),
+    ])
+  })
+
+  test('a change counts from the next request on', async () => {
+    const name = fresh('p')
+    const token = await tokenWith('path "x" {}', { policies: [name] })
+    const statusNow = async () => (await api('GET', '/sys/auth', undefined, { token })).status
+    expect(await statusNow()).toBe(403)
+    await done('POST', at(name), { policy: 'path "sys/auth" { capabilities = ["read"] }' })
+    expect(await statusNow()).toBe(200)
+    await done('POST', at(name), { policy: 'path "sys/auth" { capabilities = ["deny"] }' })
+    expect(await statusNow()).toBe(403)
+    await done('DELETE', at(name))
+    expect(await statusNow()).toBe(403)
+  })
+})
+
+describe('sys/capabilities-self: auth-behaviour 9.5', () => {
+  const POLICY = `
+    path "a/*" { capabilities = ["read", "list"] }
+    path "a/b" { capabilities = ["update", "create"] }
+    path "a/c" { capabilities = ["deny"] }
+    path "sys/capabilities-self" { capabilities = ["update"] }
+  `
+  const ask = async (body: unknown, token?: string) =>
+    api('POST', '/sys/capabilities-self', body, token === undefined ? {} : { token })
+
+  test('of several paths, and of one', async () => {
+    const token = await tokenWith(POLICY)
+    const many = await ask({ paths: ['a/b', '/a/x', 'a/c', 'z'] }, token)
+    const expected = { 'a/b': ['create', 'update'], 'a/x': ['list', 'read'], 'a/c': ['deny'], z: ['deny'] }
+    expect(many.body.data).toEqual(expected)
+    expect(many.body).toMatchObject(expected)
+    for (const body of [{ paths: 'a/b' }, { path: 'a/b' }])
+      expect((await ask(body, token)).body.data).toEqual({
+        'a/b': ['create', 'update'],
+        capabilities: ['create', 'update'],
+      })
+  })
+
+  test('of root, and of names that every object has', async () => {
+    expect((await ask({ paths: ['x', '__proto__', 'constructor'] })).body.data).toEqual(
+      JSON.parse('{"x":["root"],"__proto__":["root"],"constructor":["root"]}'),
+    )
+  })
+
+  test.each([{}, { paths: [] }, { paths: '' }])('%j asks for nothing', async body => {
+    expect((await ask(body)).status).toBe(400)
+  })
+})
+
+describe('a slash at the end of a mount’s path means the same mount: auth-behaviour 9.6', () => {
+  test('for whoever may, and for whoever may not', async () => {
+    const { path } = await freshMount()
+    const name = path.slice('/auth/'.length)
+    const all = '{ capabilities = ["create", "read", "update", "delete", "sudo"] }'
+    const allowed = await tokenWith(`path "sys/auth/${name}" ${all}`)
+    const denied = await tokenWith(`path "sys/*" ${all} path "sys/auth/${name}" { capabilities = ["deny"] }`)
+    for (const spelt of [name, `${name}/`]) {
+      expect((await api('GET', `/sys/auth/${spelt}`, undefined, { token: allowed })).status).toBe(200)
+      for (const method of ['GET', 'POST', 'DELETE'])
+        expect((await api(method, `/sys/auth/${spelt}`, undefined, { token: denied })).status, spelt).toBe(
+          403,
+        )
+    }
+    expect((await api('DELETE', `/sys/auth/${name}/`, undefined, { token: allowed })).status).toBe(204)
+    expect((await done('GET', '/sys/auth')).body.data).not.toHaveProperty(`${name}/`)
+  })
+})
