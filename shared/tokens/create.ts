@@ -73,6 +73,8 @@ export interface RoleRules {
   boundCidrs: readonly string[]
   noDefaultPolicy: boolean
   type: 'default' | 'service' | 'batch'
+  /** what a token is where neither role nor request says it */
+  otherwise: Token['type']
   pathSuffix: string
 }
 
@@ -151,7 +153,8 @@ function typeOf({ type }: CreateGiven, role: RoleRules | undefined): Token['type
   if (type !== undefined && !['', 'service', 'batch'].includes(type))
     throw invalid('type must be service or batch')
   if (role && role.type !== 'default') return role.type
-  return type === 'batch' ? 'batch' : 'service'
+  if (type === 'service' || type === 'batch') return type
+  return role?.otherwise ?? 'service'
 }
 
 function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] {

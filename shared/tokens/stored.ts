@@ -26,6 +26,8 @@ export interface TokenRole {
   orphan: boolean
   renewable: boolean
   pathSuffix: string
+  /** what tokens are where neither role nor request says it; absent: service tokens */
+  otherwise?: 'batch'
   token: TokenParameters
 }
 

@@ -19,7 +19,9 @@ export const tokenRoleFields = {
   orphan: bool('Tokens have no parent'),
   renewable: bool('Tokens can be renewed; default true'),
   path_suffix: text('Appended to the path of tokens'),
-  token_type: text('`service`, `batch` or `default`'),
+  token_type: text(
+    '`service`, `batch`, or `default-service` and `default-batch`: unless the request says it',
+  ),
   token_period: duration('Period of tokens'),
   token_explicit_max_ttl: duration('Hard limit of the lifetime of tokens'),
   token_num_uses: int('How many requests a token may make'),
@@ -58,6 +60,7 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
     orphan: given.orphan ?? before.orphan,
     renewable: given.renewable ?? before.renewable,
     pathSuffix: given.path_suffix ?? before.pathSuffix,
+    ...otherwiseOf(call.given.token_type, before),
     token: mergeParameters(before.token, parametersOf(given), SYSTEM_LEASE_TTL),
   }
   if (!/^[\w.-]*$/.test(next.pathSuffix))
@@ -68,6 +71,14 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   )
 }
 
+/** The second half of `default-service` and `default-batch`; it stays while no type is given. */
+function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRole, 'otherwise'> {
+  if (type?.startsWith('default-') && !['default-service', 'default-batch'].includes(type))
+    throw invalid('token_type must be service, batch, default-service or default-batch')
+  const batch = type === undefined ? before.otherwise === 'batch' : type === 'default-batch'
+  return batch ? { otherwise: 'batch' } : {}
+}
+
 function parametersOf(given: Call<typeof tokenRoleFields>['given']) {
   const { period, explicit_max_ttl: explicitMax, bound_cidrs: cidrs, ...rest } = given
   const old = {
@@ -75,7 +86,8 @@ function parametersOf(given: Call<typeof tokenRoleFields>['given']) {
     ...(explicitMax === undefined ? {} : { token_explicit_max_ttl: explicitMax }),
     ...(cidrs === undefined ? {} : { token_bound_cidrs: cidrs }),
   }
-  return { ...old, ...rest } as Parameters<typeof mergeParameters>[1]
+  const type = rest.token_type?.startsWith('default-') ? { token_type: 'default' } : {}
+  return { ...old, ...rest, ...type } as Parameters<typeof mergeParameters>[1]
 }
 
 /** GET auth/token/roles/:role_name. */
@@ -93,7 +105,7 @@ export function readTokenRole(call: Call): Outcome {
       orphan: role.orphan,
       renewable: role.renewable,
       path_suffix: role.pathSuffix,
-      token_type: token.type,
+      token_type: token.type === 'default' ? `default-${role.otherwise ?? 'service'}` : token.type,
       token_period: token.period,
       token_explicit_max_ttl: token.explicitMaxTtl,
       token_num_uses: token.numUses,
@@ -131,6 +143,7 @@ const rulesOf = (name: string, role: TokenRole): RoleRules => ({
   boundCidrs: role.token.boundCidrs,
   noDefaultPolicy: role.token.noDefaultPolicy || isDisallowed(role, DEFAULT),
   type: role.token.type,
+  otherwise: role.otherwise ?? 'service',
   pathSuffix: role.pathSuffix,
 })
 

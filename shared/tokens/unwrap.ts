@@ -23,6 +23,8 @@ async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrappe
 
 /** POST sys/wrapping/unwrap: the answer as it would have been. A second time there is nothing. */
 export async function unwrap(call: Call<typeof wrappingField>): Promise<Outcome> {
+  if (call.request.wrapTtl !== undefined)
+    throw invalid('what is opened is not wrapped again: sys/wrapping/rewrap exchanges the token')
   const item = await wrappedOf(call)
   const body = await call.ports.sealer.open(item, 'response', item.data.response)
   return after([eraseAs(item)], { kind: 'unwrapped', body: body.reveal() })

@@ -56,7 +56,8 @@ const OLDEST_RECORD_MS = 20_000
 /** The tables behind the SDK. */
 export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
   const client = DynamoDBDocumentClient.from(new DynamoDBClient(ownService()), {
-    marshallOptions: { removeUndefinedValues: true },
+    // a map may have a member named `constructor`, which makes it look like an instance of a class
+    marshallOptions: { removeUndefinedValues: true, convertClassInstanceToMap: true },
   })
   const seconds = () => Math.floor(clock.now() / 1000)
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))

@@ -146,6 +146,15 @@ describe('auth/token/create: auth-behaviour 9.2, "Create rules"', () => {
     expect(await lookUp(id)).toMatchObject({ policies: ['default'], creation_ttl: 3600 })
   })
 
+  test('of ten who choose one id at once one gets it', async () => {
+    const id = fresh('chosen')
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => tryMake({ id, policies: 'default', ttl: '1h' })),
+    )
+    const statuses = replies.map(reply => reply.status).sort()
+    expect(statuses).toEqual([200, ...Array.from({ length: 9 }, () => 400)])
+  })
+
   test('a token of limited uses makes no tokens', async () => {
     const token = await makerWith('"update", "sudo"', { num_uses: 5 })
     for (const path of ['create', 'create-orphan']) {

@@ -56,6 +56,21 @@ describe('hostile input to the token endpoints', () => {
     }
   })
 
+  test.each([
+    ['no name at all', { '': 'x' }, { '': 'x' }],
+    [
+      'a name that every object has',
+      { constructor: 'x', toString: 'y' },
+      { constructor: 'x', toString: 'y' },
+    ],
+    ['numbers and truth values', { a: 1, b: true, c: null }, { a: '1', b: '1', c: '' }],
+    ['unicode and control characters', { 'ä\u0000': '🔑\n' }, { 'ä\u0000': '🔑\n' }],
+  ])('metadata of %s', async (_, meta, expected) => {
+    const made = await tryMake({ policies: 'default', ttl: '1h', meta })
+    expect(made.status, made.text).toBe(200)
+    expect((await lookUp(made.body.auth.client_token))['meta']).toEqual(expected)
+  })
+
   test('a duplicate member counts as its last, and null as nothing', async () => {
     const twice = await done('POST', '/auth/token/create', '{"ttl":"1h","ttl":"2h","policies":"default"}')
     expect(twice.body.auth.lease_duration).toBe(7200)

@@ -31,7 +31,6 @@ describe('tokens tied to networks: auth-behaviour 9.1', () => {
 
   test.each([
     ['GET', '/auth/token/lookup-self'],
-    ['POST', '/auth/token/lookup-self'],
     ['POST', '/auth/token/renew-self'],
     ['POST', '/auth/token/revoke-self'],
     ['POST', '/sys/capabilities-self'],

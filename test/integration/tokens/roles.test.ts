@@ -25,14 +25,19 @@ describe('token roles: auth-behaviour 9.2', () => {
       orphan: false,
       renewable: true,
       path_suffix: 'ci',
-      token_type: 'default',
+      token_type: 'default-service',
       token_period: 3600,
       token_explicit_max_ttl: 0,
       token_num_uses: 0,
       token_bound_cidrs: [],
       token_no_default_policy: false,
     })
-    await write({ orphan: true }, role)
+    for (const token_type of ['default-batch', 'batch', 'service', 'default-service']) {
+      await write({ token_period: 0, token_type }, role)
+      await write({}, role)
+      expect(await read(role)).toMatchObject({ token_type })
+    }
+    await write({ orphan: true, token_period: '1h' }, role)
     expect(await read(role)).toMatchObject({
       orphan: true,
       token_period: 3600,
@@ -160,6 +165,20 @@ describe('token roles: auth-behaviour 9.2', () => {
     ['type batch', { token_type: 'batch' }, { type: 'service' }, { type: 'batch' }],
     ['type service', { token_type: 'service' }, { type: 'batch' }, { type: 'service' }],
     ['type default', { token_type: 'default' }, { type: 'batch' }, { type: 'batch' }],
+    ['type default-service', { token_type: 'default-service' }, {}, { type: 'service' }],
+    [
+      'type default-service, batch wanted',
+      { token_type: 'default-service' },
+      { type: 'batch' },
+      { type: 'batch' },
+    ],
+    ['type default-batch', { token_type: 'default-batch' }, {}, { type: 'batch' }],
+    [
+      'type default-batch, service wanted',
+      { token_type: 'default-batch' },
+      { type: 'service' },
+      { type: 'service' },
+    ],
     ['a period', { token_period: '1h' }, { ttl: '5h' }, { period: 3600, creation_ttl: 3600 }],
     ['the shorter period', { token_period: '1h' }, { period: '30m' }, { period: 1800, creation_ttl: 1800 }],
     ['not the longer period', { token_period: '1h' }, { period: '2h' }, { period: 3600 }],
@@ -186,6 +205,7 @@ describe('token roles: auth-behaviour 9.2', () => {
 
   test.each<[string, Record<string, unknown>]>([
     ['a type that is none', { token_type: 'SECRET' }],
+    ['a default that is none', { token_type: 'default-SECRET' }],
     ['a negative number of uses', { token_num_uses: -1 }],
     ['a period beyond the system’s maximum', { token_period: '769h' }],
     ['batch tokens with a period', { token_type: 'batch', token_period: '1h' }],

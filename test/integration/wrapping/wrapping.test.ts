@@ -185,6 +185,12 @@ describe('response wrapping: auth-behaviour 1.3', () => {
     expect((await api('POST', '/auth/token/create', { ttl: 'x' }, TTL)).body).not.toHaveProperty('wrap_info')
   })
 
+  test('opening and wrapping again in one request is refused, and spends nothing', async () => {
+    const token = await put()
+    expect((await api('POST', '/sys/wrapping/unwrap', { token }, TTL)).status).toBe(400)
+    expect((await unwrap(token)).status).toBe(200)
+  })
+
   test.each(['x', '-1s', '1.5', '5 m', '1h1', String(2 ** 31)])('the header %j is refused', async ttl => {
     const reply = await api('GET', '/sys/policies/acl/default', undefined, {
       headers: { 'x-vault-wrap-ttl': ttl },

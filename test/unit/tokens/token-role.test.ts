@@ -60,7 +60,7 @@ describe('writing a token role: auth-behaviour 9.2', () => {
         orphan: false,
         renewable: true,
         path_suffix: '',
-        token_type: 'default',
+        token_type: 'default-service',
         token_period: 0,
         token_explicit_max_ttl: 0,
         token_num_uses: 0,
@@ -95,7 +95,7 @@ describe('writing a token role: auth-behaviour 9.2', () => {
     ['a path suffix with a slash', { path_suffix: 'a/b' }, 'path_suffix'],
     ['a network that is none', { token_bound_cidrs: ['10.0.0.0/33'] }, 'token_bound_cidrs'],
     ['negative uses', { token_num_uses: -1 }, 'token_num_uses'],
-    ['a type that is none', { token_type: 'default-service' }, 'token_type'],
+    ['a type that is none', { token_type: 'default-thing' }, 'token_type'],
     ['batch with a period', { token_type: 'batch', token_period: 60 }, 'batch tokens'],
     ['a period above the system’s maximum', { token_period: 2_764_801 }, 'token_period'],
   ])('%s is refused', (_, given, message) => expect(() => written(given)).toThrow(message))
