@@ -7,13 +7,19 @@ import type { Rule } from './policy.ts'
 
 /** Parsed texts by text: parsing is pure, so that what was parsed once need not be parsed again. */
 const parsed = new Map<string, readonly Rule[]>()
-const MOST_PARSED = 500
+/** Characters of texts that are remembered. */
+const MOST_PARSED = 4_000_000
+let remembered = 0
 
 function rulesOf(text: string): readonly Rule[] {
   const found = parsed.get(text)
   if (found) return found
-  if (parsed.size >= MOST_PARSED) parsed.clear()
   const rules = parsePolicy(text)
+  remembered += text.length
+  if (remembered > MOST_PARSED) {
+    parsed.clear()
+    remembered = text.length
+  }
   parsed.set(text, rules)
   return rules
 }
@@ -23,8 +29,7 @@ export function compileAccess(
   names: readonly string[],
   stored: readonly (Item<'policy'> | undefined)[],
 ): Access {
-  const texts = names.map(
-    name => stored.find(item => item?.sk === name)?.data.text ?? builtInPolicies.get(name) ?? '',
-  )
+  const written = new Map(stored.flatMap(item => (item ? [[item.sk, item.data.text]] : [])))
+  const texts = names.map(name => written.get(name) ?? builtInPolicies.get(name) ?? '')
   return { root: names.includes(ROOT), rules: unite(texts.filter(text => text !== '').map(rulesOf)) }
 }

@@ -66,10 +66,11 @@ describe('a token dies with its ancestors: auth-behaviour 9.2', () => {
   })
 
   test('a family is as deep as it may be, and a circle has no end', async () => {
-    const line = Array.from({ length: DEEPEST_FAMILY + 1 }, (_, at) =>
+    const line = Array.from({ length: DEEPEST_FAMILY + 2 }, (_, at) =>
       tokenItem(`t${at}`, at > 0 ? { parent: `t${at - 1}` } : {}),
     )
     expect(await lives(line, `t${DEEPEST_FAMILY}`)).toBe(true)
+    expect(await lives(line, `t${DEEPEST_FAMILY + 1}`)).toBe(false)
     expect(await lives([tokenItem('x', { parent: 'y' }), tokenItem('y', { parent: 'x' })], 'x')).toBe(false)
   })
 
