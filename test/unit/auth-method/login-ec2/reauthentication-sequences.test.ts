@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type ReauthenticationFacts,
+  reauthenticate,
+} from '../../../../shared/auth-method/login-ec2/reauthentication.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import { printTime } from '../../../../shared/values/time.ts'
+
+/** One try to log in: who, with which start of the instance, under which settings. */
+interface Try {
+  sent: 'own' | 'guess' | 'none' | 'empty'
+  start: number
+  disallow: boolean
+  allowMigration: boolean
+}
+
+interface State {
+  entry?: ReauthenticationFacts['entry'] & {}
+  /** what the client knows: its own nonce, or the one it was told */
+  known: string
+  accepted: number
+}
+
+function step(state: State, { sent, start, disallow, allowMigration }: Try, turn: number): State {
+  const sentNonce = { own: state.known, guess: `guess ${turn}`, none: undefined, empty: '' }[sent]
+  const decided = reauthenticate({
+    ...(state.entry ? { entry: state.entry } : {}),
+    ...(sentNonce === undefined ? {} : { sentNonce }),
+    freshNonce: `fresh ${turn}`,
+    startedAt: { seconds: start, fraction: '' },
+    allowMigration,
+    disallow,
+  })
+  if ('why' in decided) return state
+  const stored = {
+    role: 'dev',
+    disallowReauthentication: decided.disallow,
+    pendingTime: printTime(start * 1000),
+    createdAt: 0,
+    updatedAt: 0,
+    expiresAt: 0,
+  }
+  const entry = { stored, ...(decided.nonce === '' ? {} : { nonce: new Secret(decided.nonce) }) }
+  return {
+    entry,
+    known: decided.disclose ? decided.nonce : (sentNonce ?? state.known),
+    accepted: state.accepted + 1,
+  }
+}
+
+const tries = (parts: Partial<Record<keyof Try, fc.Arbitrary<unknown>>> = {}) =>
+  fc.array(
+    fc.record({
+      sent: fc.constantFrom('own', 'guess', 'none', 'empty'),
+      start: fc.nat(5),
+      disallow: fc.boolean(),
+      allowMigration: fc.boolean(),
+      ...parts,
+    }) as fc.Arbitrary<Try>,
+    { maxLength: 12 },
+  )
+
+describe('whatever logs in, in whatever order: auth-behaviour 4.2.8', () => {
+  test('the start of the instance never goes back', () => {
+    fc.assert(
+      fc.property(tries(), list => {
+        let state: State = { known: 'mine', accepted: 0 }
+        for (const [turn, one] of list.entries()) {
+          const next = step(state, one, turn)
+          const times = [state, next].map(({ entry }) => entry?.stored.pendingTime ?? '')
+          expect((times[0] ?? '') <= (times[1] ?? '')).toBe(true)
+          state = next
+        }
+      }),
+    )
+  })
+
+  test('once reauthentication is over, nobody logs in again', () => {
+    fc.assert(
+      fc.property(tries(), tries(), (before, after) => {
+        const over = [
+          ...before,
+          { sent: 'own', start: 5, disallow: true, allowMigration: false } as Try,
+        ].reduce(step, { known: 'mine', accepted: 0 })
+        fc.pre(over.entry?.stored.disallowReauthentication === true)
+        expect(after.reduce(step, over).accepted).toBe(over.accepted)
+      }),
+    )
+  })
+
+  test('without migration nobody gets in who does not know the nonce', () => {
+    const fixed = { allowMigration: fc.constant(false) }
+    fc.assert(
+      fc.property(tries({ ...fixed, sent: fc.constantFrom('guess', 'none', 'empty') }), list => {
+        const first: Try = { sent: 'own', start: 0, disallow: false, allowMigration: false }
+        const owner = step({ known: 'mine', accepted: 0 }, first, 0)
+        expect(list.reduce(step, owner)).toEqual(owner)
+        expect(step(owner, first, 1).accepted).toBe(2)
+      }),
+    )
+  })
+})
