@@ -21,6 +21,8 @@ export interface StorageCall {
   seq: number
   /** `BatchGetItem`, `TransactWriteItems` … */
   operation: string
+  /** a fault met it */
+  struck: boolean
 }
 
 /**
@@ -73,10 +75,10 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const operation = String(incoming.headers['x-amz-target'] ?? '').split('.')[1] ?? ''
     const body = await contentOf(incoming)
-    seq += 1
-    calls.push({ seq, operation })
-    if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
     const fault = faultFor(faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
+    seq += 1
+    calls.push({ seq, operation, struck: fault !== undefined })
+    if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
     if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
     if (fault?.kind === 'unprocessed') return answerWith(response, await partly(incoming, body))
     if (fault?.when === 'before') return strike(fault, response)

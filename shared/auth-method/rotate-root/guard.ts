@@ -21,30 +21,45 @@ export async function takeGuard(call: Call): Promise<number> {
   const [held] = await store.read([keyOf(call)])
   if (held && held.data.leaseUntil > clock.now()) throw running
   const makingSince = held?.data.makingSince ?? 0
-  const guard: Rotation = { leaseUntil: clock.now() + LEASE_MS, makingSince }
-  if ((await store.commit([replace(keyOf(call), held, guard)], await currentCluster(call.ports))) !== 'done')
-    throw running
+  const guard = guardUntil(call, clock.now() + LEASE_MS, makingSince)
+  const change = replace(keyOf(call), held, guard)
+  if ((await store.commit([change], await currentCluster(call.ports))) !== 'done') throw running
   return makingSince
 }
 
-/** The guard with what it should say from now on, to be committed with whatever makes that true. */
-export const guardChange = (call: Call, guard: Rotation): Change => ({
+const guardUntil = (call: Call, leaseUntil: number, makingSince: number): Rotation => ({
+  leaseUntil,
+  makingSince,
+  owner: call.request.id,
+})
+
+/** The guard for some more time, to be committed with whatever makes true what it says of a key being made. */
+export const guardChange = (call: Call, makingSince: number): Change => ({
   put: keyOf(call),
-  data: guard,
+  data: guardUntil(call, call.ports.clock.now() + LEASE_MS, makingSince),
   expected: 'any',
   times: {},
 })
 
 /** Notes that a key is about to be made. */
 export const noteMaking = (call: Call): Promise<void> =>
-  commitAll(call, [
-    guardChange(call, { leaseUntil: call.ports.clock.now() + LEASE_MS, makingSince: call.ports.clock.now() }),
-  ])
+  commitAll(call, [guardChange(call, call.ports.clock.now())])
 
-/** Gives the guard back; what it says of a lost key stays. */
+/** Notes that no key was made. */
+export const noteNotMade = (call: Call): Promise<void> => commitAll(call, [guardChange(call, 0)])
+
+/**
+ * Gives the guard back, if this request holds it; what it says of a lost key stays. Where that fails, the guard
+ * ends by itself.
+ */
 export async function giveBack(call: Call): Promise<void> {
-  const [held] = await call.ports.store.read([keyOf(call)])
-  if (held) await commitAll(call, [replace(keyOf(call), held, { ...held.data, leaseUntil: 0 })])
+  try {
+    const [held] = await call.ports.store.read([keyOf(call)])
+    if (held?.data.owner !== call.request.id) return
+    await commitAll(call, [replace(keyOf(call), held, { ...held.data, leaseUntil: 0 })])
+  } catch (error) {
+    call.ports.log.warn('guard of a rotation', { cause: String(error) })
+  }
 }
 
 /** @throws ApiError `busy` when something else changed the same items */

@@ -8,7 +8,7 @@ import type { Secret } from '../../values/secret.ts'
 import { providerSettings } from '../config/client.ts'
 import type { ClientConfig } from '../config/stored.ts'
 import { finishRotation } from './finish.ts'
-import { commitAll, giveBack, guardChange, noteMaking, takeGuard } from './guard.ts'
+import { commitAll, giveBack, guardChange, noteMaking, noteNotMade, takeGuard } from './guard.ts'
 
 type Config = Item<'client-config'>
 
@@ -22,8 +22,8 @@ const PATIENCE_MS = 10_000
  */
 export async function rotateRoot(call: Call): Promise<Outcome> {
   const config = configured(subjectOf(call, 'client-config'))
-  const lostSince = await takeGuard(call)
   try {
+    const lostSince = await takeGuard(call)
     return answer(await rotate(call, config, lostSince))
   } finally {
     await giveBack(call)
@@ -49,7 +49,8 @@ async function rotate(call: Call, given: Config, lostSince: number): Promise<Ans
   const made = await makeKey(call, settings, userName)
   const stored = await storeKey(call, config, settings, userName, made)
   const finish = await finishRotation(stored, userName, call.ports, PATIENCE_MS)
-  if (finish.state === 'finished') await commitAll(call, [finish.change])
+  // should this fail, the new key stands with a note of an old one that is gone: the hourly run clears it up
+  if (finish.state === 'finished') await commitAll(call, [finish.change]).catch(() => undefined)
   return data({ access_key: made.accessKey }, warningsOf(finish, config.data.accessKey))
 }
 
@@ -116,6 +117,7 @@ async function makeKey(call: Call, settings: ProviderSettings, userName: string)
     return await accessKeys.create(settings, userName, clock.now() + CALL_MS)
   } catch (error) {
     if (!isRefused(error)) throw error
+    await noteNotMade(call)
     throw invalid(`a new access key could not be made: ${(error as Error).message}`, { cause: error })
   }
 }
@@ -141,7 +143,7 @@ async function storeKey(
       settings.credentials?.secretKey.reveal() ?? '',
     ),
   }
-  const note = guardChange(call, { leaseUntil: clock.now() + PATIENCE_MS * 2, makingSince: 0 })
+  const note = guardChange(call, 0)
   const written = await store
     .commit([replace(place, config, next), note], await currentCluster(call.ports))
     .catch((error: unknown) => error)

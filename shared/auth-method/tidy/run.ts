@@ -22,20 +22,18 @@ const LEASE_MS = 15 * 60_000
 /**
  * Takes the guard of a list: one runner at a time, whoever starts it.
  * @param period milliseconds until the schedule comes again; absent: it did not start this run
- * @returns the runner's name; undefined when somebody else runs
+ * @returns false when somebody else runs
  * @see auth-behaviour 6
  */
 async function acquire(
   ports: Ports,
   cluster: ClusterRead,
-  mount: string,
-  list: TidyList,
+  { mount, list, runner }: Held,
   period?: number,
-): Promise<string | undefined> {
+): Promise<boolean> {
   const [item] = await ports.store.read([key('tidy-run', mount, list)])
   const now = ports.clock.now()
-  if (item && item.data.leaseUntil > now) return undefined
-  const runner = ports.entropy.uuid()
+  if (item && item.data.leaseUntil > now) return false
   const last = item?.data ?? noRun
   const started: TidyRun = {
     ...last,
@@ -48,7 +46,7 @@ async function acquire(
     nextAt: period === undefined ? last.nextAt : now + period,
   }
   const written = await ports.store.commit([replace(key('tidy-run', mount, list), item, started)], cluster)
-  return written === 'done' ? runner : undefined
+  return written === 'done'
 }
 
 /**
@@ -61,14 +59,14 @@ export async function startRun(
   cluster: ClusterRead,
   { mount, list, buffer, period }: Omit<TidyJob, 'runner'> & { period?: number },
 ): Promise<boolean> {
-  const runner = await acquire(ports, cluster, mount, list, period)
-  if (runner === undefined) return false
-  const job = { mount, list, buffer, runner }
+  const job = { mount, list, buffer, runner: ports.entropy.uuid() }
   try {
+    if (!(await acquire(ports, cluster, job, period))) return false
     await ports.background.start({ job: 'tidy', ...job })
     return true
   } catch (error) {
-    await release(ports, cluster, job)
+    // also after an acquisition that seemed to fail: it may have been done
+    await release(ports, cluster, job).catch(() => false)
     throw error
   }
 }

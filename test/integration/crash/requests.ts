@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto'
+import type { CallOptions } from '../../support/api.ts'
+import { aws, done, fresh, invoke, localCertificate } from '../../support/cluster.ts'
+import { HOME, launch, pkcs7Of, signedBy } from '../../support/logins.ts'
+import { pem } from '../../support/things.ts'
+import { make } from '../../support/tokens.ts'
+
+/** A request that writes, on a state of its own. */
+export interface Writing {
+  /** the endpoint, as the table names it */
+  endpoint: string
+  title?: string
+  arrange: (mount: () => Promise<string>) => Promise<Sent>
+  /** status of a repetition of what was done already, where it is no success */
+  spent?: number
+  /** lets be done what the request may leave undone for a while */
+  settle?: () => Promise<unknown>
+}
+
+export interface Sent {
+  method: string
+  path: string
+  body?: unknown
+  options?: CallOptions
+}
+
+const post = (path: string, body: unknown = {}, options: CallOptions = {}): Sent => ({
+  method: 'POST',
+  path,
+  body,
+  options,
+})
+const remove = (path: string): Sent => ({ method: 'DELETE', path })
+
+const ec2Role = { auth_type: 'ec2', bound_account_id: HOME.account, role_tag: 'Tag', token_policies: 'dev' }
+const plainRole = { auth_type: 'ec2', bound_account_id: HOME.account }
+const policy = { policy: 'path "a" { capabilities = ["read"] }' }
+
+const placeFor = async (endpoint: string, mount: () => Promise<string>): Promise<string> =>
+  endpoint.includes(':mount') ? mount() : ''
+
+/** A path that something is written to, and deleted from. */
+const thing = (endpoint: string, at: (mount: string) => string, body: unknown): Writing[] => [
+  {
+    endpoint: `POST ${endpoint}`,
+    title: 'new',
+    arrange: async mount => post(at(await placeFor(endpoint, mount)), body),
+  },
+  {
+    endpoint: `DELETE ${endpoint}`,
+    arrange: async mount => {
+      const path = at(await placeFor(endpoint, mount))
+      await done('POST', path, body)
+      return remove(path)
+    },
+  },
+]
+
+async function roleTag(mount: string): Promise<string> {
+  const role = fresh('role')
+  await done('POST', `${mount}/role/${role}`, ec2Role)
+  return encodeURIComponent((await done('POST', `${mount}/role/${role}/tag`)).body.data.tag_value)
+}
+
+/** A login of an instance that sends its own nonce, as clients are advised to. */
+async function ec2Login(mount: string): Promise<Sent> {
+  await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+  const role = fresh('role')
+  await done('POST', `${mount}/role/${role}`, plainRole)
+  const pkcs7 = await pkcs7Of(await launch())
+  return post(`${mount}/login`, { role, pkcs7, nonce: randomUUID() })
+}
+
+const ec2Token = async (mount: string): Promise<string> => {
+  const { path, body } = await ec2Login(mount)
+  return (await done('POST', path, body)).body.auth.client_token
+}
+
+async function family(): Promise<{ parent: string; accessor: string }> {
+  const { client_token: parent, accessor } = await make({ policies: ['root'], ttl: '1h' })
+  const child = await make({ ttl: '30m' }, { token: parent })
+  await make({ ttl: '10m' }, { token: child.client_token })
+  await make({ ttl: '30m' }, { token: parent })
+  return { parent, accessor }
+}
+
+async function wrapping(): Promise<string> {
+  const headers = { 'x-vault-wrap-ttl': '300' }
+  return (await done('POST', '/sys/wrapping/wrap', { a: 1 }, { headers })).body.wrap_info.token
+}
+
+const tokenRole = async (): Promise<string> => {
+  const name = fresh('tr')
+  await done('POST', `/auth/token/roles/${name}`, { allowed_policies: 'dev', orphan: true })
+  return name
+}
+
+async function satelliteMount(): Promise<string> {
+  const name = fresh('m')
+  await done('POST', `/sys/auth/${name}`, { type: 'cloud' })
+  return name
+}
+
+/** Requests whose writing is one commit: afterwards everything has happened, or nothing. */
+export const oneCommit: readonly Writing[] = [
+  {
+    endpoint: 'POST /auth/:mount/login',
+    title: 'ec2, first',
+    arrange: async mount => ec2Login(await mount()),
+  },
+  {
+    endpoint: 'POST /auth/:mount/login',
+    title: 'ec2, again',
+    arrange: async mount => {
+      const login = await ec2Login(await mount())
+      await done(login.method, login.path, login.body)
+      return login
+    },
+  },
+  {
+    endpoint: 'POST /auth/:mount/login',
+    title: 'iam',
+    arrange: async given => {
+      const mount = await given()
+      const name = fresh('worker')
+      const { arn } = await aws.putRole({ account: HOME.account, name })
+      await done('POST', `${mount}/role/${name}`, {
+        bound_iam_principal_arn: arn,
+        resolve_aws_unique_ids: false,
+      })
+      const key = await aws.session({ account: HOME.account, role: name, session: 'one' })
+      return post(`${mount}/login`, { role: name, ...signedBy(key) })
+    },
+  },
+  ...thing('/auth/:mount/config/client', mount => `${mount}/config/client`, {
+    access_key: 'AKIAIOSFODNN7EXAMPLE',
+    secret_key: 'hidden',
+    max_retries: 3,
+  }),
+  {
+    endpoint: 'POST /auth/:mount/config/identity',
+    arrange: async mount => post(`${await mount()}/config/identity`, { iam_alias: 'unique_id' }),
+  },
+  ...thing(
+    '/auth/:mount/config/certificate/:cert_name',
+    mount => `${mount}/config/certificate/${fresh('c')}`,
+    {
+      cloud_public_cert: pem.rsa,
+    },
+  ),
+  ...thing('/auth/:mount/config/sts/:account_id', mount => `${mount}/config/sts/222233334444`, {
+    sts_role: 'arn:aws:iam::222233334444:role/cloud-auth-reader',
+  }),
+  ...thing('/auth/:mount/role/:role', mount => `${mount}/role/${fresh('r')}`, ec2Role),
+  {
+    endpoint: 'POST /auth/:mount/role/:role',
+    title: 'change',
+    arrange: async given => {
+      const mount = await given()
+      const path = `${mount}/role/${fresh('r')}`
+      await done('POST', path, plainRole)
+      return post(path, { token_ttl: '5m' })
+    },
+  },
+  {
+    endpoint: 'DELETE /auth/:mount/identity-accesslist/:instance_id',
+    arrange: async given => {
+      const mount = await given()
+      await ec2Token(mount)
+      const { keys } = (await done('GET', `${mount}/identity-accesslist?list=true`)).body.data
+      return remove(`${mount}/identity-accesslist/${keys[0]}`)
+    },
+  },
+  {
+    endpoint: 'POST /auth/:mount/roletag-denylist/:role_tag',
+    arrange: async given => {
+      const mount = await given()
+      return post(`${mount}/roletag-denylist/${await roleTag(mount)}`)
+    },
+  },
+  {
+    endpoint: 'DELETE /auth/:mount/roletag-denylist/:role_tag',
+    arrange: async given => {
+      const mount = await given()
+      const path = `${mount}/roletag-denylist/${await roleTag(mount)}`
+      await done('POST', path)
+      return remove(path)
+    },
+  },
+  {
+    endpoint: 'POST /auth/token/create',
+    arrange: async () => {
+      const { client_token: token } = await make({ policies: ['root'], ttl: '1h' })
+      return post('/auth/token/create', { ttl: '5m' }, { token })
+    },
+  },
+  {
+    endpoint: 'POST /auth/token/create-orphan',
+    arrange: async () => post('/auth/token/create-orphan', { ttl: '5m' }),
+  },
+  {
+    endpoint: 'POST /auth/token/create/:role_name',
+    arrange: async () => post(`/auth/token/create/${await tokenRole()}`, { policies: ['dev'], ttl: '5m' }),
+  },
+  ...thing('/auth/token/roles/:role_name', () => `/auth/token/roles/${fresh('tr')}`, {
+    allowed_policies: 'dev',
+  }),
+  {
+    endpoint: 'POST /auth/token/renew',
+    arrange: async mount => post('/auth/token/renew', { token: await ec2Token(await mount()) }),
+  },
+  {
+    endpoint: 'POST /auth/token/renew-self',
+    arrange: async mount => post('/auth/token/renew-self', {}, { token: await ec2Token(await mount()) }),
+  },
+  {
+    endpoint: 'POST /auth/token/renew-accessor',
+    arrange: async () => {
+      const { accessor } = await make({ ttl: '5m' })
+      return post('/auth/token/renew-accessor', { accessor })
+    },
+  },
+  {
+    endpoint: 'POST /sys/wrapping/wrap',
+    arrange: async () => post('/sys/wrapping/wrap', { a: 1 }, { headers: { 'x-vault-wrap-ttl': '60' } }),
+  },
+  {
+    endpoint: 'POST /sys/wrapping/unwrap',
+    arrange: async () => post('/sys/wrapping/unwrap', { token: await wrapping() }),
+    spent: 400,
+  },
+  {
+    endpoint: 'POST /sys/wrapping/rewrap',
+    arrange: async () => post('/sys/wrapping/rewrap', { token: await wrapping() }),
+    spent: 400,
+  },
+  {
+    endpoint: 'POST /identity/entity/id/:id',
+    arrange: async given => {
+      const mount = await given()
+      const { path, body } = await ec2Login(mount)
+      const { entity_id: id } = (await done('POST', path, body)).body.auth
+      return post(`/identity/entity/id/${id}`, { policies: ['dev'] })
+    },
+  },
+  {
+    endpoint: 'POST /sys/auth/:method_path',
+    arrange: async () => post(`/sys/auth/${fresh('m')}`, { type: 'cloud' }),
+    spent: 400,
+  },
+  {
+    endpoint: 'POST /sys/auth/:method_path/tune',
+    arrange: async () => post(`/sys/auth/${await satelliteMount()}/tune`, { description: 'x' }),
+  },
+  ...thing('/sys/policies/acl/:policy_name', () => `/sys/policies/acl/${fresh('p')}`, policy),
+]
+
+const revoking = (name: string, body: (made: { parent: string; accessor: string }) => unknown): Writing => ({
+  endpoint: `POST /auth/token/${name}`,
+  arrange: async () => post(`/auth/token/${name}`, body(await family())),
+  settle: settleTokens,
+})
+
+/** The tidy of tokens, to its end. */
+export async function settleTokens(): Promise<void> {
+  await invoke('on-job', { job: 'token-tidy', of: 'token', at: { segment: 0 } })
+}
+
+const lists = ['identity-accesslist', 'roletag-denylist'] as const
+
+/** Requests with something to do before or after their commit: broken off, they are finished by a repetition. */
+export const manySteps: readonly Writing[] = [
+  revoking('revoke', ({ parent }) => ({ token: parent })),
+  revoking('revoke-accessor', ({ accessor }) => ({ accessor })),
+  { ...revoking('revoke-orphan', ({ parent }) => ({ token: parent })), spent: 400 },
+  {
+    endpoint: 'POST /auth/token/revoke-self',
+    arrange: async () => post('/auth/token/revoke-self', {}, { token: (await family()).parent }),
+    spent: 403,
+    settle: settleTokens,
+  },
+  ...lists.flatMap(list =>
+    thing(`/auth/:mount/config/tidy/${list}`, mount => `${mount}/config/tidy/${list}`, { safety_buffer: 60 }),
+  ),
+]
