@@ -3,8 +3,8 @@ import type { Call } from '../../../../shared/api/call.ts'
 import {
   commitAll,
   giveBack,
-  guardChange,
   noteMaking,
+  noteNotMade,
   takeGuard,
 } from '../../../../shared/auth-method/rotate-root/guard.ts'
 import type { Rotation } from '../../../../shared/auth-method/rotate-root/rotation.ts'
@@ -32,7 +32,12 @@ describe('one rotation at a time: auth-behaviour 7 (1)', () => {
     const { call, written } = world()
     expect(await takeGuard(call)).toBe(0)
     expect(written()).toEqual([
-      { put: place, data: { leaseUntil: NOW + 60_000, makingSince: 0 }, expected: 'absent', times: {} },
+      {
+        put: place,
+        data: { leaseUntil: NOW + 60_000, makingSince: 0, owner: 'request-1' },
+        expected: 'absent',
+        times: {},
+      },
     ])
   })
 
@@ -41,34 +46,48 @@ describe('one rotation at a time: auth-behaviour 7 (1)', () => {
     [NOW, 'free'],
     [0, 'free'],
   ])('a guard held until %i is %s', async (leaseUntil, state) => {
-    const { call, written } = world({ leaseUntil, makingSince: 7 })
+    const { call, written } = world({ leaseUntil, makingSince: 7, owner: 'other' })
     if (state === 'held') await expect(takeGuard(call)).rejects.toThrow('running already')
     else expect(await takeGuard(call)).toBe(7)
     expect(written().length).toBe(state === 'held' ? 0 : 1)
   })
 
   test('a guard is taken only as it was read: of two, one gets it', async () => {
-    await expect(takeGuard(world({ leaseUntil: 0, makingSince: 0 }, 'conflict').call)).rejects.toThrow(
-      'running already',
-    )
-    const { call, written } = world({ leaseUntil: 0, makingSince: 7 })
+    await expect(
+      takeGuard(world({ leaseUntil: 0, makingSince: 0, owner: 'other' }, 'conflict').call),
+    ).rejects.toThrow('running already')
+    const { call, written } = world({ leaseUntil: 0, makingSince: 7, owner: 'other' })
     await takeGuard(call)
     expect(written()).toMatchObject([{ expected: { rev: 'r1' }, data: { makingSince: 7 } }])
   })
 
   test('that a key is about to be made is noted with the time', async () => {
-    const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 0 })
+    const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 0, owner: 'request-1' })
     await noteMaking(call)
-    expect(written()).toEqual([guardChange(call, { leaseUntil: NOW + 60_000, makingSince: NOW })])
+    expect(written()).toMatchObject([
+      { data: { leaseUntil: NOW + 60_000, makingSince: NOW, owner: 'request-1' }, expected: 'any' },
+    ])
   })
 
   test('given back, the guard keeps what it says of a lost key', async () => {
-    const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 7 })
+    const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 7, owner: 'request-1' })
     await giveBack(call)
     expect(written()).toMatchObject([{ data: { leaseUntil: 0, makingSince: 7 }, expected: { rev: 'r1' } }])
-    const none = world()
-    await giveBack(none.call)
-    expect(none.written()).toEqual([])
+  })
+
+  test.each([undefined, { leaseUntil: NOW + 1, makingSince: 7, owner: 'other' }])(
+    'a guard that the request does not hold is left alone: %j',
+    async held => {
+      const { call, written } = world(held)
+      await giveBack(call)
+      expect(written()).toEqual([])
+    },
+  )
+
+  test('that no key was made takes the note back', async () => {
+    const { call, written } = world({ leaseUntil: NOW + 1, makingSince: NOW, owner: 'request-1' })
+    await noteNotMade(call)
+    expect(written()).toMatchObject([{ data: { makingSince: 0, owner: 'request-1' } }])
   })
 
   test('a lost race is an answer to try again', async () => {
