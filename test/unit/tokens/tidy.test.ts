@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { type JobRun, jobRun } from '../../../shared/jobs/job.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import { type Item, type Kind, key } from '../../../shared/storage/kinds.ts'
+import { listAccessors } from '../../../shared/tokens/accessors.ts'
+import { startTokenTidy, tidyTokens } from '../../../shared/tokens/tidy.ts'
+import { callWith } from '../support/call.ts'
+import { memoryStore } from '../support/memory-store.ts'
+import { mount, NOW, token } from './support.ts'
+
+const tokenItem = (name: string, parts: object = {}): Item<'token'> => ({
+  ...key('token', name),
+  rev: 'r',
+  data: token(parts),
+})
+const pointer = (parent: string, child: string): Item<'child'> => ({
+  ...key('child', parent, child),
+  rev: 'r',
+  data: {},
+})
+const base: Item[] = [
+  {
+    ...key('cluster'),
+    rev: 'r',
+    data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', initialisedAt: 0 },
+  },
+  { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
+]
+
+/** Items by kind, all in the first of four segments. */
+function around(items: Item[], deadline = NOW + 1000): { run: JobRun; names: () => string[]; ports: Ports } {
+  const memory = memoryStore([...base, ...items])
+  const scan = async function* (kind: Kind, { index }: { index: number }) {
+    const found = [...memory.stored.values()].filter(item => item.kind === kind)
+    if (index === 0) yield { items: found, next: undefined }
+  }
+  const ports = {
+    store: { ...memory.store, scan },
+    clock: { now: () => NOW },
+    sealer: { expect: () => undefined },
+    log: { info: () => undefined },
+  } as unknown as Ports
+  const names = () =>
+    [...memory.stored.values()].flatMap(({ kind, pk, sk }) =>
+      kind === 'token' || kind === 'child' ? [`${kind} ${pk} ${sk}`] : [],
+    )
+  return { run: jobRun(ports, deadline), names, ports }
+}
+
+const job = { of: 'token', at: { segment: 0 } } as const
+
+describe('tidying tokens: auth-behaviour 9.2', () => {
+  test('removes who has lost an ancestor, and ways that lead nowhere', async () => {
+    const { run, names } = around([
+      tokenItem('root'),
+      tokenItem('kid', { parent: 'root' }),
+      pointer('root', 'kid'),
+      tokenItem('lost', { parent: 'gone' }),
+      pointer('gone', 'lost'),
+      tokenItem('grandchild', { parent: 'lost' }),
+      pointer('lost', 'grandchild'),
+      pointer('root', 'nobody'),
+    ])
+    expect(await tidyTokens(run, job)).toBe('done')
+    expect(names()).toEqual(['token token#root token', 'token token#kid token', 'child token#root kid'])
+  })
+
+  test('goes on later where its time ends', async () => {
+    const { run } = around([tokenItem('a')], NOW)
+    expect(await tidyTokens(run, job)).toEqual({ again: { of: 'token', at: { segment: 1 } } })
+    expect(await tidyTokens(run, { of: 'child', at: { segment: 1 } })).toBe('done')
+  })
+
+  test('is started in the background', async () => {
+    const started: unknown[] = []
+    const ports = { background: { start: async (one: unknown) => void started.push(one) } }
+    const { answer } = await startTokenTidy(callWith({ ports }))
+    expect(answer).toMatchObject({ kind: 'accepted', warnings: [expect.any(String)] })
+    expect(started).toEqual([{ job: 'token-tidy', of: 'token', at: { segment: 0 } }])
+  })
+})
+
+test('accessors of all living tokens, sorted', async () => {
+  const { ports } = around([
+    tokenItem('b'),
+    tokenItem('a'),
+    tokenItem('old', { ttl: 5 }),
+    tokenItem('of-gone', { mount: 'gone' }),
+  ])
+  const mounts = { mounts: [mount()], removing: [] }
+  expect((await listAccessors(callWith({ ports, mounts }))).answer).toEqual({
+    kind: 'keys',
+    keys: ['a', 'b'],
+  })
+})
