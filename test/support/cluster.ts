@@ -31,6 +31,15 @@ export async function done(
   return reply
 }
 
+/** The same, trying again while the answer is "busy", as clients do. */
+export async function insist(method: string, path: string, body?: unknown): Promise<Reply> {
+  for (let tries = 1; ; tries++) {
+    const reply = await api(method, path, body)
+    if (reply.status !== 503 || tries === 20) return reply
+    await new Promise(resolve => setTimeout(resolve, 20 * tries))
+  }
+}
+
 /** Something new: names, IDs. */
 export const fresh = (prefix = ''): string => prefix + randomBytes(4).toString('hex')
 
@@ -47,7 +56,8 @@ export async function freshMount(
   config: Record<string, unknown> = {},
 ): Promise<{ path: string; accessor: string }> {
   const name = fresh('m')
-  await done('POST', `/sys/auth/${name}`, { type, config })
+  const { status, text } = await insist('POST', `/sys/auth/${name}`, { type, config })
+  if (status !== 204) throw new Error(`enabling ${name}: ${status} ${text}`)
   const { body } = await done('GET', `/sys/auth/${name}`)
   return { path: `/auth/${name}`, accessor: body.data.accessor }
 }

@@ -69,7 +69,7 @@ describe('batch tokens: auth-behaviour 9.1', () => {
   })
 
   test('are dead at their expiry, for their holder and for others (CVE-2020-25816)', async () => {
-    const { client_token: token } = await batchOf({ ttl: '2s' })
+    const { client_token: token } = await batchOf({ ttl: '4s' })
     expect(await lives(token)).toBe(true)
     await eventually(async () => !(await lives(token)))
     expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)

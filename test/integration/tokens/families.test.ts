@@ -44,7 +44,7 @@ describe('families of tokens: auth-behaviour 9.2', () => {
   })
 
   test('a child dies with its parent’s expiry, whatever its own lifetime', async () => {
-    const parent = await makerWith('"update"', { ttl: '2s' })
+    const parent = await makerWith('"update"', { ttl: '4s' })
     const child = await make({ ttl: '1h' }, { token: parent })
     expect(child.lease_duration).toBe(3600)
     await eventually(async () => !(await lives(child.client_token)))
