@@ -4,7 +4,7 @@ import { errorsOf, HOME, launch, pkcs7Of, signedBy } from '../../support/logins.
 
 const SECRET = 'SECRET-VALUE'
 
-describe('hostile bodies of a login: auth-behaviour 1.2, 2, part 2 B', () => {
+describe('hostile bodies of a login: auth-behaviour 1.2, 2, CVE-2025-6203, CVE-2025-12044, CVE-2023-6337', () => {
   let mount = ''
   let valid: Record<string, unknown> = {}
   let signed: Record<string, unknown> = {}
@@ -71,10 +71,17 @@ describe('hostile bodies of a login: auth-behaviour 1.2, 2, part 2 B', () => {
     expect(Object.keys(answer.body)).toEqual(['errors'])
   })
 
-  test('a body above 64 KiB is refused before it is read', async () => {
-    const answer = await login({ ...valid, role: 'web', padding: 'x'.repeat(65_536) })
-    expect(answer.status).toBe(413)
+  test.each([
+    ['64 KiB and more', () => JSON.stringify({ padding: 'x'.repeat(65_536) })],
+    ['10 MB', () => JSON.stringify({ ...valid, padding: 'x'.repeat(10_000_000) })],
+    ['a million keys', () => `{${Array.from({ length: 1_000_000 }, (_, n) => `"k${n}":1`).join()}}`],
+    ['a million levels', () => `{"role":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`],
+    ['10,000 headers', () => JSON.stringify({ iam_request_headers: manyHeaders(10_000) })],
+  ])('a body of %s is refused before it is read', async (_name, body) => {
+    expect((await login(body())).status).toBe(413)
   })
+  const manyHeaders = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`X-Header-${n}`, 'x']))
 
   test('a form is read like JSON, and JSON under the content type of a form is JSON', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -118,6 +125,7 @@ describe('hostile bodies of a login: auth-behaviour 1.2, 2, part 2 B', () => {
     ['an object as value', () => ({ ...own(), a: { b: 'c' } })],
     ['null as value', () => ({ ...own(), a: null })],
     ['a boolean as value', () => ({ ...own(), a: true })],
+    ['1000 names', () => ({ ...own(), ...manyHeaders(1000) })],
     ['101 values', () => ({ ...own(), a: Array(101).fill('b') })],
     ['17 KiB', () => ({ ...own(), a: 'b'.repeat(17_000) })],
     ['nothing', () => ({})],

@@ -151,15 +151,23 @@ describe('which principals a role admits: auth-behaviour 4.3.4, 4.3.6, interface
     )
   })
 
-  test('a role of the same name in a satellite does not stand for the one at home', async () => {
+  test('a role of the same name does not stand for another account’s, in any order or at once (CVE-2025-11621)', async () => {
     const name = fresh('app-')
-    const other = await satellite(mount)
-    for (const one of [HOME.account, other]) await aws.putRole({ account: one, name })
-    const role = await roleWith(`arn:aws:iam::${HOME.account}:role/app*`)
-    const as = async (one: string) =>
+    // both satellites are reached by roles of one name too
+    const accounts = [HOME.account, await satellite(mount), await satellite(mount)]
+    for (const one of accounts) await aws.putRole({ account: one, name })
+    const as = async (one: string, role: string) =>
       (await loginWith(mount, await aws.session({ account: one, role: name, session: 'w1' }), { role }))
         .status
-    expect([await as(HOME.account), await as(other), await as(HOME.account)]).toEqual([200, 400, 200])
+    for (const bound of accounts) {
+      const role = await roleWith(`arn:aws:iam::${bound}:role/app*`)
+      const expected = accounts.map(one => (one === bound ? 200 : 400))
+      const oneByOne = []
+      for (const one of accounts) oneByOne.push(await as(one, role))
+      expect(oneByOne).toEqual(expected)
+      const atOnce = await Promise.all(accounts.toReversed().map(one => as(one, role)))
+      expect(atOnce.toReversed()).toEqual(expected)
+    }
   })
 
   test('without an association, unique IDs that are known still count: no call to IAM is made', async () => {

@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { api, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+import { errorsOf } from '../../support/logins.ts'
+import { lives, make } from '../../support/tokens.ts'
+
+// Advisories about what this product leaves out: it must be absent, not half there.
+
+const ALL = '["create", "read", "update", "delete", "list", "sudo"]'
+
+describe('no templates, so nothing a client is called can widen a rule: CVE-2021-43998, CVE-2026-5006, HCSEC-2026-32, GHSA-59w7-v8rr-pr4p', () => {
+  test.each([
+    '{{identity.entity.id}}',
+    '{{identity.entity.aliases.auth_cloud_1.metadata.client_arn}}',
+    '{{ identity.groups.names.x.id }}',
+    'x/{{identity.entity.name}}/*',
+    '{{',
+  ])('a policy with %s is refused, in HCL and in JSON, and not kept', async template => {
+    const path = `auth/cloud/role/${template}`
+    const hcl = `path "${path}" { capabilities = ["read"] }`
+    for (const policy of [hcl, JSON.stringify({ path: { [path]: { capabilities: ['read'] } } })]) {
+      const name = fresh('p')
+      const reply = await api('POST', `/sys/policies/acl/${name}`, { policy })
+      expect(reply.status, reply.text).toBe(400)
+      expect(errorsOf(reply)).toContain('templates are not supported')
+      expect((await api('GET', `/sys/policies/acl/${name}`)).status).toBe(404)
+    }
+  })
+})
+
+describe('no namespaces but root: nothing crosses from one to another', () => {
+  let mount = ''
+  beforeAll(async () => {
+    ;({ path: mount } = await freshMount())
+  })
+  const elsewhere = ['child', 'child/', 'a/b', mount.slice(1)]
+  const headers = ['X-Vault-Namespace', 'X-Service-Namespace']
+
+  test('a rule that covers everything covers no namespace (CVE-2020-10661)', async () => {
+    const token = await tokenWith(
+      `path "*" { capabilities = ${ALL} }\npath "+/+/+" { capabilities = ${ALL} }`,
+    )
+    for (const name of headers)
+      for (const namespace of elsewhere.filter(Boolean)) {
+        const reply = await api('GET', `${mount}/config/identity`, undefined, {
+          token,
+          headers: { [name]: namespace },
+        })
+        expect([reply.status, reply.text], namespace).toEqual([404, '{"errors":["unsupported path"]}'])
+      }
+    expect((await api('GET', `${mount}/config/identity`, undefined, { token })).status).toBe(200)
+  })
+
+  test('a policy is written nowhere else, and counts nowhere else (CVE-2020-35453, CVE-2023-3775)', async () => {
+    const name = fresh('p')
+    const policy = { policy: `path "*" { capabilities = ${ALL} }` }
+    const { client_token: token } = await make({ policies: name })
+    for (const options of headers.map(header => ({ headers: { [header]: 'child' } })))
+      expect((await api('POST', `/sys/policies/acl/${name}`, policy, options)).status).toBe(404)
+    expect((await api('POST', `/child/sys/policies/acl/${name}`, policy)).status).toBe(404)
+    expect((await api('GET', `/sys/policies/acl/${name}`)).status).toBe(404)
+    expect((await api('GET', '/sys/policies/acl/default', undefined, { token })).status).toBe(403)
+  })
+
+  test('an accessor is worth nothing in another one (CVE-2026-40264, GHSA-p49j-v9wc-wg57)', async () => {
+    const { client_token: token, accessor } = await make({ policies: 'default', ttl: '1h' })
+    for (const header of headers)
+      for (const path of ['lookup-accessor', 'renew-accessor', 'revoke-accessor']) {
+        const options = { headers: { [header]: 'child' } }
+        expect((await api('POST', `/auth/token/${path}`, { accessor }, options)).status).toBe(404)
+      }
+    expect(await lives(token)).toBe(true)
+  })
+
+  test.each(['..', '.', '%2e%2e', 'a/../b', 'a//b', '\u0001', '__proto__', 'x'.repeat(4000)])(
+    'an odd name is refused, and nothing fails on it: %j (CVE-2023-3774)',
+    async name => {
+      const target = encodeURIComponent(name)
+      for (const path of [`/sys/namespaces/${target}`, `/${target}/sys/auth`]) {
+        const { status, text } = await api('POST', path, {})
+        expect([400, 404], text).toContain(status)
+      }
+    },
+  )
+})
+
+describe('no groups, no second factor, no leases, no peers: paths of theirs do nothing', () => {
+  test.each([
+    ['POST', '/identity/group', 'CVE-2020-10660'],
+    ['POST', '/identity/group-alias', 'CVE-2020-10660'],
+    ['POST', '/identity/entity', 'CVE-2021-41802'],
+    ['POST', '/identity/entity-alias', 'CVE-2021-41802'],
+    ['POST', '/identity/entity/merge', 'CVE-2021-41802'],
+    ['POST', '/identity/mfa/method/totp', 'CVE-2022-30689'],
+    ['POST', '/sys/mfa/validate', 'CVE-2022-30689'],
+    ['POST', '/sys/namespaces/child', 'CVE-2023-3774'],
+    ['PUT', '/sys/renew/lease', 'CVE-2026-45808'],
+    ['PUT', '/sys/revoke/lease', 'CVE-2026-45808'],
+    ['PUT', '/sys/revoke-prefix/auth', 'GHSA-v8v8-cm84-m686'],
+    ['PUT', '/sys/revoke-force/auth', 'GHSA-c36x-h252-g9x2'],
+    ['POST', '/sys/storage/raft/remove-peer', 'CVE-2021-3282'],
+    ['POST', '/sys/storage/raft/join', 'CVE-2022-36129'],
+    ['GET', '/sys/license/status', 'CVE-2021-27668'],
+  ])('%s %s (%s)', async (method, path) => {
+    const reply = await api(method, path, method === 'GET' ? undefined : { name: 'x', lease_id: 'x' })
+    expect([404, 405], reply.text).toContain(reply.status)
+    expect((await api(method, path, undefined, { token: '' })).status).toBe(403)
+  })
+})

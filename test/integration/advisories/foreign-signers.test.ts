@@ -1,0 +1,73 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createAuthority, type Signer } from '../../../infra/local/provider/documents/authority.ts'
+import { tagged } from '../../../infra/local/provider/documents/der.ts'
+import { frame, signerInfo } from '../../builders/signed-data.ts'
+import { api, aws, done, freshMount, localCertificate } from '../../support/cluster.ts'
+import { errorsOf, HOME, launch, placeOf } from '../../support/logins.ts'
+import { at, readBer } from '../provider/ber.ts'
+
+/** What a signature names its signer by. */
+function namesOf(pem: string) {
+  const { raw } = new X509Certificate(pem)
+  const certified = at(readBer(raw), 0)
+  return {
+    raw,
+    serial: BigInt(`0x${at(certified, 1).content.toString('hex')}`),
+    issuer: at(certified, 3).raw,
+  }
+}
+
+describe('who signed counts, not that somebody did: CVE-2020-16251', () => {
+  let document = Buffer.alloc(0)
+  let registered = ''
+  let foreign: Signer
+  beforeAll(async () => {
+    const [launched, authority] = [await launch(), await aws.authority()]
+    document = Buffer.from((await aws.documents(placeOf(launched))).document)
+    registered = authority.rsa2048
+    foreign = (await createAuthority()).rsa2048
+  })
+
+  const mountWith = async (certificate: string) => {
+    const { path } = await freshMount()
+    await done('POST', `${path}/config/certificate/c`, { cloud_public_cert: certificate })
+    await done('POST', `${path}/role/web`, { auth_type: 'ec2', bound_account_id: HOME.account })
+    return path
+  }
+  const login = (mount: string, message: Buffer) =>
+    api('POST', `${mount}/login`, { role: 'web', nonce: 'n', pkcs7: message.toString('base64') })
+
+  /** The instance's document, signed by the foreign key, which calls itself as in one certificate and sends another. */
+  const forged = (named: string, sent?: string): Buffer => {
+    const { serial, issuer } = namesOf(named)
+    const signer = signerInfo(document, { key: createPrivateKey(foreign.privateKey), serial, issuer })
+    return frame(document, [signer], sent ? { extras: [tagged(0, namesOf(sent).raw)] } : {})
+  }
+
+  const forgeries: [name: string, message: () => Buffer][] = [
+    ['a signer that nobody knows', () => forged(foreign.certificate)],
+    ['one that sends its own certificate', () => forged(foreign.certificate, foreign.certificate)],
+    ['one under the name of a registered one', () => forged(registered)],
+    ['the same, with its own certificate', () => forged(registered, foreign.certificate)],
+    ['the same, with the registered certificate', () => forged(registered, registered)],
+    [
+      'a certificate and no signer',
+      () => frame(document, [], { extras: [tagged(0, namesOf(registered).raw)] }),
+    ],
+  ]
+  test.each(forgeries)('%s is refused', async (_name, message) => {
+    const mount = await mountWith(await localCertificate())
+    const reply = await login(mount, message())
+    expect([reply.status, errorsOf(reply)]).toEqual([
+      400,
+      'the PKCS#7 signature of the identity document could not be verified',
+    ])
+  })
+
+  test('the same message is accepted where that signer is registered', async () => {
+    const mount = await mountWith(Buffer.from(foreign.certificate).toString('base64'))
+    const reply = await login(mount, forged(foreign.certificate))
+    expect(reply.status, reply.text).toBe(200)
+  })
+})
