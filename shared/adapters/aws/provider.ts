@@ -146,8 +146,7 @@ export function provider({ environment, clock, meter }: Around): Provider {
     pair: Pair,
     make: (settings: ClientSettings) => C | Promise<C>,
   ): Promise<C> {
-    const { account, region, assume: role, client } = access
-    const id = JSON.stringify([service, pair, region, account, role ?? null, client.version])
+    const id = nameOfClient(service, access, pair)
     if (!clients.has(id)) {
       if (clients.size >= MOST_CLIENTS) clients.clear()
       clients.set(id, await make(settingsFor(service, access, pair)))
@@ -162,11 +161,14 @@ export function provider({ environment, clock, meter }: Around): Provider {
       meter.count(service)
       return send(client, { abortSignal: AbortSignal.timeout(Math.max(1, deadline - clock.now())) })
     }
-    // a key that was made a moment ago is not known everywhere yet
     const insisted = () =>
       attempt('credentials').catch((error: unknown) => {
+        // a key that was made a moment ago is not known everywhere yet
         if (access.client.previous && NEW_KEY.includes(nameOf(error))) return attempt('previous')
-        throw error
+        // a role that was made again no longer knows the sessions of the one before; what STS itself refused stays so
+        if (!access.assume || error instanceof ApiError || !SESSION_GONE.includes(nameOf(error))) throw error
+        clients.delete(nameOfClient(service, access, 'credentials'))
+        return attempt('credentials')
       })
     return before(deadline - clock.now(), insisted()).catch((error: unknown) => {
       throw faultOf(service, error)
@@ -185,6 +187,9 @@ export function provider({ environment, clock, meter }: Around): Provider {
 }
 
 const MOST_CLIENTS = 500
+
+const nameOfClient = (service: Service, { account, region, assume, client }: Access, pair: Pair): string =>
+  JSON.stringify([service, pair, region, account, assume ?? null, client.version])
 
 /** Work that must be done in time: the SDK does not end the fetching of credentials by itself. */
 function before<T>(ms: number, work: Promise<T>): Promise<T> {
@@ -228,6 +233,8 @@ const NEW_KEY = [
 const LATE = ['AbortError', 'TimeoutError']
 /** The SDK calls a connection that broke a timeout, too. */
 const BROKEN = ['ECONNRESET', 'EPIPE']
+
+const SESSION_GONE = [...NEW_KEY, 'ExpiredToken', 'RequestExpired']
 
 /** AWS's name of an error, also of one that was judged already. */
 const nameOf = (error: unknown): string =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Reply } from '../../support/api.ts'
 import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, launch, loginAs, loginWith, placeOf } from '../../support/logins.ts'
+import { errorsOf, launch, loginAs, loginWith, placeOf, satellite } from '../../support/logins.ts'
 import { closedPort, rawServer, type WhenDone } from '../../support/server.ts'
 
 type Fault = Omit<Parameters<typeof aws.fault>[0], 'account' | 'service'>
@@ -105,6 +105,21 @@ describe.concurrent('faults of AWS during an ec2 login: auth-behaviour 1.5, 4.2.
     const { url } = await start(onTestFinished)
     const world = await ownWorld({ endpoint: url, max_retries: 0 })
     await expectFault(world, await ec2(world), status, text)
+  })
+
+  test('an AssumeRole that fails is tried again as often as max_retries says, and named', async () => {
+    const world = await ownWorld({ max_retries: 1 })
+    const account = await satellite(world.mount)
+    const instance = await launch({ account })
+    await done('POST', `${world.mount}/role/far`, { auth_type: 'ec2', bound_account_id: account })
+    const login = () => loginAs(world.mount, instance, { role: 'far' })
+    const assumed = async () =>
+      (await aws.calls()).calls.filter(one => one.action === 'AssumeRole' && one.body.includes(account))
+        .length
+    await aws.fault({ service: 'sts', account: world.account, ...server, times: 2 })
+    await expectFault(world, await login(), 502, 'STS could not answer')
+    expect(await assumed()).toBe(2)
+    expect((await login()).status).toBe(200)
   })
 
   test('after a fault the same login succeeds', async () => {

@@ -82,6 +82,16 @@ describe('ec2 logins from other accounts and regions: auth-behaviour 8, CVE-2025
       sts_role: `arn:aws:iam::${account}:role/cloud-auth-reader`,
     })
 
+  test('a role that was made again is assumed again at once', async () => {
+    const account = await satellite(mount)
+    const instance = await launch({ account })
+    expect((await login(instance)).status).toBe(200)
+    await aws.deleteRole({ account, name: 'cloud-auth-reader' })
+    expect((await login(instance)).status).toBe(502)
+    await aws.putRole({ account, name: 'cloud-auth-reader' })
+    expect((await login(instance)).status).toBe(200)
+  })
+
   test('an instance of one account is not found with the credentials of another', async () => {
     const [one, two] = [await satellite(mount), await satellite(mount)]
     const foreign = freshAccount()
