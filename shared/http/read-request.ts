@@ -2,6 +2,7 @@ import type { Operation } from '../api/call.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { readFlag } from '../api/fields.ts'
+import { LONGEST_TOKEN } from '../tokens/token.ts'
 import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { Secret } from '../values/secret.ts'
@@ -35,8 +36,6 @@ export function operationOf(request: HttpRequest): Operation | undefined {
   if (list === undefined) throw new ApiError('unclear_list_flag')
   return list ? 'list' : 'read'
 }
-
-const LONGEST_TOKEN = 8192
 
 /** The value of a bearer among the values of Authorization, which front ends join with commas. */
 const BEARER = /(?:^|,[ \t]*)Bearer ([^,]+)/

@@ -15,6 +15,7 @@ import {
   BATCH_PREFIX,
   hashOf,
   isRoot,
+  LONGEST_TOKEN,
   SERVICE_PREFIX,
   secondsOf,
   type Token,
@@ -234,6 +235,9 @@ function family(token: Token, accessor: string): Change[] {
   return accessor === '' ? [] : [alive, put(key('child', token.parent, accessor), {})]
 }
 
+/** What a header can carry. */
+const VISIBLE = /^[\x21-\x7e]+$/
+
 async function customText({ given: { id }, ports }: Call<typeof createFields>): Promise<Secret | undefined> {
   if (!id) return undefined
   if (
@@ -244,6 +248,8 @@ async function customText({ given: { id }, ports }: Call<typeof createFields>): 
   ) {
     throw invalid('id must not contain "." or begin like a token of this service')
   }
+  if (id.length > LONGEST_TOKEN || !VISIBLE.test(id))
+    throw invalid(`id may hold up to ${LONGEST_TOKEN} visible ASCII characters`)
   const [taken] = await ports.store.read([key('token', accessorOf(hashOf(id)))])
   if (taken) throw invalid('a token of this id exists')
   return new Secret(id)

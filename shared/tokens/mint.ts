@@ -8,7 +8,16 @@ import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import type { Secret } from '../values/secret.ts'
 import type { Grant } from './grant.ts'
-import { accessorOf, BATCH_PREFIX, endOf, entityIdOf, hashOf, secondsOf, type Token } from './token.ts'
+import {
+  accessorOf,
+  BATCH_PREFIX,
+  endOf,
+  entityIdOf,
+  hashOf,
+  LONGEST_TOKEN,
+  secondsOf,
+  type Token,
+} from './token.ts'
 import { lifetime } from './ttl.ts'
 
 /** Everything else that minting a login's token depends on. */
@@ -118,9 +127,15 @@ export function issueService(token: Token, text: Secret): Issued {
   }
 }
 
-/** A token that carries everything in itself: nothing is written. */
+/**
+ * A token that carries everything in itself: nothing is written.
+ * @throws ApiError `invalid_request` when it would be longer than what a request may carry
+ */
 export async function issueBatch(token: Token, sealer: Sealer): Promise<Issued> {
-  return { text: BATCH_PREFIX + (await sealer.sealToken(JSON.stringify(token))), accessor: '', changes: [] }
+  const text = BATCH_PREFIX + (await sealer.sealToken(JSON.stringify(token)))
+  if (text.length > LONGEST_TOKEN)
+    throw invalid('the policies and metadata are too long for a batch token, which carries them itself')
+  return { text, accessor: '', changes: [] }
 }
 
 /** The `auth` object for a token. @see auth-behaviour 1.4 */

@@ -61,6 +61,9 @@ const ACCESSOR_LENGTH = 24
 export const SERVICE_PREFIX = 'hvs.'
 export const BATCH_PREFIX = 'hvb.'
 
+/** Characters of a token that a request may carry. @see auth-behaviour 1.3 */
+export const LONGEST_TOKEN = 8192
+
 /** A new token's text from random bytes: 168 bits, so its plain SHA-256 is a safe key (architecture 7). */
 export const tokenText = (random: (length: number) => Buffer): Secret =>
   new Secret(SERVICE_PREFIX + base62(random(TOKEN_BYTES), TOKEN_LENGTH))

@@ -148,6 +148,12 @@ describe('batch tokens: auth-behaviour 9.1', () => {
     expect(content).toMatchObject({ type: 'batch', hash: '', policies: ['default', 'dev'], login, ttl: 60 })
   })
 
+  test('are no longer than what a request may carry', async () => {
+    const metadata = { long: 'x'.repeat(6000) }
+    await expect(mint({ type: 'batch', metadata })).rejects.toThrow('too long for a batch token')
+    expect((await mint({ type: 'service', metadata })).auth.metadata).toEqual(metadata)
+  })
+
   test.each<[name: string, granted: Partial<Grant>]>([
     ['a period', { period: 60 }],
     ['limited uses', { numUses: 1 }],

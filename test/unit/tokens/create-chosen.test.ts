@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import type { Auth, Caller } from '../../../shared/api/call.ts'
+import type { Item } from '../../../shared/storage/kinds.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import { createOrphan, createToken } from '../../../shared/tokens/create.ts'
+import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
+import { Secret } from '../../../shared/values/secret.ts'
+import { callWith } from '../support/call.ts'
+import { memoryStore } from '../support/memory-store.ts'
+import { parentOf, rootToken, token } from './support.ts'
+
+/** A request of root to make a token. */
+function creating(given: object, items: Item[] = []) {
+  const caller: Caller = {
+    ...parentOf(rootToken),
+    text: new Secret('hvs.root'),
+    rights: { root: true, rules: [] },
+    identityPolicies: [],
+  }
+  const ports = {
+    store: memoryStore(items).store,
+    entropy: { bytes: (length: number) => Buffer.alloc(length, 7) },
+  }
+  const request = { path: 'auth/token/create' }
+  return callWith({ given: { policies: ['dev'], ...given }, caller, ports, request })
+}
+
+const chosen = accessorOf(hashOf('mine'))
+
+describe('the text of a new token: auth-behaviour 9.2', () => {
+  test('is random, and stored as its hash only', async () => {
+    const { answer, changes } = await createToken(creating({}))
+    const { client_token: text, accessor } = (answer as unknown as { auth: Auth }).auth
+    expect(text).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
+    expect(changes?.[0]).toMatchObject({
+      put: key('token', accessor),
+      data: { hash: hashOf(text) },
+      expected: 'absent',
+    })
+    expect(JSON.stringify(changes)).not.toContain(text)
+  })
+
+  test('may be chosen', async () => {
+    const { answer, changes } = await createToken(creating({ id: 'mine' }))
+    expect(answer).toMatchObject({ auth: { client_token: 'mine', accessor: chosen } })
+    expect(changes?.[0]).toMatchObject({ put: key('token', chosen), expected: 'absent' })
+  })
+
+  test.each([
+    ['a dot', 'a.b', 'must not contain'],
+    ['the beginning of a service token', 'hvs.x', 'must not contain'],
+    ['the beginning of a batch token', 'hvb.x', 'must not contain'],
+    ['the beginning of an old token', 's.x', 'must not contain'],
+    ['a space', 'a b', 'visible ASCII'],
+    ['a line’s end', 'a\nX-Other: b', 'visible ASCII'],
+    ['other letters', 'é', 'visible ASCII'],
+    ['more than a request may carry', 'x'.repeat(8193), 'visible ASCII'],
+  ])('but not with %s', async (_, id, message) => {
+    await expect(createToken(creating({ id }))).rejects.toThrow(message)
+  })
+
+  test('nor once it exists', async () => {
+    const taken: Item = { ...key('token', chosen), rev: 'r', data: token() }
+    await expect(createToken(creating({ id: 'mine' }, [taken]))).rejects.toThrow('a token of this id exists')
+  })
+})
+
+describe('what is written with a token', () => {
+  test('a child: the way to it, while its parent lives', async () => {
+    const parent = accessorOf(rootToken.hash)
+    const { changes = [] } = await createToken(creating({ id: 'mine' }))
+    expect(changes.slice(1)).toEqual([
+      { check: key('token', parent), expected: 'present' },
+      { put: key('child', parent, chosen), data: {}, expected: 'any', times: {} },
+    ])
+  })
+
+  test('an orphan: nothing else', async () => {
+    expect((await createOrphan(creating({ id: 'mine' }))).changes).toHaveLength(1)
+  })
+
+  test('unknown policies are warned of, one by one; built-in ones are known', async () => {
+    const known: Item = { ...key('policy', 'dev'), rev: 'r', data: { text: '#' } }
+    const { answer } = await createToken(creating({ policies: ['dev', 'nobody', 'constructor'] }, [known]))
+    expect(answer.warnings).toEqual(['policy "constructor" does not exist', 'policy "nobody" does not exist'])
+  })
+})
