@@ -21,10 +21,11 @@ const PATIENCE_MS = 10_000
  * @see auth-behaviour 7, architecture 9
  */
 export async function rotateRoot(call: Call): Promise<Outcome> {
-  const config = configured(subjectOf(call, 'client-config'))
+  configured(subjectOf(call, 'client-config'))
   try {
     const lostSince = await takeGuard(call)
-    return answer(await rotate(call, config, lostSince))
+    // what was read before may be what another rotation has replaced since
+    return answer(await rotate(call, configured(await readConfig(call)), lostSince))
   } finally {
     await giveBack(call)
   }

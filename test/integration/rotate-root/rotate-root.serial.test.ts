@@ -84,6 +84,16 @@ describe('a rotation', () => {
     expect(await keysOf(one)).toEqual([await configured(one)])
   })
 
+  test('right behind another one works with what that one stored', async () => {
+    const one = await rotating()
+    const replies = await Promise.all(Array.from({ length: 6 }, () => rotate(one)))
+    for (const { status, body } of replies)
+      expect(status === 200 ? [] : body.errors).toEqual(
+        status === 200 ? [] : ['a rotation is running already'],
+      )
+    expect(await keysOf(one)).toEqual([await configured(one)])
+  })
+
   test('during which the configuration is changed is refused, and leaves no key behind', async () => {
     const one = await rotating()
     await createIsSlow()
