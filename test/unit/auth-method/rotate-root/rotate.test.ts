@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../../shared/api/errors.ts'
+import type { ClientConfig } from '../../../../shared/auth-method/config/stored.ts'
+import type { Change } from '../../../../shared/storage/changes.ts'
+import { sealed } from '../../support/store.ts'
+import { configured, refused, rotate, START, type World } from './world.ts'
+
+const wrote = (field: string) => (changes: readonly Change[]) =>
+  changes.some(change => 'put' in change && change.put.kind === 'client-config' && field in change.data)
+
+describe('rotation: auth-behaviour 7, architecture 9', () => {
+  test('replaces the key, deletes the old one, and tells the new one without its secret', async () => {
+    const { outcome, keys, config, guard: left } = await rotate({})
+    expect(outcome).toEqual({ kind: 'data', data: { access_key: 'NEW' } })
+    expect(keys).toEqual(['NEW'])
+    expect(config).toEqual({
+      ...configured,
+      accessKey: 'NEW',
+      secretKey: sealed('client-config', 'client', 'secretKey', 'new'),
+    })
+    expect(left).toEqual({ leaseUntil: 0, makingSince: 0 })
+  })
+
+  const { secretKey: _, ...keyless } = configured
+  test.each<[string, World, string]>([
+    ['nothing is configured', { config: undefined }, 'client credentials have not been configured'],
+    ['no access key is configured', { config: { ...configured, accessKey: '' } }, 'no access key to rotate'],
+    ['no secret key is configured', { config: keyless }, 'no secret key to rotate'],
+    ['another rotation runs', { guard: { leaseUntil: START + 1, makingSince: 0 } }, 'running already'],
+    ['the key is that of a root user', { user: undefined }, 'belongs to the root user'],
+    [
+      'the user has another key (interface 2.1 rule 3)',
+      { others: { OTHER: 0 } },
+      'has another access key, OTHER',
+    ],
+    [
+      'IAM makes no key',
+      { iam: { create: refused() } },
+      'a new access key could not be made: IAM refused: LimitExceeded',
+    ],
+  ])('%s: refused, and all is as before', async (_, world, text) => {
+    const { outcome, keys, config, guard: left } = await rotate(world)
+    expect(outcome).toMatchObject({ code: 'invalid_request', message: expect.stringContaining(text) })
+    expect(keys).toEqual(['OLD', ...Object.keys(world.others ?? {})])
+    expect(config).toEqual('config' in world ? world.config : configured)
+    expect(left?.makingSince ?? 0).toBe(0)
+  })
+
+  test('a user that may not list its keys can be rotated', async () => {
+    expect((await rotate({ iam: { list: refused() } })).keys).toEqual(['NEW'])
+  })
+
+  test('a fault of IAM while listing stays one, before anything is made', async () => {
+    const busy = new ApiError('busy', 'throttled')
+    expect(await rotate({ iam: { list: busy } })).toMatchObject({
+      outcome: busy,
+      keys: ['OLD'],
+      guard: { makingSince: 0 },
+    })
+  })
+})
+
+describe('what goes wrong on the way leaves a key that works', () => {
+  test('the answer that told of the new key is lost: it is noted when, and the next rotation deletes it', async () => {
+    const lost = new ApiError('busy', 'no answer')
+    const first = await rotate({ iam: { 'create, but it was made': lost } })
+    expect(first).toMatchObject({
+      outcome: lost,
+      keys: ['OLD', 'NEW'],
+      config: configured,
+      guard: { leaseUntil: 0, makingSince: START },
+    })
+    const next = await rotate({ others: { LOST: START + 500 }, guard: first.guard ?? expect.fail() })
+    expect(next).toMatchObject({ keys: ['NEW'], guard: { makingSince: 0 } })
+  })
+
+  test.each([
+    ['before', START - 60_001],
+    ['after', START + 60_001],
+  ])('a key made long %s a lost one is somebody’s', async (_, at) => {
+    const { outcome, keys } = await rotate({
+      others: { OTHER: at },
+      guard: { leaseUntil: 0, makingSince: START },
+    })
+    expect([String(outcome), keys]).toEqual([expect.stringContaining('another access key'), ['OLD', 'OTHER']])
+  })
+
+  test('the configuration was changed meanwhile: the new key is deleted again', async () => {
+    const stored = wrote('previousSecretKey')
+    const { outcome, keys, config } = await rotate({
+      fault: changes => (stored(changes) ? 'conflict' : undefined),
+    })
+    expect([String(outcome), keys, config]).toEqual([
+      expect.stringContaining('changed during the rotation'),
+      ['OLD'],
+      configured,
+    ])
+  })
+
+  test('storing fails: the new key is deleted again', async () => {
+    const stored = wrote('previousSecretKey')
+    const { outcome, keys, config } = await rotate({
+      fault: changes => (stored(changes) ? 'fails' : undefined),
+    })
+    expect([String(outcome), keys, config]).toEqual(['Error: the table failed', ['OLD'], configured])
+  })
+
+  test('storing only seems to fail: what is stored decides', async () => {
+    const stored = wrote('previousSecretKey')
+    const { outcome, keys } = await rotate({
+      fault: changes => (stored(changes) ? 'done, but seems to fail' : undefined),
+    })
+    expect([outcome, keys]).toMatchObject([{ data: { access_key: 'NEW' } }, ['NEW']])
+  })
+
+  test('the new key is not accepted in time: the old one stays behind it, with a warning', async () => {
+    const { outcome, keys, config } = await rotate({ iam: { works: false } })
+    expect(outcome).toMatchObject({
+      data: { access_key: 'NEW' },
+      warnings: [expect.stringContaining('the old access key OLD was kept')],
+    })
+    expect([keys, config]).toMatchObject([['OLD', 'NEW'], { accessKey: 'NEW', previousAccessKey: 'OLD' }])
+  })
+
+  test('the old key cannot be deleted: it is named in a warning (D-24)', async () => {
+    const { outcome, keys, config } = await rotate({ iam: { delete: new ApiError('busy', 'throttled') } })
+    expect(outcome).toMatchObject({
+      data: { access_key: 'NEW' },
+      warnings: [expect.stringContaining('OLD could not be deleted')],
+    })
+    expect([keys, config]).toMatchObject([['OLD', 'NEW'], { accessKey: 'NEW', previousAccessKey: 'OLD' }])
+  })
+
+  const unfinished: ClientConfig = {
+    ...configured,
+    previousAccessKey: 'OLDER',
+    previousSecretKey: sealed('client-config', 'client', 'previousSecretKey', 'older'),
+  }
+  test('what an earlier rotation left is cleared up first', async () => {
+    const { keys, config } = await rotate({ config: unfinished, others: { OLDER: 0 } })
+    expect([keys, config?.accessKey, config?.previousAccessKey]).toEqual([['NEW'], 'NEW', undefined])
+  })
+
+  test('while that is not possible, nothing is made', async () => {
+    const { outcome, keys } = await rotate({
+      config: unfinished,
+      others: { OLDER: 0 },
+      iam: { works: false },
+    })
+    expect([String(outcome), keys]).toEqual([
+      expect.stringContaining('OLDER is still there'),
+      ['OLD', 'OLDER'],
+    ])
+  })
+
+  test('a guard that cannot be given back does not hide what was done', async () => {
+    const givenBack = (changes: readonly Change[]) =>
+      changes.length === 1 &&
+      'put' in (changes[0] ?? {}) &&
+      JSON.stringify(changes).includes('"leaseUntil":0')
+    const { outcome, keys } = await rotate({ fault: changes => (givenBack(changes) ? 'fails' : undefined) })
+    expect([outcome, keys]).toMatchObject([{ data: { access_key: 'NEW' } }, ['NEW']])
+  })
+})

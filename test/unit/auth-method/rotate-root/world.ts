@@ -1,0 +1,116 @@
+import { ApiError } from '../../../../shared/api/errors.ts'
+import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
+import type { ClientConfig } from '../../../../shared/auth-method/config/stored.ts'
+import { rotateRoot } from '../../../../shared/auth-method/rotate-root/rotate.ts'
+import type { Rotation } from '../../../../shared/auth-method/rotate-root/rotation.ts'
+import type { ProviderSettings, Store } from '../../../../shared/ports.ts'
+import type { Change } from '../../../../shared/storage/changes.ts'
+import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import { callWith } from '../../support/call.ts'
+import { memoryStore } from '../../support/memory-store.ts'
+import { item, plainSealer, sealed } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
+
+const accessor = 'auth_cloud_1'
+const place = key('client-config', accessor)
+const guard = key('rotation', accessor)
+export const configured: ClientConfig = {
+  ...defaultClient,
+  accessKey: 'OLD',
+  secretKey: sealed('client-config', 'client', 'secretKey', 'old'),
+}
+export const refused = () =>
+  new ApiError('provider_failed', 'IAM refused: LimitExceeded', { reason: { why: 'provider-refused' } })
+export const START = 1_000_000
+
+/** What a commit does beside or instead of its work. */
+type Fault = 'conflict' | 'fails' | 'done, but seems to fail'
+
+function disturbed(store: Store, fault: World['fault'] = () => undefined): Store {
+  return {
+    ...store,
+    commit: async (changes, as) => {
+      const found = fault(changes)
+      if (found === 'conflict') return found
+      const verdict = found === 'fails' ? 'conflict' : await store.commit(changes, as)
+      if (found) throw new Error('the table failed')
+      return verdict
+    },
+  }
+}
+
+type Operation = 'list' | 'create' | 'create, but it was made' | 'delete'
+
+export interface World {
+  config?: ClientConfig | undefined
+  guard?: Rotation
+  /** keys of the user beside those that are configured, by time of making */
+  others?: Record<string, number>
+  user?: string | undefined
+  /** operations of IAM that go wrong */
+  iam?: Partial<Record<Operation, Error>> & { works?: false }
+  fault?: (changes: readonly Change[]) => Fault | undefined
+}
+
+/** The mount of a world, its IAM user and its clock; one rotation. */
+export async function rotate(world: World) {
+  const config = 'config' in world ? world.config : configured
+  const items: Item[] = [
+    item(key('cluster'), { mode: 'primary', keyring: 'k' } as never),
+    ...(config ? [item(place, config)] : []),
+    ...(world.guard ? [item(guard, world.guard)] : []),
+  ]
+  const { store, stored } = memoryStore(items)
+  const get = ({ pk, sk }: Key) =>
+    stored.get(`${pk}
+${sk}`)
+  const keys = new Map(Object.entries({ OLD: 0, ...world.others }))
+  let now = START
+  const failing = (name: Operation) => {
+    const error = world.iam?.[name]
+    if (error) throw error
+  }
+  const call = callWith({
+    mount: mount(),
+    ...(config ? { subject: get(place) } : {}),
+    ports: {
+      store: disturbed(store, world.fault),
+      sealer: { ...plainSealer, expect: () => undefined },
+      clock: {
+        now: () => now,
+        sleep: async (ms: number) => {
+          now += ms
+        },
+      },
+      accessKeys: {
+        owner: async () => ('user' in world ? {} : { userName: 'server' }),
+        list: async () => {
+          failing('list')
+          return [...keys].map(([accessKey, createdAt]) => ({ accessKey, createdAt }))
+        },
+        create: async () => {
+          failing('create')
+          keys.set('NEW', now)
+          failing('create, but it was made')
+          return { accessKey: 'NEW', secretKey: new Secret('new') }
+        },
+        delete: async (_: ProviderSettings, __: string, accessKey: string) => {
+          failing('delete')
+          keys.delete(accessKey)
+        },
+        works: async () => world.iam?.works !== false,
+      },
+    },
+  })
+  const outcome = await rotateRoot(call).then(
+    ({ answer }) => answer as unknown as { data: Record<string, unknown>; warnings?: string[] },
+    (error: Error) => error,
+  )
+  return {
+    outcome,
+    keys: [...keys.keys()],
+    config: get(place)?.data as ClientConfig | undefined,
+    guard: get(guard)?.data as Rotation | undefined,
+  }
+}
