@@ -18,7 +18,7 @@ describe('rotation: auth-behaviour 7, architecture 9', () => {
       accessKey: 'NEW',
       secretKey: sealed('client-config', 'client', 'secretKey', 'new'),
     })
-    expect(left).toEqual({ leaseUntil: 0, makingSince: 0 })
+    expect(left).toMatchObject({ leaseUntil: 0, makingSince: 0 })
   })
 
   const { secretKey: _, ...keyless } = configured
@@ -26,7 +26,11 @@ describe('rotation: auth-behaviour 7, architecture 9', () => {
     ['nothing is configured', { config: undefined }, 'client credentials have not been configured'],
     ['no access key is configured', { config: { ...configured, accessKey: '' } }, 'no access key to rotate'],
     ['no secret key is configured', { config: keyless }, 'no secret key to rotate'],
-    ['another rotation runs', { guard: { leaseUntil: START + 1, makingSince: 0 } }, 'running already'],
+    [
+      'another rotation runs',
+      { guard: { leaseUntil: START + 1, makingSince: 0, owner: 'other' } },
+      'running already',
+    ],
     ['the key is that of a root user', { user: undefined }, 'belongs to the root user'],
     [
       'the user has another key (interface 2.1 rule 3)',
@@ -80,7 +84,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
   ])('a key made long %s a lost one is somebody’s', async (_, at) => {
     const { outcome, keys } = await rotate({
       others: { OTHER: at },
-      guard: { leaseUntil: 0, makingSince: START },
+      guard: { leaseUntil: 0, makingSince: START, owner: 'other' },
     })
     expect([String(outcome), keys]).toEqual([expect.stringContaining('another access key'), ['OLD', 'OTHER']])
   })

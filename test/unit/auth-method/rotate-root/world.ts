@@ -76,6 +76,7 @@ ${sk}`)
     ...(config ? { subject: get(place) } : {}),
     ports: {
       store: disturbed(store, world.fault),
+      log: { warn: () => undefined },
       sealer: { ...plainSealer, expect: () => undefined },
       clock: {
         now: () => now,
