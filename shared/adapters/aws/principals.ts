@@ -11,8 +11,11 @@ function absent(error: unknown): undefined {
   throw error
 }
 
-const principal = (arn: string | undefined, uniqueId: string | undefined): Principal | undefined =>
-  arn && uniqueId ? { arn, uniqueId } : undefined
+/** @throws when the answer says nothing: what does not exist is told by an error */
+function principal(arn: string | undefined, uniqueId: string | undefined): Principal {
+  if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
+  return { arn, uniqueId }
+}
 
 /** How each type of entity is looked up. */
 const lookups = {
@@ -51,13 +54,12 @@ export function iamPrincipals(provider: Provider): Principals {
       type === 'assumed-role'
         ? undefined
         : ask(access, deadline, (sdk, client, options) => lookups[type](sdk, client, name, options)),
-    profile: async (access, name, deadline) => {
-      const found = await ask(access, deadline, (sdk, client, options) =>
-        client.send(new sdk.GetInstanceProfileCommand({ InstanceProfileName: name }), options),
-      )
-      const profile = found?.InstanceProfile
-      const known = principal(profile?.Arn, profile?.InstanceProfileId)
-      return known && { ...known, roleArns: (profile?.Roles ?? []).map(role => role.Arn ?? '') }
-    },
+    profile: (access, name, deadline) =>
+      ask(access, deadline, async (sdk, client, options) => {
+        const command = new sdk.GetInstanceProfileCommand({ InstanceProfileName: name })
+        const { InstanceProfile: profile } = await client.send(command, options)
+        const roleArns = (profile?.Roles ?? []).map(role => role.Arn ?? '')
+        return { ...principal(profile?.Arn, profile?.InstanceProfileId), roleArns }
+      }),
   }
 }

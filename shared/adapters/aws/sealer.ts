@@ -32,6 +32,11 @@ interface Unwrapped {
 /** What a wrapped data key is bound to. */
 const contextOf = (keyring: string) => ({ keyring })
 
+/** Whatever KMS says, it is no fault of the caller's, and may pass. */
+function away(cause: unknown): never {
+  throw new ApiError('busy', 'the keys of this cluster cannot be opened now', { retryAfter: 5, cause })
+}
+
 const kms = (client: KMSClient | undefined, Client: typeof KMSClient): KMSClient =>
   client ?? new Client(ownService())
 
@@ -57,8 +62,8 @@ export function kmsSealer({ store, entropy, meter }: Around): Sealer {
         CiphertextBlob: Buffer.from(wrapped, 'base64'),
         EncryptionContext: contextOf(id),
       })
-      const { Plaintext } = await client.send(command)
-      if (!Plaintext) throw new Error('KMS gave no key')
+      const { Plaintext } = await client.send(command).catch(away)
+      if (!Plaintext) return away(new Error('KMS gave no key'))
       opened.push(termOf(version, Plaintext))
     }
     const current = opened.find(term => term.version === active)
@@ -101,10 +106,12 @@ export function kmsGenesis({ keyArn, entropy, meter }: Omit<Around, 'store'> & {
       const { KMSClient, GenerateDataKeyCommand } = await import('@aws-sdk/client-kms')
       const id = entropy.uuid()
       meter.count('kms')
-      const { CiphertextBlob, Plaintext } = await kms(undefined, KMSClient).send(
-        new GenerateDataKeyCommand({ KeyId: keyArn, KeySpec: 'AES_256', EncryptionContext: contextOf(id) }),
-      )
-      if (!CiphertextBlob || !Plaintext) throw new Error('KMS gave no key')
+      const { CiphertextBlob, Plaintext } = await kms(undefined, KMSClient)
+        .send(
+          new GenerateDataKeyCommand({ KeyId: keyArn, KeySpec: 'AES_256', EncryptionContext: contextOf(id) }),
+        )
+        .catch(away)
+      if (!CiphertextBlob || !Plaintext) return away(new Error('KMS gave no key'))
       const wrapped = Buffer.from(CiphertextBlob).toString('base64')
       const term = termOf(1, Plaintext)
       return {
