@@ -1,13 +1,17 @@
 import { after, answer, type Call, callerOf, clusterOf, nothing, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { currentCluster } from '../cluster/current.ts'
+import type { ClusterRead } from '../ports.ts'
 import { type Change, erase } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { orphanChildren, sweepFamily } from './family.ts'
 import type { accessorField, requiredToken } from './lookup.ts'
 import { accessorOf, BATCH_PREFIX, hashOf, type Token } from './token.ts'
 
-/** POST auth/token/revoke: the token and all its descendants. An unknown token is as good as revoked. */
+/**
+ * POST auth/token/revoke: the token and all its descendants, or a wrapping token with what it leads to. An unknown
+ * token is as good as revoked.
+ */
 export function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.given.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
@@ -26,8 +30,8 @@ export function revokeSelf(call: Call): Promise<Outcome> {
 /** POST auth/token/revoke-accessor; one that is unknown is a warning, not an error. */
 export async function revokeAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
   const accessor = call.given.accessor ?? ''
-  const [item] = await call.ports.store.read([key('token', accessor)])
-  if (!item) return answer(nothing(['no token of this accessor exists']))
+  const found = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
+  if (!found.some(Boolean)) return answer(nothing(['no token of this accessor exists']))
   return revoking(call, accessor)
 }
 
@@ -40,17 +44,22 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   const accessor = accessorOf(hashOf(asked))
   const [item] = await call.ports.store.read([key('token', accessor)])
   if (!item) throw invalid('token not found')
-  for (let tries = 1; !(await orphanChildren(accessor, call.ports, clusterOf(call))); tries++)
-    if (tries === TRIES) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
-  return after(gone(accessor, item.data))
+  const release = async (cluster: ClusterRead) => {
+    for (let tries = 1; !(await orphanChildren(accessor, call.ports, cluster)); tries++)
+      if (tries === TRIES) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
+  }
+  await release(clusterOf(call))
+  // once the token is gone it gets no more children: these were made while it went
+  const late = async () => release(await currentCluster(call.ports))
+  return { ...after(gone(accessor, item.data)), afterwards: late }
 }
 
 // The token goes first and alone: with it all descendants are dead. Their places are freed afterwards.
 async function revoking(call: Call, accessor: string): Promise<Outcome> {
-  const [item] = await call.ports.store.read([key('token', accessor)])
+  const [item, wrapped] = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
   return {
     answer: nothing(),
-    changes: gone(accessor, item?.data),
+    changes: [...gone(accessor, item?.data), ...(wrapped ? [erase(wrapped)] : [])],
     afterwards: async () => {
       await sweepFamily(accessor, call.ports, () => currentCluster(call.ports), call.request.deadline)
     },

@@ -83,6 +83,33 @@ describe('families of tokens: auth-behaviour 9.2', () => {
     expect(await livesAll(children)).toEqual(children.map(() => true))
   })
 
+  test('revoke-orphan while children are being made loses none that was made', async () => {
+    const [top] = (await chain(1)) as [Made]
+    const token = top.client_token
+    const making = Array.from({ length: 12 }, () => tryMake({ policies: 'default', ttl: '1h' }, { token }))
+    const orphaning = done('POST', '/auth/token/revoke-orphan', { token })
+    const made = (await Promise.all(making)).filter(reply => reply.status === 200)
+    await orphaning
+    const children = made.map(reply => reply.body.auth as Made)
+    expect(await livesAll(children)).toEqual(children.map(() => true))
+    expect((await tryMake({}, { token })).status).toBe(403)
+  })
+
+  test('a renewal that meets a revocation does not bring the token back', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 5 }, () => make({ policies: 'default', ttl: '1h', num_uses: 9 })),
+    )
+    const statuses = await Promise.all(
+      made.flatMap(({ client_token: token }) => [
+        api('POST', '/auth/token/renew-self', {}, { token }),
+        api('POST', '/auth/token/revoke', { token }),
+        api('POST', '/auth/token/renew', { token }),
+      ]),
+    )
+    expect(statuses.every(({ status }) => status < 500)).toBe(true)
+    expect(await livesAll(made)).toEqual(made.map(() => false))
+  })
+
   test('revoke-orphan of an unknown token is 400, and without sudo forbidden', async () => {
     expect((await api('POST', '/auth/token/revoke-orphan', { token: fresh('hvs.') })).status).toBe(400)
     const { client_token: token } = await make({ policies: 'default' })

@@ -44,6 +44,16 @@ describe('wrapping tokens and who may wrap: auth-behaviour 1.3, 9.4', () => {
     expect(body.data.keys).not.toContain(accessor)
   })
 
+  test.each<[string, (info: { token: string; accessor: string }) => [string, object]]>([
+    ['its accessor', ({ accessor }) => ['revoke-accessor', { accessor }]],
+    ['its text', ({ token }) => ['revoke', { token }]],
+  ])('it is revoked by %s, before anybody has opened it', async (_, by) => {
+    const info = await wrap()
+    const [path, given] = by(info)
+    expect((await done('POST', `/auth/token/${path}`, given)).status).toBe(204)
+    expect((await unwrap(info.token)).status).toBe(400)
+  })
+
   test('a token of the ordinary kind opens nothing', async () => {
     const { client_token: token, accessor } = await make({ policies: 'default' })
     for (const path of ['unwrap', 'lookup', 'rewrap'])
