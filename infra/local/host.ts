@@ -186,8 +186,18 @@ async function environmentOf(
     AUDIT_FILE: `${directory}/audit.log`,
     NODE_COMPILE_CACHE: `${root}.build/compile-cache`,
     POWERTOOLS_DEV: 'false',
+    ...providerCredentials(),
   }
 }
+
+/** Credentials for calls on behalf of mounts that have none, where this process is given any. @see interface 2.1 rule 1 */
+const providerCredentials = (): Record<string, string> =>
+  Object.fromEntries(
+    ['CLOUD_ACCESS_KEY', 'CLOUD_SECRET_KEY', 'CLOUD_REGION'].flatMap(name => {
+      const value = process.env[name]
+      return value ? [[name, value]] : []
+    }),
+  )
 
 /** The key that stands for the functions' own roles; a user may have two, so it is kept. */
 async function executionKey(
