@@ -19,6 +19,21 @@ interface Answer {
   headers?: Record<string, string>
 }
 
+/** A mount with this STS. */
+async function mountAt(sts_endpoint: string): Promise<string> {
+  const { path } = await freshMount()
+  await done('POST', `${path}/config/client`, {
+    sts_endpoint,
+    sts_region: 'us-east-1',
+    max_retries: 0,
+  })
+  await done('POST', `${path}/role/any`, {
+    bound_iam_principal_arn: [ARN, `arn:aws:iam::${ACCOUNT}:role/app`, 'arn:aws:iam::999999999999:user/bob'],
+    resolve_aws_unique_ids: false,
+  })
+  return path
+}
+
 /** A login at a mount whose STS answers as told. */
 async function loginAt(
   whenDone: WhenDone,
@@ -27,16 +42,7 @@ async function loginAt(
   const sts = await webServer(whenDone, (_request, response) => {
     response.writeHead(status, { 'content-type': type, ...headers }).end(body)
   })
-  const { path } = await freshMount()
-  await done('POST', `${path}/config/client`, {
-    sts_endpoint: sts.url,
-    sts_region: 'us-east-1',
-    max_retries: 0,
-  })
-  await done('POST', `${path}/role/any`, {
-    bound_iam_principal_arn: [ARN, `arn:aws:iam::${ACCOUNT}:role/app`, 'arn:aws:iam::999999999999:user/bob'],
-    resolve_aws_unique_ids: false,
-  })
+  const path = await mountAt(sts.url)
   const key = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret' }
   return { reply: await api('POST', `${path}/login`, { role: 'any', ...signedBy(key) }, { token: '' }), sts }
 }
@@ -144,6 +150,20 @@ describe('answers of STS are read strictly: auth-behaviour 4.3.2, 4.3.3, CVE-202
     const { reply, sts } = await loginAt(onTestFinished, given)
     expect([reply.status, errorsOf(reply)]).toEqual([400, text])
     expect(sts.requests).toHaveLength(1)
+  })
+
+  test('an answer without end is cut off, not read', async ({ onTestFinished }) => {
+    const key = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret' }
+    const sts = await webServer(onTestFinished, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/xml' })
+      const more = () => {
+        if (!response.destroyed) response.write(' '.repeat(10_000), () => setImmediate(more))
+      }
+      more()
+    })
+    const mount = await mountAt(sts.url)
+    const reply = await api('POST', `${mount}/login`, { role: 'any', ...signedBy(key) }, { token: '' })
+    expect([reply.status, errorsOf(reply)]).toEqual([400, UNEXPECTED])
   })
 
   test('a redirect is not followed', async ({ onTestFinished }) => {
