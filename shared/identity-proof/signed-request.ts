@@ -198,7 +198,8 @@ const REQUIRED = [
   'X-Amz-Signature',
 ]
 
-const KNOWN = [...REQUIRED, 'Version', 'X-Amz-Expires', 'X-Amz-Security-Token', 'X-Amz-User-Agent']
+/** What STS reads of a presigned URL; presigners move further headers there under names of any case. */
+const KNOWN = [...REQUIRED, 'Version', 'X-Amz-Expires', 'X-Amz-Security-Token']
 
 /** Two names that differ only in case might be one to STS and two to us (CVE-2022-2385). */
 function readPresigned(query: SignedRequest['query']): Signature {

@@ -28,6 +28,11 @@ describe('a presigned GET request: auth-behaviour 4.3.1 step 2, 7', () => {
     expect(request(getInput({ [name]: undefined })).query.length).toBe(8)
   })
 
+  test('headers that a presigner moved into it keep their case', () => {
+    const moved = { 'x-amz-user-agent': 'aws-sdk-js/3', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }
+    expect(request(getInput(moved)).query.slice(-2)).toEqual(Object.entries(moved))
+  })
+
   test('the Credential may be written with plain slashes', () => {
     const raw = `&X-Amz-Credential=${usualQuery['X-Amz-Credential']}`
     expect(request(getInput({ 'X-Amz-Credential': undefined }, { raw })).scope.region).toBe('us-east-1')
