@@ -81,7 +81,8 @@ export function permits(access: Access, attempt: Attempt): boolean {
 /** The capabilities on a path, sorted; `["deny"]` where there are none. */
 export function capabilitiesOn(access: Access, path: string): Capability[] {
   if (access.root) return ['root' as Capability]
-  const rule = exact(access.rules, path) ?? best(access.rules, [path])
+  // with a trailing slash it is a listing that is asked about
+  const rule = governing(access.rules, { path, capability: path.endsWith('/') ? 'list' : 'read' })
   const found = rule ? [...rule.capabilities].sort() : []
   return found.length === 0 ? ['deny'] : found
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { permits } from '../../../shared/policies/access.ts'
+import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
 import { access, type Short } from './support.ts'
 
 const lists = (policies: Short[], path = 'auth/cloud/roles') =>
@@ -66,6 +66,16 @@ describe('rules that govern a listing: auth-behaviour 9.6 (3), GHSA-xp3c-3jw3-4v
       expect(lists(policies)).toBe(allowed)
       expect(lists(policies, 'auth/cloud/roles/')).toBe(allowed)
     }
+  })
+
+  test.each<[policy: Short, path: string, expected: string[]]>([
+    [{ a: 'list read' }, 'a/', ['list', 'read']],
+    [{ a: 'list', 'a/*': 'deny' }, 'a/', ['deny']],
+    [{ 'a/': 'list' }, 'a/', ['list']],
+    [{ 'a/': 'list' }, 'a', ['deny']],
+    [{ 'a/*': 'list' }, 'a/b', ['list']],
+  ])('capabilities of %j on %s are those that would govern', (policy, path, expected) => {
+    expect(capabilitiesOn(access(policy), path)).toEqual(expected)
   })
 
   test('other operations look at their own spelling only', () => {

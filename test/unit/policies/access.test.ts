@@ -41,6 +41,23 @@ describe('one rule, one path', () => {
     expect(permits(access({ [rule]: 'read' }), { path, capability: 'read' })).toBe(allowed)
   })
 
+  test('a pattern covers what the same regular expression does', () => {
+    const segment = fc.constantFrom('a', 'b', 'ab', '')
+    const pattern = fc
+      .tuple(fc.array(fc.oneof(segment, fc.constant('+')), { minLength: 1, maxLength: 4 }), fc.boolean())
+      .map(([parts, open]) => parts.join('/') + (open && parts.at(-1) !== '+' ? '*' : ''))
+    const path = fc.array(segment, { minLength: 1, maxLength: 5 }).map(parts => parts.join('/'))
+    fc.assert(
+      fc.property(pattern, path, (rule, wanted) => {
+        fc.pre(!rule.startsWith('/'))
+        const source = rule.replace(/\*$/, '.*').replace(/(?<=^|\/)\+(?=$|\/)/g, '[^/]+')
+        const covered = new RegExp(`^${source}$`).test(wanted)
+        expect(permits(access({ [rule]: 'read' }), { path: wanted, capability: 'read' })).toBe(covered)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
   test.each(capabilities.filter(one => one !== 'deny'))('%s allows itself and nothing else', capability => {
     const rights = access({ a: capability })
     const allowed = capabilities.filter(one => permits(rights, { path: 'a', capability: one }))

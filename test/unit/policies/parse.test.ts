@@ -177,6 +177,36 @@ describe('a text that would lose or change a rule is refused', () => {
   })
 })
 
+test('any JSON is read or refused', () => {
+  const name = fc.constantFrom(
+    'path',
+    'a',
+    'capabilities',
+    'policy',
+    'allowed_parameters',
+    '__proto__',
+    'constructor',
+  )
+  const { value } = fc.letrec<{ value: unknown }>(tie => ({
+    value: fc.oneof(
+      { maxDepth: 5 },
+      fc.constantFrom(null, true, 1, -1, 'read', '1h', '', '{{'),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(name, tie('value'), { maxKeys: 3 }),
+    ),
+  }))
+  fc.assert(
+    fc.property(value, fc.boolean(), (given, deep) => {
+      try {
+        parsePolicy(JSON.stringify(deep ? { path: { a: given } } : { path: given }))
+      } catch (error) {
+        expect(error).toBeInstanceOf(PolicyFault)
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
 test('the same rules in HCL and in JSON are the same', () => {
   const path = fc.constantFrom('a', 'a/b', 'a/*', 'a/+/c', '*', '+/b', '__proto__')
   const body = fc.record(
