@@ -1,6 +1,7 @@
 import { invalid } from '../api/errors.ts'
 import { decodeBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
+import { headerName } from '../values/names.ts'
 
 /** A signed caller-identity request as a login carries it: read and bounded, not yet judged. */
 export interface SignedRequest {
@@ -118,7 +119,7 @@ function readHeaders(given: unknown): ReadonlyMap<string, readonly string[]> {
   let size = 0
   let values = 0
   for (const [name, value] of headerPairs(given)) {
-    const canonical = canonicalName(name)
+    const canonical = headerName(name)
     size += name.length + value.length
     values += 1
     if (!TOKEN.test(name) || !VALUE.test(value))
@@ -129,10 +130,6 @@ function readHeaders(given: unknown): ReadonlyMap<string, readonly string[]> {
   if (headers.size === 0) throw invalid('iam_request_headers is required')
   return headers
 }
-
-/** `x-amz-date` as HTTP writes it: `X-Amz-Date`. */
-const canonicalName = (name: string): string =>
-  name.toLowerCase().replace(/(^|-)[a-z]/g, letter => letter.toUpperCase())
 
 function headerPairs(given: unknown): (readonly [string, string])[] {
   if (Array.isArray(given)) return given.map(readLine)

@@ -14,6 +14,7 @@ import { bool, int, list, type Supplied, text } from '../../api/fields.ts'
 import type { ProviderSettings, Sealer } from '../../ports.ts'
 import { erase, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { headerName } from '../../values/names.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { ClientConfig } from './stored.ts'
 
@@ -73,14 +74,10 @@ function merge(stored: ClientConfig, given: Supplied<typeof clientFields>, plain
     stsRegion: given.sts_region ?? stored.stsRegion,
     useStsRegionFromClient: given.use_sts_region_from_client ?? stored.useStsRegionFromClient,
     serverId: given.iam_server_id_header_value ?? stored.serverId,
-    allowedHeaders: given.allowed_sts_header_values?.map(canonicalHeader) ?? stored.allowedHeaders,
+    allowedHeaders: given.allowed_sts_header_values?.map(headerName) ?? stored.allowedHeaders,
     maxRetries: given.max_retries ?? stored.maxRetries,
   }
 }
-
-/** `x-custom-thing` as HTTP writes it: `X-Custom-Thing`. */
-export const canonicalHeader = (name: string): string =>
-  name.toLowerCase().replace(/(^|-)[a-z]/g, letter => letter.toUpperCase())
 
 function checkEndpoint(field: string, value: string | undefined, plain: boolean): string | undefined {
   if (value === undefined || value === '') return value

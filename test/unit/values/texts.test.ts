@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { base62 } from '../../../shared/values/base62.ts'
-import { lowerAscii, NAME, sortedSet } from '../../../shared/values/names.ts'
+import { headerName, lowerAscii, NAME, sortedSet } from '../../../shared/values/names.ts'
 
 describe('NAME: auth-behaviour 1.2 (6)', () => {
   test.each([
@@ -50,6 +50,15 @@ describe('lowerAscii: auth-behaviour T-37', () => {
   ])('%s becomes %s', (text, lower) => {
     expect(lowerAscii(text)).toBe(lower)
   })
+})
+
+test.each([
+  ['x-amz-date', 'X-Amz-Date'],
+  ['X-SERVICE-CLOUD-IAM-SERVER-ID', 'X-Service-Cloud-Iam-Server-Id'],
+  ['x--1a', 'X--1a'],
+  ['', ''],
+])('the header %s is written %s', (given, written) => {
+  expect(headerName(given)).toBe(written)
 })
 
 test('sortedSet sorts by code units, drops what is empty or repeated', () => {
