@@ -86,7 +86,7 @@ const cuts = [
   { name: 'the host only: the engine stays behind', victims: () => [run.child.pid ?? 0] },
 ]
 
-describe('a cluster that is killed: architecture 4, "The race that matters"', () => {
+describe('a cluster that is killed: architecture 4, "The race that matters", CVE-2022-30689', () => {
   test.each([...cuts, ...cuts.slice(0, 1)])('$name', async ({ victims }) => {
     const staying = enginePid(cluster)
     const newcomers = fleet.filter(({ instanceId }) => !given.has(instanceId)).slice(0, 4)
@@ -105,6 +105,7 @@ describe('a cluster that is killed: architecture 4, "The race that matters"', ()
 
     await acknowledgedTokensLive()
     await entriesStandWithTheirTokens()
+    await strangersStayOut()
     for (const workload of [...newcomers, ...old]) {
       const again = await login(workload)
       expect(again.status, again.text).toBe(200)
@@ -141,6 +142,15 @@ async function entriesStandWithTheirTokens(): Promise<void> {
   await each(ours, async name => {
     const { body } = await root('GET', `/auth/cloud/identity-accesslist/${name}`)
     expect(logins, `a token for the entry of ${name}`).toContain(`${name} ${body.data.last_updated_time}`)
+  })
+}
+
+/** No rule of a login was kept in memory alone. */
+async function strangersStayOut(): Promise<void> {
+  const known = fleet.filter(({ instanceId }) => given.has(instanceId))
+  await each(known, async ({ instanceId, body }) => {
+    const stranger = await login({ instanceId, body: body.replace(/nonce-of-instance-\d+/, 'of a stranger') })
+    expect([stranger.status, stranger.body.errors]).toEqual([400, ['nonce does not match']])
   })
 }
 

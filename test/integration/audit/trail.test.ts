@@ -84,7 +84,7 @@ describe('every request leaves two entries: interface of the audit log, auth-beh
   })
 })
 
-describe('no secret is in the audit log or in the functions’ output: auth-behaviour part 2 B, T-36', () => {
+describe('no secret is in the audit log or in the functions’ output: CVE-2024-0831, CVE-2024-8365, CVE-2025-62513, CVE-2025-62705, T-36', () => {
   const secrets: Record<string, string> = {}
   const remember = (name: string, secret: unknown): string => {
     expect(secret, name).toEqual(expect.stringMatching(/.{8}/))

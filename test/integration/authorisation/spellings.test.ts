@@ -40,7 +40,7 @@ describe('a policy counts for the path as it is typed: auth-behaviour 1.7', () =
   })
 })
 
-describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-3605', () => {
+describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-3605, HCSEC-2026-05', () => {
   beforeAll(async () => {
     await done('POST', `${mount}/role/prod`, iamRole.body)
   })

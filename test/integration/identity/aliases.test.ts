@@ -84,7 +84,7 @@ describe('names of aliases: interface 2.2', () => {
     expect([ids[0] === ids[2], new Set(ids).size]).toEqual([true, 3])
   })
 
-  test('a role in another spelling is the same entity (CVE-2025-6013)', async () => {
+  test('a role in another spelling is the same entity (CVE-2025-6004, CVE-2025-54998, CVE-2025-6013, CVE-2025-55001)', async () => {
     const { path } = await mountWith()
     const worker = await workerOn(path)
     const { entity_id: id } = await worker.login()
@@ -104,7 +104,7 @@ describe('names of aliases: interface 2.2', () => {
   })
 })
 
-describe('aliases of different mounts never meet: CVE-2021-41802, CVE-2022-40186', () => {
+describe('aliases of different mounts never meet: CVE-2021-41802, CVE-2022-40186, HCSEC-2022-18', () => {
   let one = { path: '', accessor: '' }
   let two = { path: '', accessor: '' }
   beforeAll(async () => {

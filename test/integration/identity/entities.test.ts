@@ -128,7 +128,7 @@ describe('entities and their aliases: auth-behaviour 4.4 (2)', () => {
     expect([await lives(token), await lives(next.client_token)]).toEqual([false, true])
   })
 
-  test('its policies count for all of its tokens, at once, and are not stored on them', async () => {
+  test('its policies count for all of its tokens, at once, and are not stored on them (CVE-2020-10660)', async () => {
     const own = await workerOn(mount.path)
     const name = fresh('p')
     await done('POST', `/sys/policies/acl/${name}`, {

@@ -33,7 +33,7 @@ describe('published attacks on logins, tried: auth-behaviour part 2', () => {
     await done('POST', `${mount}/role/app`, { bound_iam_principal_arn: arn })
   })
 
-  test('who proves nothing cannot tell a role that exists from one that does not (CVE-2025-6010)', async () => {
+  test('who proves nothing cannot tell a role that exists from one that does not (CVE-2020-35177, CVE-2025-6010, CVE-2025-6011)', async () => {
     const forged = (await aws.documents(await launch())).pkcs7
     const proofs = [
       { pkcs7: 'x' },

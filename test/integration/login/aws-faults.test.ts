@@ -61,7 +61,7 @@ const rows: [string, string, Fault, number, string][] = [
   ['sts', 'GetCallerIdentity', server, 502, 'STS could not answer'],
 ]
 
-describe.concurrent('faults of AWS during an ec2 login: auth-behaviour 1.5, 4.2.5, architecture 4', () => {
+describe.concurrent('faults of AWS during an ec2 login: auth-behaviour 1.5, 4.2.5, CVE-2021-3024', () => {
   test.each(rows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: service as 'ec2', action, account: world.account, ...fault })
@@ -158,7 +158,7 @@ const iamRows: [string, string, Fault, number, string][] = [
   ['sts', 'GetCallerIdentity', { ...refusal, status: 501 }, 502, 'STS could not answer'],
 ]
 
-describe.concurrent('faults of AWS during an iam login: auth-behaviour 4.3.2, 4.3.4', () => {
+describe.concurrent('faults of AWS during an iam login: auth-behaviour 4.3.2, 4.3.4, CVE-2021-3024', () => {
   test.each(iamRows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: service as 'iam', action, account: world.account, ...fault })

@@ -12,7 +12,7 @@ interface Strike {
   times?: number
 }
 
-describe('tables that fail during a login: T-3, OpenBao CVE-2026-46405', () => {
+describe('tables that fail during a login: T-3, CVE-2026-46405, GHSA-7j6w-vvw2-5f9c', () => {
   let mount = ''
   let key: TestKey
   beforeAll(async () => {

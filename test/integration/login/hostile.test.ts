@@ -4,7 +4,7 @@ import { errorsOf, HOME, launch, pkcs7Of, signedBy } from '../../support/logins.
 
 const SECRET = 'SECRET-VALUE'
 
-describe('hostile bodies of a login: auth-behaviour 1.2, 2, CVE-2025-6203, CVE-2025-12044, CVE-2023-6337', () => {
+describe('hostile bodies of a login: auth-behaviour 1.2, 2, CVE-2025-6203, HCSEC-2025-24, CVE-2025-59043, CVE-2025-12044, CVE-2023-6337', () => {
   let mount = ''
   let valid: Record<string, unknown> = {}
   let signed: Record<string, unknown> = {}
@@ -106,7 +106,7 @@ describe('hostile bodies of a login: auth-behaviour 1.2, 2, CVE-2025-6203, CVE-2
   })
 
   test.each(['resolve-role', 'alias-lookahead', 'renew', 'RENEW', 'TRACE'])(
-    'the verb %s makes no token',
+    'the verb %s makes no token (GHSA-rh46-vc3j-w2w3)',
     async verb => {
       const answer = await api(verb, `${mount}/login`, valid, { token: '' }).catch(() => undefined)
       expect(answer?.status ?? 400).toBeGreaterThanOrEqual(400)

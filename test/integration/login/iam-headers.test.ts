@@ -122,7 +122,7 @@ describe('the header that ties a request to one server: auth-behaviour 4.3.1 ste
   })
 })
 
-describe('headers that a caller may send to STS: auth-behaviour 4.3.1 step 6', () => {
+describe('headers that a caller may send to STS: auth-behaviour 4.3.1 step 6, CVE-2020-16250', () => {
   const refused = (name: string) => `header "${name}" is not allowed in the request`
 
   test.each([

@@ -151,7 +151,7 @@ describe('which principals a role admits: auth-behaviour 4.3.4, 4.3.6, interface
     )
   })
 
-  test('a role of the same name does not stand for another account’s, in any order or at once (CVE-2025-11621)', async () => {
+  test('a role of the same name does not stand for another account’s, in any order or at once (CVE-2025-11621, HCSEC-2025-30, GHSA-9g4h-h484-3578, CVE-2025-59048, GHSA-jp7h-4f3c-9rc7)', async () => {
     const name = fresh('app-')
     // both satellites are reached by roles of one name too
     const accounts = [HOME.account, await satellite(mount), await satellite(mount)]

@@ -34,7 +34,7 @@ beforeEach(watch)
 /** Every call to STS with the user's key in this test. */
 const calls = async () => (await watch()).filter(call => JSON.stringify(call).includes(bob.accessKeyId))
 
-describe('requests that are not a plain GetCallerIdentity: auth-behaviour 4.3.1, CVE-2020-16250', () => {
+describe('requests that are not a plain GetCallerIdentity: auth-behaviour 4.3.1, CVE-2020-16250, CVE-2022-2385', () => {
   let mount = ''
   beforeAll(async () => {
     mount = await mountWith()

@@ -77,7 +77,7 @@ describe('renewal of iam tokens: auth-behaviour 5', () => {
     expect((await renew(await worker.login())).status).toBe(200)
   })
 
-  test('needs the principal to be bound still (GHSA-7ccv-rp6m-rffr)', async () => {
+  test('needs the principal to be bound still (CVE-2026-39388, GHSA-7ccv-rp6m-rffr)', async () => {
     const worker = await workerOn(mount)
     const auth = await worker.login()
     await worker.change({ bound_iam_principal_arn: worker.arn.replace('worker', 'somebody-else') })

@@ -25,7 +25,7 @@ const DISABLED = { errors: ['path disabled: this cluster is a DR secondary'] }
 
 const status = async (path: string) => (await host.api('GET', path, undefined, { token: '' })).status
 
-describe('a DR secondary: dr-behaviour 9, 8.5', () => {
+describe('a DR secondary: dr-behaviour 9, 8.5, CVE-2021-27668, CVE-2022-36129', () => {
   beforeAll(async () => {
     await host.api('POST', '/auth/cloud/role/kept', iamRole.body)
     await become('secondary')

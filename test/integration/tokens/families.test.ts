@@ -17,7 +17,7 @@ const livesAll = (family: readonly Made[]) => Promise.all(family.map(one => live
 const accessors = async (): Promise<string[]> =>
   (await done('GET', '/auth/token/accessors?list=true')).body.data.keys
 
-describe('families of tokens: auth-behaviour 9.2', () => {
+describe('families of tokens: auth-behaviour 9.2, CVE-2019-18616', () => {
   test.each<[string, (made: Made) => Promise<unknown>]>([
     ['revoke', ({ client_token: token }) => done('POST', '/auth/token/revoke', { token })],
     ['revoke-self', ({ client_token: token }) => done('POST', '/auth/token/revoke-self', {}, { token })],

@@ -55,10 +55,13 @@ describe('tokens stay with those who have them: auth-behaviour part 2 B', () => 
     ['POST', '/sys/revoke-force/auth'],
     ['GET', '/auth/token/lookup/token'],
     ['POST', '/auth/token/revoke-prefix/auth'],
-  ])('there is no old way around: %s %s (CVE-2026-45808)', async (method, path) => {
-    const reply = await api(method, path, method === 'POST' ? { lease_id: 'x' } : undefined)
-    expect([404, 405]).toContain(reply.status)
-  })
+  ])(
+    'there is no old way around: %s %s (CVE-2026-45808, GHSA-v8v8-cm84-m686, GHSA-c36x-h252-g9x2)',
+    async (method, path) => {
+      const reply = await api(method, path, method === 'POST' ? { lease_id: 'x' } : undefined)
+      expect([404, 405]).toContain(reply.status)
+    },
+  )
 
   test('what the policy default allows is about the token itself, and nothing else', async () => {
     const { client_token: token } = await make({ policies: 'default' })

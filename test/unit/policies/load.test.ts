@@ -72,15 +72,19 @@ describe('policies of a token', () => {
     expect(compileAccess([name], [undefined])).toEqual({ root: false, rules: [] })
   })
 
-  test('the same text again gives the same rules, a new text new ones', () => {
+  test('texts are parsed once, and not remembered without end (CVE-2023-5954)', () => {
     const policy = (path: string) => compileAccess(['p'], [stored('p', `path "${path}" { policy = "read" }`)])
-    expect(policy('x').rules).toEqual(policy('x').rules)
+    const parsed = () => policy('x').rules[0]?.capabilities
+    const first = parsed()
+    expect(first).toBe(parsed())
     expect(policy('y').rules.map(rule => rule.path)).toEqual(['y'])
+    expect(parsed()).toBe(first)
     // more than is remembered
     for (let index = 0; index < 50; index++) {
       const path = `${'x'.repeat(100_000)}${index}`
       expect(policy(path).rules.map(rule => rule.path)).toEqual([path])
     }
     expect(policy('x').rules.map(rule => rule.path)).toEqual(['x'])
+    expect(parsed()).not.toBe(first)
   })
 })
