@@ -1,19 +1,23 @@
-// `npm run bench`: what a login costs, as ratios to floors measured in the same run. Never part of the tests.
+// `npm run bench`: what a login and a tidy cost, as ratios to floors measured in the same run. Never part of the
+// tests. `npm run bench -- --tidy 1000` removes fewer entries than 100,000, `--tidy 0` none.
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { performance } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { root } from '../../infra/build/functions.ts'
 import { type Host, startHost } from '../../infra/local/host.ts'
 import { remoteControl } from '../../infra/local/provider/control.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
+import { tidyCost } from './tidy.ts'
 import { loginEvent, makeWorld, type World } from './world.ts'
 
 const INSTANCES = 400
 const SEQUENTIAL = { warmUp: 100, counted: 400 }
 const SECONDS = 5
 const STARTS = 15
+const { values: asked } = parseArgs({ options: { tidy: { type: 'string', default: '100000' } } })
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
@@ -115,6 +119,16 @@ async function throughput(host: Host, world: World): Promise<void> {
   }
 }
 
+async function tidy(host: Host, entries: number): Promise<void> {
+  if (entries === 0) return
+  print(`\nTidy of ${entries} expired entries in one run, wall time for each`)
+  const cost = await tidyCost(host, entries)
+  results['tidy'] = cost
+  print(
+    `  ${cost.own.toFixed(0)} µs, floor (the same deletions) ${cost.floor.toFixed(0)} µs: ${cost.ratio.toFixed(2)} ×`,
+  )
+}
+
 function sizes(host: Host): void {
   const { code } = host.runtimeOf('login')
   const files = readdirSync(code).filter(name => name.endsWith('.mjs'))
@@ -196,6 +210,7 @@ try {
   await throughput(host, world)
   sizes(host)
   await coldStart(host, world, directory, floor)
+  await tidy(host, Number(asked.tidy))
   writeFileSync(`${root}.build/bench.json`, `${JSON.stringify(results, null, 2)}\n`)
   print('\nThe numbers are in .build/bench.json')
 } finally {
