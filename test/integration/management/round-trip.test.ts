@@ -67,7 +67,7 @@ describe('what is read can be written back, and reads the same: auth-behaviour 3
     const path = (await freshMount()).path + at
     await done('POST', path, from)
     let accepted = 0
-    for (const body of oneByOne(bodiesFor(fields, 15))) {
+    for (const body of oneByOne(bodiesFor(fields, 7))) {
       const before = await read(path)
       const { status } = await api('POST', path, body)
       const now = await read(path)

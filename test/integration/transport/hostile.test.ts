@@ -4,7 +4,7 @@ import { filled, ways } from '../../support/endpoints.ts'
 import { bodiesFor } from '../../support/hostile.ts'
 import { ec2Role } from '../../support/things.ts'
 
-const BODIES = 6
+const BODIES = 4
 
 const anotherRoot = async (): Promise<string> =>
   (await done('POST', '/auth/token/create', { policies: 'root', ttl: '1h' })).body.auth.client_token
