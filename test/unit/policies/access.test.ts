@@ -106,7 +106,7 @@ describe('several policies: auth-behaviour 9.6 (2)', () => {
   })
 
   test('tens of thousands of rules for one path unite', () => {
-    const policies = Array.from({ length: 30_000 }, (_, index) => ({
+    const policies = Array.from({ length: 10_000 }, (_, index) => ({
       a: {
         capabilities: ['update'],
         allowed_parameters: { [`p${index}`]: [index] },
@@ -116,8 +116,8 @@ describe('several policies: auth-behaviour 9.6 (2)', () => {
     const rights = access(...policies)
     expect(rights.rules).toHaveLength(1)
     const attempt = { path: 'a', capability: 'update', wrapTtl: 1 } as const
-    expect(permits(rights, { ...attempt, parameters: [{ names: ['p29999'], value: 29_999 }] })).toBe(true)
-    expect(permits(rights, { ...attempt, parameters: [{ names: ['p29999'], value: 1 }] })).toBe(false)
+    expect(permits(rights, { ...attempt, parameters: [{ names: ['p9999'], value: 9999 }] })).toBe(true)
+    expect(permits(rights, { ...attempt, parameters: [{ names: ['p9999'], value: 1 }] })).toBe(false)
   })
 })
 

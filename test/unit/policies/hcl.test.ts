@@ -43,7 +43,7 @@ describe('what is read is what HashiCorp’s reader reads', () => {
       fc.asyncProperty(document, async text => {
         expect(plain(shaped(readHcl(text)))).toEqual(plain(await parse('policy.hcl', text)))
       }),
-      { numRuns: 150 },
+      { numRuns: 75 },
     )
   })
 })

@@ -26,8 +26,7 @@ describe('sealed fields: architecture 8, 9', () => {
 
   test('any text survives', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), text => {
-        fc.pre(text.isWellFormed())
+      fc.property(fc.string({ unit: fc.constantFrom(...'aZ"\\é😀\u0000\n') }), text => {
         expect(openField([two, one], role, 'hmacKey', seal(text))).toBe(text)
       }),
     )
