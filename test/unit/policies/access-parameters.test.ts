@@ -96,6 +96,7 @@ describe('parameters: auth-behaviour 9.6 (6)', () => {
     [name: string, policies: Record<string, unknown>[], sent: Record<string, unknown>, allowed: boolean]
   >([
     ['values add up', [allow({ x: ['1'] }), allow({ x: ['2'] })], { x: '2' }, true],
+    ['the first ones stay', [allow({ x: ['1'] }), allow({ x: ['2'] })], { x: '1' }, true],
     ['every value swallows some', [allow({ x: ['1'] }), allow({ x: [] })], { x: '3' }, true],
     [
       'and stays, in another order',
