@@ -24,8 +24,9 @@ describe('ec2 login, the proof: auth-behaviour 4.1, 4.2.1 to 4.2.4', () => {
 
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
-    const { rsa } = await aws.authority()
+    const { rsa, dsa } = await aws.authority()
     await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+    await done('POST', `${mount}/config/certificate/dsa`, { cloud_public_cert: base64(dsa) })
     await done('POST', `${mount}/config/certificate/old`, {
       cloud_public_cert: base64(rsa),
       type: 'identity',

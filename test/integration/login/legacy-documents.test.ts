@@ -29,7 +29,7 @@ describe('documents signed by AWS in 2017, on a deployment with legacySignatures
     await api(`/auth/cloud/config/sts/${older.account}`, { sts_role: arn })
     const { account, region, instanceId, imageId } = older
     await host.control.putInstance({ account, region, instanceId, imageId })
-  }, 60_000)
+  }, 180_000)
   afterAll(() => host?.close())
 
   test.each(Object.entries(proofs))('%s verifies', async (_name, proof) => {
@@ -54,5 +54,17 @@ describe('documents signed by AWS in 2017, on a deployment with legacySignatures
     const refused = await api('/auth/cloud/login', { role: 'web', nonce: 'same', ...proof })
     expect(refused.status).toBe(400)
     expect(errorsOf(refused)).toMatch(/identity document could not be verified$/)
+  })
+
+  test('a registered DSA certificate counts here', async () => {
+    const { dsa } = await host.control.authority()
+    await api('/auth/cloud/config/certificate/dsa', {
+      cloud_public_cert: Buffer.from(dsa).toString('base64'),
+    })
+    const place = { account: '111122223333', region: 'us-east-1' }
+    const instance = await host.control.putInstance(place)
+    await api('/auth/cloud/role/home', { auth_type: 'ec2', bound_account_id: place.account })
+    const { pkcs7 } = await host.control.documents(instance)
+    expect((await api('/auth/cloud/login', { role: 'home', pkcs7 })).status).toBe(200)
   })
 })
