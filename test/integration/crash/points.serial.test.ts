@@ -133,4 +133,13 @@ describe('a request with more to do than one commit', () => {
       expect(await changes(), where).toEqual(wanted)
     }
   })
+
+  test('is answered by its commit: what goes wrong with the cleaning up is not its caller’s', async () => {
+    const [revoke] = manySteps
+    if (!revoke) throw new Error('rows')
+    const { calls } = await undisturbed(revoke)
+    const skip = calls.findIndex(operation => WRITES.includes(operation)) + 1
+    const { reply, struck } = await cutAt(revoke, { skip, when: 'before', whole: true })
+    expect([struck, reply.status]).toEqual([true, 204])
+  })
 })

@@ -244,6 +244,14 @@ export const oneCommit: readonly Writing[] = [
     },
   },
   {
+    endpoint: 'DELETE /identity/entity/id/:id',
+    arrange: async given => {
+      const { path, body } = await ec2Login(await given())
+      const { entity_id: id } = (await done('POST', path, body)).body.auth
+      return remove(`/identity/entity/id/${id}`)
+    },
+  },
+  {
     endpoint: 'POST /sys/auth/:method_path',
     arrange: async () => post(`/sys/auth/${fresh('m')}`, { type: 'cloud' }),
     spent: 400,
