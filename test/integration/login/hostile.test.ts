@@ -105,7 +105,7 @@ describe('hostile bodies of a login: auth-behaviour 1.2, 2, CVE-2025-6203, HCSEC
     expect([answer.status, errorsOf(answer)]).toEqual([403, 'permission denied'])
   })
 
-  test.each(['resolve-role', 'alias-lookahead', 'renew', 'RENEW', 'TRACE'])(
+  test.each(['resolve-role', 'alias-lookahead', 'renew', 'rollback', 'RENEW', 'TRACE'])(
     'the verb %s makes no token (GHSA-rh46-vc3j-w2w3)',
     async verb => {
       const answer = await api(verb, `${mount}/login`, valid, { token: '' }).catch(() => undefined)

@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const root = new URL('../../', import.meta.url).pathname
+const read = (path: string) => readFileSync(root + path, 'utf8')
+
+const NUMBER = /CVE-\d{4}-\d+|HCSEC-\d{4}-\d+|GHSA(?:-[0-9a-z]{4}){3}|GH-\d+/g
+const numbersIn = (text: string): string[] => text.match(NUMBER) ?? []
+
+const rows = read('docs/advisories.md')
+  .split('\n')
+  .filter(line => line.startsWith('| ') && !line.startsWith('| Advisory'))
+  .map(line => {
+    const [advisories = '', wrong = '', tests = ''] = line.slice(2, -2).split(' | ')
+    return { advisories, wrong, files: [...tests.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path) }
+  })
+
+test('the table of docs/advisories.md is read', () => {
+  expect(rows.length).toBeGreaterThan(40)
+  const numbers = rows.flatMap(row => numbersIn(row.advisories))
+  expect(new Set(numbers).size, 'each number once').toBe(numbers.length)
+})
+
+test.each(rows)('$advisories', ({ advisories, wrong, files }) => {
+  expect(wrong).not.toBe('')
+  expect(files).not.toEqual([])
+  for (const file of files) expect(existsSync(root + file), file).toBe(true)
+  const numbers = numbersIn(advisories)
+  if (numbers.length === 0) expect(advisories).toMatch(/^no number \(\d{4}\)$/)
+  const titles = files.map(read)
+  for (const number of numbers) expect(titles.join('\n')).toContain(number)
+  if (numbers.length > 0)
+    for (const text of titles) expect(numbers.some(number => text.includes(number))).toBe(true)
+})
