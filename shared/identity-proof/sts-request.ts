@@ -119,7 +119,7 @@ function headerFault({ headers, host, signedHeaders, body }: SignedRequest): Ref
   if (length !== undefined && length.trim() !== String(Buffer.byteLength(body)))
     return refused('Content-Length')
   const accept = signed('Accept')
-  if (accept !== undefined && !accept.split(',').every(range => XML.test(range))) return refused('Accept')
+  if (accept !== undefined && !accept.split(',').some(range => XML.test(range))) return refused('Accept')
   const hop = signedHeaders.find(isHopByHop)
   return hop === undefined ? undefined : refused(hop)
 }
