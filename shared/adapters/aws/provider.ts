@@ -125,6 +125,7 @@ export function provider({ environment, clock, meter }: Around): Provider {
     if (access.assume) return
     const { version } = access.client
     const own = accounts.get(version) ?? ownAccount(access, pair)
+    if (accounts.size >= MOST_CLIENTS) accounts.clear()
     accounts.set(version, own)
     let account: string
     try {
