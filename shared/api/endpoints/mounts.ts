@@ -10,35 +10,42 @@ import {
   visibleMounts,
 } from '../../mounts/manage.ts'
 import { key } from '../../storage/kinds.ts'
-import { anyone, endpoint, type Group, policy } from '../endpoint.ts'
+import { anyone, type Endpoint, endpoint, type Group, policy } from '../endpoint.ts'
 
 const subject = () => key('mounts')
 const mount = { path: '/sys/auth/:method_path', subject }
-const tune = { path: '/sys/auth/:method_path/tune', also: '/sys/mounts/auth/:method_path/tune', subject }
+
+/** Both paths of a mount's settings; the older one wants sudo, like everything below `sys/auth`. */
+const tuning = (path: string, options: { sudo?: true }): Endpoint[] => [
+  endpoint({
+    path,
+    subject,
+    method: 'GET',
+    summary: 'Read the settings of a mount',
+    access: policy('read', options),
+    answers: 'data',
+    mirrored: true,
+    handle: readTuning,
+  }),
+  endpoint({
+    path,
+    subject,
+    method: 'POST',
+    summary: 'Change the settings of a mount',
+    fields: tuneFields,
+    access: policy('update', options),
+    uses: ['write'],
+    answers: 'nothing',
+    handle: tuneMount,
+  }),
+]
 
 export const mountsGroup: Group = {
   name: 'mounts',
   endpoints: [
     // before the mounts themselves, whose path would take everything
-    endpoint({
-      ...tune,
-      method: 'GET',
-      summary: 'Read the settings of a mount',
-      access: policy('read'),
-      answers: 'data',
-      mirrored: true,
-      handle: readTuning,
-    }),
-    endpoint({
-      ...tune,
-      method: 'POST',
-      summary: 'Change the settings of a mount',
-      fields: tuneFields,
-      access: policy('update'),
-      uses: ['write'],
-      answers: 'nothing',
-      handle: tuneMount,
-    }),
+    ...tuning('/sys/auth/:method_path/tune', { sudo: true }),
+    ...tuning('/sys/mounts/auth/:method_path/tune', {}),
     endpoint({
       method: 'GET',
       path: '/sys/auth',

@@ -61,7 +61,12 @@ describe('which endpoint a path means', () => {
       'sys/policies/acl/team',
     ],
     ['read', 'sys/auth/cloud/tune', 'GET /sys/auth/:method_path/tune', { method_path: 'cloud' }],
-    ['read', 'sys/mounts/auth/cloud/tune', 'GET /sys/auth/:method_path/tune', { method_path: 'cloud' }],
+    [
+      'read',
+      'sys/mounts/auth/cloud/tune',
+      'GET /sys/mounts/auth/:method_path/tune',
+      { method_path: 'cloud' },
+    ],
     ['write', 'sys/auth/a/b', 'POST /sys/auth/:method_path', { method_path: 'a/b' }],
     ['write', 'auth/token/create', 'POST /auth/token/create', {}],
     ['write', 'auth/token/create/ci', 'POST /auth/token/create/:role_name', { role_name: 'ci' }],
