@@ -18,7 +18,7 @@ const collections = [
   'tidy-stamp',
 ] as const satisfies readonly Kind[]
 
-const PAGE = 200
+const PAGE = 100
 
 /**
  * Removes what a disabled mount has left: its items, its entities, the tokens of its logins. Tokens are dead from

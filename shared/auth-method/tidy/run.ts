@@ -96,7 +96,7 @@ async function updateRun(
 }
 
 /** Entries removed between two looks at the time. */
-const PART = 128
+const PART = 64
 
 /**
  * Removes the entries of a list whose expiration plus buffer has passed. Each is deleted only as it was seen:
