@@ -23,24 +23,28 @@ const PAGE = 100
 /**
  * Removes what a disabled mount has left: its items, its entities, the tokens of its logins. Tokens are dead from
  * the moment of disabling, because their mount is gone; this frees their places. It may be broken off and
- * started again at any point.
+ * started again at any point. Tokens are looked for until a whole pass finds none: an engine may pass over items
+ * when others are deleted between its pages.
  * @throws when something could not be removed: the job is tried again, at last by the hourly round
  */
 export async function removeMount(
   run: JobRun,
-  { mount, at }: { mount: string; at?: ScanPlace | undefined },
+  { mount, at, found = 0 }: { mount: string; at?: ScanPlace | undefined; found?: number | undefined },
 ): Promise<JobResult> {
   for (const kind of collections) if (!(await emptied(run, kind, mount))) return { again: { mount } }
   const settings: Key[] = [key('client-config', mount), key('identity-config', mount), key('rotation', mount)]
   await erased(run, settings)
-  const left = await scanAll(run, 'token', at ?? fromTheBeginning, items =>
-    eachErased(
+  let tokens = found
+  const left = await scanAll(run, 'token', at ?? fromTheBeginning, async items => {
+    const own = items.filter(item => item.data.mount === mount)
+    tokens += own.length
+    await eachErased(
       run,
-      items.filter(item => item.data.mount === mount).map(item => [item]),
-    ),
-  )
-  if (left) return { again: { mount, at: left } }
-  return forget(run, mount)
+      own.map(item => [item]),
+    )
+  })
+  if (left) return { again: { mount, at: left, found: tokens } }
+  return tokens > 0 ? { again: { mount } } : forget(run, mount)
 }
 
 async function erased(run: JobRun, keys: readonly Key[]): Promise<true> {
