@@ -89,14 +89,14 @@ function readDuration(raw: unknown): number | undefined {
   return parseDuration(text) ?? bad('a duration')
 }
 
-/** Names that the storage cannot keep: its client takes such objects for something else. */
-const UNSTORABLE = ['', 'constructor', '__proto__']
+/** Names that the storage cannot keep. */
+const UNSTORABLE = ['', '__proto__']
 
 function readMap(raw: unknown): Readonly<Record<string, string>> {
   if (raw === null) return {}
   if (!isObject(raw)) return bad('an object of strings')
   if (Object.keys(raw).some(name => UNSTORABLE.includes(name)))
-    return bad('an object of strings, without the names constructor and __proto__')
+    return bad('an object of strings, with names other than the empty one and __proto__')
   return Object.assign(
     Object.create(null),
     Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, readText(value)])),
