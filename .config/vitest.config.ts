@@ -3,6 +3,18 @@ import { defineConfig } from 'vitest/config'
 const root = new URL('..', import.meta.url).pathname
 const host = './test/support/running-host.ts'
 
+const alone = (kind: string) => ({
+  extends: true as const,
+  test: {
+    name: `integration-${kind}`,
+    include: [`test/integration/**/*.${kind}.test.ts`],
+    globalSetup: host,
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+})
+
 export default defineConfig({
   root,
   test: {
@@ -25,24 +37,16 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          exclude: ['test/integration/**/*.serial.test.ts'],
+          exclude: ['test/integration/**/*.{serial,jobs}.test.ts'],
           globalSetup: host,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
-      {
-        // What disturbs a whole host, or must be alone on one: faults of the tables, counted calls, crashes.
-        extends: true,
-        test: {
-          name: 'integration-serial',
-          include: ['test/integration/**/*.serial.test.ts'],
-          globalSetup: host,
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      },
+      // What disturbs a whole host, or must be alone on one: faults of the tables, counted calls, crashes.
+      alone('serial'),
+      // What the hourly round does: on a host of its own, which has few mounts.
+      alone('jobs'),
       {
         extends: true,
         test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 },

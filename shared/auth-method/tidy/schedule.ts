@@ -1,4 +1,4 @@
-import type { JobRun } from '../../jobs/job.ts'
+import { eachOf, type JobRun } from '../../jobs/job.ts'
 import { isMethod } from '../../mounts/mount.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
@@ -16,15 +16,18 @@ export const PERIOD_MS = 3_600_000
 export async function everyHour(run: JobRun): Promise<void> {
   const [table] = await run.ports.store.read([key('mounts')])
   if (!table) return
-  for (const { accessor } of table.data.mounts.filter(isMethod)) {
+  await eachOf(table.data.mounts.filter(isMethod), async ({ accessor }) => {
     for (const list of tidyLists)
       await separately(run, accessor, cluster => startList(run, cluster, accessor, list))
     await separately(run, accessor, () => startDropping(run.ports, accessor))
-  }
-  for (const { accessor } of table.data.removing)
+    return true
+  })
+  await eachOf(table.data.removing, async ({ accessor }) => {
     await separately(run, accessor, () =>
       run.ports.background.start({ job: 'remove-mount', mount: accessor }),
     )
+    return true
+  })
 }
 
 async function separately(

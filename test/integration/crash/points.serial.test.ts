@@ -9,7 +9,7 @@ import { manySteps, oneCommit, type Sent, settleTokens, type Writing } from './r
 // took effect with the answer lost. What is stored then is what was there or all that should be; the caller is told;
 // and the same request, repeated, does the rest (architecture 2 decision 3, and 4).
 
-/** Tried elsewhere: rotate-root.serial.test.ts, tidy/runs.serial.test.ts, the removal of mounts, initialisation. */
+/** Tried elsewhere: rotate-root.jobs.test.ts, tidy/runs.jobs.test.ts, the removal of mounts, initialisation. */
 const elsewhere = [
   'POST /auth/:mount/config/rotate-root',
   'POST /auth/:mount/tidy/identity-accesslist',
