@@ -18,6 +18,8 @@ const alone = (kind: string) => ({
 export default defineConfig({
   root,
   test: {
+    // most of a test of the host is waiting for it
+    maxWorkers: 4,
     projects: [
       {
         extends: true,

@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 
 const createIsSlow = () =>
-  aws.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'delay', delayMs: 3000 })
+  aws.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'delay', delayMs: 2000 })
 
 describe('a rotation', () => {
   test('gives the ID of the new key, never its secret; it is stored, works, and the old one is gone', async () => {
