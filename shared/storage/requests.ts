@@ -60,7 +60,16 @@ export function toWrite(change: Change, rev: string, tables: Tables, now: number
     const { put, data, times, expected } = change
     const ttl = times.ttl ?? (times.expires === undefined ? undefined : times.expires + GRACE)
     const { pk, sk, kind } = put
-    const item: StoredItem = { pk, sk, kind, rev, data, ...times, ...(ttl === undefined ? {} : { ttl }) }
+    const stored = specOf(kind).packed ? JSON.stringify(data) : data
+    const item: StoredItem = {
+      pk,
+      sk,
+      kind,
+      rev,
+      data: stored,
+      ...times,
+      ...(ttl === undefined ? {} : { ttl }),
+    }
     return { Put: { TableName: tableOf(tables, put), Item: item, ...condition(put, expected, now) } }
   }
   if ('delete' in change) {
@@ -116,6 +125,7 @@ export function fromStored<K extends Kind>(
   if (!stored || stored.kind !== kind) return undefined
   if (specOf(kind).expiry === 'dies' && stored.expires !== undefined && stored.expires <= now)
     return undefined
-  const { pk, sk, rev, data, expires } = stored
+  const { pk, sk, rev, expires } = stored
+  const data = specOf(kind).packed ? JSON.parse(String(stored.data)) : stored.data
   return { kind, pk, sk, rev, data, ...(expires === undefined ? {} : { expires }) } as Item<K>
 }

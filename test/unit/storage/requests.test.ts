@@ -171,6 +171,14 @@ describe('items as they are read', () => {
   })
 })
 
+test('what every request reads is stored as one text, and read back as it was', () => {
+  const table = { mounts: [], removing: [] }
+  const write = written(create(key('mounts'), table))
+  expect(write).toMatchObject({ Put: { Item: { data: '{"mounts":[],"removing":[]}' } } })
+  const { Item } = (write as { Put: { Item: StoredItem } }).Put
+  expect(fromStored('mounts', Item, NOW)?.data).toEqual(table)
+})
+
 describe('what the engine can hold', () => {
   test.each([
     [{ pk: 'p', sk: 's' }, true],
