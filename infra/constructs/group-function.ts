@@ -35,7 +35,7 @@ export interface GroupFunctionProps extends Surroundings {
 }
 
 /** Name of the Lambda that runs background jobs: fixed, so that others can name it without depending on it. */
-export const workerName = ({ stage }: Settings): string => `cloud-auth-${stage}-job`
+const workerName = ({ stage }: Settings): string => `cloud-auth-${stage}-job`
 
 /** A Lambda with its log group, and a role that may do what its uses need and nothing else. */
 export class GroupFunction extends Construct {

@@ -93,7 +93,7 @@ export function signerInfo(content: Buffer, options: SignerOptions): Buffer {
 }
 
 /** A SET OF under the tag [0] that attributes travel with. */
-export const retagged = (set: Buffer): Buffer => Buffer.concat([Buffer.from([0xa0]), set.subarray(1)])
+const retagged = (set: Buffer): Buffer => Buffer.concat([Buffer.from([0xa0]), set.subarray(1)])
 
 /** The frame around signers; every part can be replaced by a wrong one. */
 export interface FrameOptions {

@@ -90,7 +90,7 @@ export interface SignOptions {
 }
 
 /** The STS of all regions without one in its name. */
-export const GLOBAL_STS = 'sts.amazonaws.com'
+const GLOBAL_STS = 'sts.amazonaws.com'
 
 /** A caller-identity request signed with a key. */
 export function signCallerIdentity(key: TestKey, options: SignOptions = {}): TestRequest {

@@ -28,8 +28,3 @@ export const makerWith = (capabilities = '"update"', given: Record<string, unkno
       .join('\n'),
     { no_default_policy: false, ...given },
   )
-
-/** Waits until just after the clock has turned to another second, and so many more have passed. */
-export async function seconds(count: number): Promise<void> {
-  await new Promise(resolve => setTimeout(resolve, count * 1000))
-}

@@ -7,7 +7,7 @@ import { sortedSet } from '../../values/names.ts'
 import type { IdentityConfig, Selection } from './stored.ts'
 
 /** Names an alias may be made of. @see interface 2.2 */
-export const aliasKinds = {
+const aliasKinds = {
   iam: ['role_id', 'unique_id', 'canonical_arn', 'full_arn'],
   ec2: ['role_id', 'instance_id', 'image_id'],
 } as const

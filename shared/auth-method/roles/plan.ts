@@ -55,8 +55,7 @@ export function planRole(facts: RoleFacts): RolePlan {
 }
 
 /** Principals that are bound by name, not by prefix. */
-export const exactArns = (role: Role): string[] =>
-  role.boundIamPrincipalArns.filter(arn => !arn.endsWith('*'))
+const exactArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(arn => !arn.endsWith('*'))
 
 function mergeRole({ stored, given, defaultAuthType, mountMax, fresh }: RoleFacts): Role {
   const arns = given.bound_iam_principal_arn

@@ -7,7 +7,7 @@ import { startRun } from './run.ts'
 import { defaultTidy, type TidyList, tidyLists } from './settings.ts'
 
 /** The schedule's interval, milliseconds. @see auth-behaviour 6, "Periodic" */
-export const PERIOD_MS = 3_600_000
+const PERIOD_MS = 3_600_000
 
 /**
  * The hourly round: a tidy of every list of every mount whose settings allow it, and everything that an

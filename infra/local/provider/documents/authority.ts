@@ -20,7 +20,7 @@ export interface Authority {
 }
 
 /** Signature scheme of each signer's certificate and documents. */
-export const schemes: Record<keyof Authority, SignatureScheme> = {
+const schemes: Record<keyof Authority, SignatureScheme> = {
   rsa2048: rsaSha256,
   rsa: rsaSha256,
   dsa: dsaSha1,
