@@ -84,6 +84,17 @@ export const storage = {
   reset: () => tap('reset'),
   fault: (fault: StorageFault) => tap('fault', fault),
   calls: async (): Promise<StorageCall[]> => (await tap('calls')).body.calls,
+  /** Waits until nothing has been called for a while: until jobs in the background have ended. */
+  quiet: async (): Promise<void> => {
+    let before = -1
+    await eventually(async () => {
+      const { length } = await storage.calls()
+      const still = length === before
+      before = length
+      if (!still) await new Promise(resolve => setTimeout(resolve, 200))
+      return still
+    }, 60_000)
+  },
 }
 
 const tap = (command: string, body: unknown = {}): Promise<Reply> =>

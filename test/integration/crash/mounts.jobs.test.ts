@@ -64,6 +64,7 @@ async function isGone({ accessor, token, entity }: Lived, where: string): Promis
 describe('a mount that is disabled', () => {
   test('is gone with everything that it had, and its tokens from the first moment', async () => {
     const mount = await lived()
+    await storage.quiet()
     await storage.fault({ kind: 'delay', delayMs: 1000, operation: 'Query', skip: 0 })
     expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)
     expect(await lives(mount.token), 'while its items stand').toBe(false)
@@ -77,6 +78,7 @@ describe('a mount that is disabled', () => {
     { skip: 2, when: 'after' },
   ] as const)('is disabled or not when the request is cut at call $skip, $when', async cut => {
     const mount = await lived()
+    await storage.quiet()
     await storage.reset()
     await storage.fault({ kind: 'reset', whole: true, ...cut })
     const reply = await api('DELETE', `/sys${mount.path}`)
@@ -92,6 +94,7 @@ describe('a mount that is disabled', () => {
 
   test.each([4, 9, 22, 41, 57, 63, 66])('is removed in the end when its job dies at call %i', async skip => {
     const mount = await lived()
+    await storage.quiet()
     await storage.reset()
     await storage.fault({ kind: 'reset', when: 'before', skip, times: 999 })
     expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)

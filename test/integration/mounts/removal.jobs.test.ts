@@ -45,6 +45,7 @@ describe('disabling a mount while the storage fails', () => {
       key('entity', auth.entity_id),
       key('token', auth.accessor),
     ]
+    await storage.quiet()
     await storage.fault(fault)
     expect((await done('DELETE', `/sys${path}`)).status).toBe(204)
     await done('POST', `/sys${path}`, { type: 'cloud' })

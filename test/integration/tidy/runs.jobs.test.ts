@@ -89,6 +89,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
   })
 
   test('of callers at the same time one starts a run', async () => {
+    await storage.quiet()
     await storage.fault({ kind: 'delay', delayMs: 2000, operation: 'Query', skip: 0 })
     const replies = await Promise.all(
       Array.from({ length: 4 }, () => api('POST', `${mount.path}/tidy/${list}`)),
@@ -132,6 +133,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
 
   test('an entry that cannot be removed is counted and does not stop the run', async () => {
     await expired(80, 81, 82, 83, 84)
+    await storage.quiet()
     await storage.fault({
       kind: 'reset',
       when: 'before',
@@ -149,6 +151,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
 
   test('a run that fails as a whole gives the list back', async () => {
     await expired(80)
+    await storage.quiet()
     await storage.fault({ kind: 'reset', when: 'before', operation: 'Query', skip: 0, times: 9, whole: true })
     await done('POST', `${mount.path}/tidy/${list}`)
     await eventually(async () => {
