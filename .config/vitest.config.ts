@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config'
 const root = new URL('..', import.meta.url).pathname
 const host = './test/support/running-host.ts'
 
+/** Tests that talk to a host share its processors and its background work; what is broken fails twice. */
+const AGAIN = 1
+
 const alone = (kind: string) => ({
   extends: true as const,
   test: {
@@ -10,6 +13,7 @@ const alone = (kind: string) => ({
     include: [`test/integration/**/*.${kind}.test.ts`],
     globalSetup: host,
     fileParallelism: false,
+    retry: AGAIN,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },
@@ -41,6 +45,7 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           exclude: ['test/integration/**/*.{serial,jobs}.test.ts'],
           globalSetup: host,
+          retry: AGAIN,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -51,7 +56,13 @@ export default defineConfig({
       alone('jobs'),
       {
         extends: true,
-        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 },
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          retry: AGAIN,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
       },
     ],
   },
