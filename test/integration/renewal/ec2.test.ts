@@ -2,17 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
 import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
 import { errorsOf, HOME, launch, loginAs, placeOf, satellite } from '../../support/logins.ts'
+import { refused, renew } from '../../support/renewals.ts'
 import { lives, lookUp } from '../../support/tokens.ts'
-
-const renew = (auth: Auth, given = {}) =>
-  api('POST', '/auth/token/renew', { token: auth.client_token, ...given })
-
-async function refused(auth: Auth): Promise<void> {
-  const before = await lookUp(auth.client_token)
-  const reply = await renew(auth, { increment: '9h' })
-  expect([reply.status, reply.body.errors]).toEqual([403, ['permission denied']])
-  expect(await lookUp(auth.client_token)).toEqual({ ...before, ttl: expect.any(Number) })
-}
 
 describe('renewal of ec2 tokens: auth-behaviour 5', () => {
   let mount = ''

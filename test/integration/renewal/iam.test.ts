@@ -1,20 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
-import { api, aws, done, fresh, freshMount } from '../../support/cluster.ts'
+import { aws, done, fresh, freshMount } from '../../support/cluster.ts'
 import { HOME, launch, loginWith, placeOf } from '../../support/logins.ts'
+import { refused, renew } from '../../support/renewals.ts'
 import { lives, lookUp } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
-
-const renew = (auth: Auth, given = {}) =>
-  api('POST', '/auth/token/renew', { token: auth.client_token, ...given })
-
-/** Refused as a rule forbids it, and the token lives on as it was. */
-async function refused(auth: Auth): Promise<void> {
-  const before = await lookUp(auth.client_token)
-  const reply = await renew(auth, { increment: '9h' })
-  expect([reply.status, reply.body.errors]).toEqual([403, ['permission denied']])
-  expect(await lookUp(auth.client_token)).toEqual({ ...before, ttl: expect.any(Number) })
-}
 
 describe('renewal of iam tokens: auth-behaviour 5', () => {
   let mount = ''
