@@ -1,39 +1,76 @@
 import { defineConfig } from 'vitest/config'
 
-const root = new URL('..', import.meta.url).pathname
-const host = './test/support/running-host.ts'
+const root = new URL('../', import.meta.url).pathname
 
-/** Tests that talk to a host share its processors and its background work; what is broken fails twice. */
+/** Files that turn a setting of a whole service, count what it does, or make its tables fail: each on its own. */
+const ALONE = 'test/integration/**/*.alone.test.ts'
+const engine = './test/support/running-engine.ts'
+
+/** These share processors and background work; what is broken fails twice. */
 const AGAIN = 1
-
-const alone = (kind: string) => ({
-  extends: true as const,
-  test: {
-    name: `integration-${kind}`,
-    include: [`test/integration/**/*.${kind}.test.ts`],
-    globalSetup: host,
-    fileParallelism: false,
-    retry: AGAIN,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-  },
-})
 
 export default defineConfig({
   root,
   test: {
-    // most of a test of the host is waiting for it
+    pool: 'threads',
+    // most of a test of a service is waiting for its engine
     maxWorkers: 4,
+    reporters: ['default', `${root}.config/slowest.ts`],
+    // a loaded machine makes a short test long; what hangs is still found
+    testTimeout: 20_000,
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], pool: 'threads', isolate: false },
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false },
+      },
+      {
+        // The whole service in the test's own process; the files of a worker share one.
+        extends: true,
+        test: {
+          name: 'integration',
+          retry: AGAIN,
+          include: ['test/integration/**/*.test.ts'],
+          exclude: [ALONE],
+          globalSetup: engine,
+          isolate: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          retry: AGAIN,
+          include: [ALONE],
+          globalSetup: engine,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // The imitated AWS, and the adapters that call it.
+        extends: true,
+        test: { name: 'provider', include: ['test/{provider,adapters}/**/*.test.ts'], isolate: false },
+      },
+      {
+        // What only the embedded host has: gateway, sockets, threads.
+        extends: true,
+        test: {
+          name: 'host',
+          retry: AGAIN,
+          include: ['test/host/**/*.test.ts'],
+          globalSetup: './test/support/running-host.ts',
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
       },
       {
         extends: true,
         test: {
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
+          pool: 'forks',
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -41,24 +78,9 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
-          exclude: ['test/integration/**/*.{serial,jobs}.test.ts'],
-          globalSetup: host,
-          retry: AGAIN,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
-      },
-      // What disturbs a whole host, or must be alone on one: faults of the tables, counted calls, crashes.
-      alone('serial'),
-      // What the hourly round does: on a host of its own, which has few mounts.
-      alone('jobs'),
-      {
-        extends: true,
-        test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          pool: 'forks',
           retry: AGAIN,
           testTimeout: 180_000,
           hookTimeout: 180_000,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { App } from 'aws-cdk-lib'
-import { buildFunctions, bundlesDir, root } from './build/functions.ts'
+import { buildFunctions, bundlesDir } from './build/functions.ts'
+import { root } from './checkout.ts'
 import { readSettings, type Settings } from './settings.ts'
 import { ApiStack } from './stacks/api.ts'
 import { DataStack } from './stacks/data.ts'

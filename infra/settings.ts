@@ -15,11 +15,23 @@ const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
 
 const ROLE_PATTERN = /^arn:(?:\*|aws[a-z-]*):iam::(?:\*|\d{12}):role\/[\w+=,.@/*-]+$/
 
+const tableName = v.pipe(
+  v.string(),
+  v.regex(/^[\w.-]{3,255}$/, 'must be the name of a table: 3 to 255 letters, digits, "_", "." or "-"'),
+)
+
+const isAddress = (text: string): boolean =>
+  text.startsWith('https://') && URL.canParse(text) && new URL(text).origin === text
+
+const FINGERPRINT = /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
+// what the environment of a Lambda has room for
+const MOST_KEYS = 40
+
 /**
  * Settings of one deployment: the object `settings` of cdk.json's context, or `-c settings='{…}'`.
  * Unknown names are refused, and all faults are reported together.
  */
-const schema = v.strictObject({
+const fields = v.strictObject({
   /** distinguishes deployments in one account; part of every stack's name */
   stage: v.pipe(
     v.string(),
@@ -31,6 +43,19 @@ const schema = v.strictObject({
   ),
   /** tables and key are kept when a stack is deleted, and cannot be deleted by mistake */
   deletionProtection: v.optional(v.boolean(), true),
+  /** tables, and a key, that stand in for those of the data stack: what a restore has made */
+  restored: v.optional(
+    v.strictObject({
+      dataTable: tableName,
+      clusterTable: tableName,
+      keyArn: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[\w-]+$/, 'must be the ARN of a key'),
+        ),
+      ),
+    }),
+  ),
   /** logs of functions and access log */
   logRetentionDays: days(30),
   /** the audit log */
@@ -42,15 +67,74 @@ const schema = v.strictObject({
     v.array(v.pipe(v.string(), v.regex(ROLE_PATTERN, 'must be a role ARN, with "*" where it may vary'))),
     ['arn:*:iam::*:role/cloud-auth-*'],
   ),
+  /**
+   * fingerprints of the OpenPGP keys of those who shall hold recovery shares: initialisation then takes exactly
+   * these keys, so that who invokes it reads neither a share nor the root token
+   */
+  initPgpKeys: v.optional(
+    v.pipe(
+      v.array(
+        v.pipe(v.string(), v.regex(FINGERPRINT, 'must be 40 or 64 hexadecimal digits'), v.toLowerCase()),
+      ),
+      v.minLength(1, 'must name a key, or be left out'),
+      v.maxLength(MOST_KEYS, `must name at most ${MOST_KEYS} keys`),
+      v.check(keys => new Set(keys).size === keys.length, 'must name each key once'),
+    ),
+  ),
   /** address of the API when it has a domain of its own; default: the one that API Gateway gives */
-  apiAddress: v.optional(v.pipe(v.string(), v.url(), v.startsWith('https://'))),
-  /** requests per second, and burst, that the API takes in all */
-  throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber })),
+  apiAddress: v.optional(
+    v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),
+  ),
+  /** closes the address that API Gateway gives, so that only `apiAddress` is left */
+  closeDefaultEndpoint: v.optional(v.boolean(), false),
+  /** version of the API that health and seal-status report, and by which clients switch their features */
+  apiVersion: v.optional(
+    v.pipe(v.string(), v.regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'must be three numbers, such as 1.19.5')),
+    '1.19.5',
+  ),
+  /** whom alarms tell: topics of SNS, say; none: alarms only show */
+  alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
+  /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */
+  throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate: 500, burst: 1000 }),
   /** environments kept free for logins, so that nothing else can starve them */
   loginConcurrency: v.optional(wholeNumber),
+  /** environments that the account may have at once in this region; Lambda keeps 100 of them unreserved */
+  accountConcurrency: v.optional(wholeNumber, 1000),
   /** memory of functions, MB; processor time grows with it */
   memory: v.optional(v.pipe(wholeNumber, v.minValue(256), v.maxValue(10_240)), 1024),
 })
+
+/** Environments of an account that functions may not reserve. */
+const UNRESERVED = 100
+
+/** What one setting says about another. */
+const schema = v.pipe(
+  fields,
+  v.forward(
+    v.partialCheck(
+      [['closeDefaultEndpoint'], ['apiAddress']],
+      ({ closeDefaultEndpoint, apiAddress }) => !closeDefaultEndpoint || apiAddress !== undefined,
+      'needs apiAddress: without one nobody could reach the API',
+    ),
+    ['closeDefaultEndpoint'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['restored']],
+      ({ restored }) => !restored || restored.dataTable !== restored.clusterTable,
+      'must be two tables',
+    ),
+    ['restored'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['loginConcurrency'], ['accountConcurrency']],
+      ({ loginConcurrency = 0, accountConcurrency }) => loginConcurrency <= accountConcurrency - UNRESERVED,
+      `must leave ${UNRESERVED} of accountConcurrency unreserved: Lambda refuses more`,
+    ),
+    ['loginConcurrency'],
+  ),
+)
 
 export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & { clusterName: string }
 

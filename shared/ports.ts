@@ -1,4 +1,5 @@
 import type { ClusterRecord, Keyring } from './cluster/record.ts'
+import type { MountTable } from './mounts/mount.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
@@ -17,15 +18,22 @@ export interface Store {
   list<K extends Kind>(where: Partitions<K>, page?: Page): Promise<Item<K>[]>
   /** Items that tidy may remove, in pages: `due` before the given epoch second. The cost is that of what is found. */
   due<K extends Kind>(where: Partitions<K>, before: number): AsyncIterable<Due<K>[]>
-  /** Items of a kind wherever they stand, in pages; the cost is that of reading the whole table. */
-  scan<K extends Kind>(kind: K, segment: Segment): AsyncIterable<Scanned<K>>
+  /** Items of some kinds of one table wherever they stand, in pages; the cost is that of reading the whole table. */
+  scan<K extends Kind>(kinds: OneOrMore<K>, segment: Segment): AsyncIterable<Scanned<K>>
   /**
    * Writes all changes or none. A conflict means that something is no longer as it was read: read again and
    * judge again.
    * @throws ApiError `busy` when the engine cannot take the write now, or the cluster record is too old
    */
-  commit(changes: readonly Change[], as: ClusterRead): Promise<'done' | 'conflict'>
+  commit(changes: readonly Change[], as: ClusterRead, options?: CommitOptions): Promise<'done' | 'conflict'>
 }
+
+export interface CommitOptions {
+  /** attempts while the engine cannot take the write; default 5 */
+  tries?: number
+}
+
+export type OneOrMore<T> = T | readonly T[]
 
 export interface Page {
   /** names greater than this one */
@@ -63,21 +71,23 @@ export interface ClusterRead {
 
 /** The keyring at work. Its keys never leave the adapter. */
 export interface Sealer {
-  /** names the keyring that the cluster record speaks of; a remembered one of another name is forgotten */
-  expect(keyring: string): void
+  /** tells what the cluster record says: a remembered keyring of another name, or without its newest term, is forgotten */
+  expect(record: Pick<ClusterRecord, 'keyring' | 'term'>): void
   seal(key: Key, field: string, text: string): Promise<Sealed>
   open(key: Key, field: string, text: Sealed): Promise<Secret>
   /** a batch token's content, sealed and opened again; undefined for anything that we did not seal */
   sealToken(content: string): Promise<string>
   openToken(text: string): Promise<string | undefined>
-  /** `hmac-sha256:…` of a value, for the audit log */
+  /** `hmac-sha256:…` of a value, for the audit log and for accessors: the same for the life of the cluster */
   hmac(text: string): Promise<string>
 }
 
-/** The keys of a new cluster. */
+/** Makes keys. Times are epoch milliseconds. */
 export interface Genesis {
   /** a new keyring, wrapped for storage, and a sealer that works with it before it is stored */
-  newKeyring(): Promise<{ keyring: Keyring; sealer: Pick<Sealer, 'seal'> }>
+  newKeyring(now: number): Promise<{ keyring: Keyring; sealer: Pick<Sealer, 'seal'> }>
+  /** the same keyring with one more term, which seals from now on, under a new data key */
+  withNextTerm(keyring: Keyring, now: number): Promise<Keyring>
 }
 
 /** Where a call to AWS goes, and as whom. */
@@ -217,7 +227,10 @@ export interface Background {
 
 /** Settings of the deployment that rules depend on. */
 export interface Deployment {
+  /** of this product */
   version: string
+  /** the version of the API that is spoken: clients switch features by it */
+  apiVersion: string
   clusterName: string
   /** region that this cluster runs in */
   region: string
@@ -227,7 +240,9 @@ export interface Deployment {
   plainEndpoints: boolean
   /** role ARN patterns that a satellite account's role must match; trailing and inner `*` */
   assumableRoles: readonly string[]
-  /** address under which clients reach this cluster */
+  /** fingerprints of the only OpenPGP keys that initialisation takes, lower-case hex; empty: any, or none */
+  initPgpKeys: readonly string[]
+  /** address under which clients reach this cluster; empty: the one that each request was sent to */
   apiAddress: string
 }
 
@@ -246,14 +261,23 @@ export interface Ports {
   audit: Audit
   log: Log
   deployment: Deployment
-  /** numbers of calls made for the current request, by service */
   meter: Meter
   /** things remembered from earlier requests that are only ever used as a guess and confirmed by a read */
   recall: Map<string, string>
+  memory: Memory
 }
 
+/** What an environment keeps of the last request. It may be served much later: an environment freezes. */
+export interface Memory {
+  /** believed only while the revision, which is read with every request, is the same */
+  mounts?: { rev: string; table: MountTable }
+  /** serves refusals that do not depend on it, and only for seconds */
+  cluster?: ClusterRead
+}
+
+/** Counts calls for the piece of work that makes them; an environment may do several at once. */
 export interface Meter {
   count(service: string): void
-  /** the numbers since the last call */
-  take(): Record<string, number>
+  /** does some work, and tells the numbers of its calls by service */
+  measured<T>(work: () => Promise<T>): Promise<{ value: T; calls: Record<string, number> }>
 }

@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { build, type Metafile, type Plugin } from 'esbuild'
-import { type Use, usesOf } from '../../shared/api/endpoint.ts'
+import { type Group, type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/api/endpoints/all.ts'
 import { type Worker, workers } from '../../shared/jobs/workers.ts'
-
-/** The checkout, with trailing slash. */
-export const root = new URL('../../', import.meta.url).pathname
+import { root } from '../checkout.ts'
 
 /** Version of the service, as package.json has it. */
 export const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }
@@ -69,6 +67,22 @@ const environmentCredentials: Plugin = {
   },
 }
 
+// Help with the beginnings of paths names all endpoints; what they do, and the libraries for it, stay outside.
+const tableWithoutHandlers: Plugin = {
+  name: 'table-without-handlers',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/shared\/api\/endpoints\/all\.ts$/ }, () => ({
+      contents: `export const groups = ${JSON.stringify(groups.map(namesOf))}`,
+      loader: 'js',
+    }))
+  },
+}
+
+const namesOf = ({ name, endpoints }: Group) => ({
+  name,
+  endpoints: endpoints.map(({ method, path, also, summary }) => ({ method, path, also, summary })),
+})
+
 /** Bundles one function: ESM, minified, the SDK inside, rarely needed parts as chunks of their own. */
 async function bundle(name: string, directory: string): Promise<Metafile> {
   const uses = usesOfFunction(name)
@@ -87,10 +101,13 @@ async function bundle(name: string, directory: string): Promise<Metafile> {
       ...Object.keys(clients).filter(client => !clients[client]?.some(use => uses.includes(use))),
       ...unchanged,
     ],
-    plugins: [lazyBuiltins, environmentCredentials],
+    plugins: [lazyBuiltins, environmentCredentials, tableWithoutHandlers],
     // some packages inside still call require
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     legalComments: 'linked',
+    // stack traces name our files and lines; the sources themselves stay out of the package
+    sourcemap: 'linked',
+    sourcesContent: false,
     metafile: true,
     absWorkingDir: root,
     logLevel: 'warning',

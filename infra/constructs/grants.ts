@@ -1,10 +1,11 @@
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Use } from '../../shared/api/endpoint.ts'
-import type { DataStack } from '../stacks/data.ts'
+import { guardedPartitions } from '../../shared/storage/kinds.ts'
+import type { Storage } from './storage.ts'
 
 /** What grants are made for. */
 export interface GrantScope {
-  store: DataStack
+  store: Storage
   assumableRoleArns: readonly string[]
   /** ARN of the Lambda that runs background jobs */
   workerArn: string
@@ -12,8 +13,24 @@ export interface GrantScope {
   auditArn: string
 }
 
-const allow = (actions: string[], resources: string[]): PolicyStatement =>
-  new PolicyStatement({ actions, resources })
+const allow = (actions: string[], resources: string[], conditions: object = {}): PolicyStatement =>
+  new PolicyStatement({ actions, resources, conditions: { ...conditions } })
+
+/** Values of a key of many values. Where a request has none, ForAllValues alone would be true. */
+const onlyValues = (test: string, values: Readonly<Record<string, readonly string[]>>): object => ({
+  [`ForAllValues:${test}`]: values,
+  Null: Object.fromEntries(Object.keys(values).map(name => [name, 'false'])),
+})
+
+const LEADING = 'dynamodb:LeadingKeys'
+const within = (patterns: readonly string[]) => onlyValues('StringLike', { [LEADING]: patterns })
+const outside = (patterns: readonly string[]) => onlyValues('StringNotLike', { [LEADING]: patterns })
+
+const tokens = guardedPartitions('data', 'mint')
+const founding = {
+  data: guardedPartitions('data', 'genesis'),
+  cluster: guardedPartitions('cluster', 'genesis'),
+}
 
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
@@ -21,24 +38,24 @@ const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:Assume
 const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   read: ({ store }) => [
     allow(['dynamodb:BatchGetItem', 'dynamodb:Query'], [store.data.tableArn, store.cluster.tableArn]),
-    new PolicyStatement({
-      actions: ['kms:Decrypt'],
-      resources: [store.key.keyArn],
-      conditions: { 'ForAllValues:StringEquals': { 'kms:EncryptionContextKeys': ['keyring'] } },
-    }),
+    allow(
+      ['kms:Decrypt'],
+      [store.key.keyArn],
+      onlyValues('StringEquals', { 'kms:EncryptionContextKeys': ['keyring'] }),
+    ),
   ],
   spend: ({ store }) => [
-    new PolicyStatement({
-      actions: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
-      resources: [store.data.tableArn],
-      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['token#*'] } },
+    allow(['dynamodb:UpdateItem'], [store.data.tableArn], {
+      ...onlyValues('StringLike', { [LEADING]: tokens, 'dynamodb:Attributes': ['pk', 'sk', 'rev', 'uses'] }),
+      StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE'] },
     }),
+    allow(['dynamodb:DeleteItem'], [store.data.tableArn], within(tokens)),
   ],
+  mint: ({ store }) => [allow(['dynamodb:PutItem'], [store.data.tableArn], within(tokens))],
   write: ({ store }) => [
-    allow(
-      ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem'],
-      [store.data.tableArn, store.cluster.tableArn],
-    ),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], outside([...tokens, ...founding.data])),
+    allow(['dynamodb:DeleteItem'], [store.data.tableArn], outside(founding.data)),
+    allow(['dynamodb:DeleteItem', 'dynamodb:PutItem'], [store.cluster.tableArn], outside(founding.cluster)),
   ],
   scan: ({ store }) => [allow(['dynamodb:Scan'], [store.data.tableArn])],
   sweep: ({ store }) => [allow(['dynamodb:Query'], [`${store.data.tableArn}/index/expiry`])],
@@ -51,13 +68,21 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   'caller-identity': () => [],
   'access-keys': () => [],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
-  genesis: ({ store }) => [allow(['kms:GenerateDataKey'], [store.key.keyArn])],
+  genesis: ({ store }) => [
+    allow(
+      ['kms:GenerateDataKey'],
+      [store.key.keyArn],
+      onlyValues('StringEquals', { 'kms:EncryptionContextKeys': ['keyring'] }),
+    ),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(founding.data)),
+    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(founding.cluster)),
+  ],
+  ceremony: ({ store }) => [allow(['dynamodb:BatchGetItem', 'dynamodb:PutItem'], [store.ceremony.tableArn])],
   'audit-log': ({ auditArn }) => [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [auditArn])],
 }
 
 /** All statements for a set of uses, each once. */
 export function statementsFor(uses: readonly Use[], scope: GrantScope): PolicyStatement[] {
-  const covered: Use[] = uses.includes('write') ? ['spend'] : []
-  const all = uses.filter(use => !covered.includes(use)).flatMap(use => granted[use](scope))
+  const all = uses.flatMap(use => granted[use](scope))
   return [...new Map(all.map(statement => [JSON.stringify(statement.toStatementJson()), statement])).values()]
 }

@@ -1,9 +1,11 @@
-import { ArnFormat, type Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { ArnFormat, type Duration, RemovalPolicy, Stack, Token } from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
+  ApplicationLogLevel,
   Architecture,
   Code,
   Function as LambdaFunction,
+  LoggingFormat,
   type RecursiveLoop,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda'
@@ -11,17 +13,15 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { usesOfFunction, version } from '../build/functions.ts'
 import type { Settings } from '../settings.ts'
-import type { DataStack } from '../stacks/data.ts'
 import { statementsFor } from './grants.ts'
+import type { Storage } from './storage.ts'
 
 /** What all Lambdas of a cluster share. */
 export interface Surroundings {
   settings: Settings
-  store: DataStack
+  store: Storage
   /** log group of the audit log */
   audit: LogGroup
-  /** how clients reach the cluster */
-  apiAddress: string
   /** directory of the bundles, one folder for each function */
   bundles: string
 }
@@ -30,12 +30,40 @@ export interface GroupFunctionProps extends Surroundings {
   /** folder in functions/ */
   name: string
   timeout: Duration
+  /** log group that it shares with others; absent: one of its own */
+  logs?: LogGroup
   reservedConcurrency?: number
   recursiveLoop?: RecursiveLoop
 }
 
 /** Name of the Lambda that runs background jobs: fixed, so that others can name it without depending on it. */
 const workerName = ({ stage }: Settings): string => `cloud-auth-${stage}-job`
+
+/** A log group of functions. */
+export const functionLogs = (scope: Construct, { settings }: Pick<Surroundings, 'settings'>): LogGroup =>
+  new LogGroup(scope, 'Logs', {
+    retention: settings.logRetentionDays,
+    removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+  })
+
+/** Bytes of all variables of a Lambda, and what a name that CloudFormation makes may come to. */
+const ENVIRONMENT = { largest: 4096, unknown: 256 }
+
+/** @throws Error when Lambda would refuse these variables, at the end of a long deployment */
+function checked(name: string, variables: Readonly<Record<string, string>>): Record<string, string> {
+  const sizes = Object.entries(variables).map(([variable, value]) => ({
+    variable,
+    bytes:
+      Buffer.byteLength(variable) +
+      (Token.isUnresolved(value) ? ENVIRONMENT.unknown : Buffer.byteLength(value)),
+  }))
+  const bytes = sizes.reduce((sum, one) => sum + one.bytes, 0)
+  if (bytes <= ENVIRONMENT.largest) return variables
+  const [longest] = sizes.sort((a, b) => b.bytes - a.bytes)
+  throw new Error(
+    `the settings are not usable:\n  the environment of ${name} comes to ${bytes} bytes, and Lambda takes ${ENVIRONMENT.largest}; the longest variable is ${longest?.variable}`,
+  )
+}
 
 /** A Lambda with its log group, and a role that may do what its uses need and nothing else. */
 export class GroupFunction extends Construct {
@@ -45,10 +73,7 @@ export class GroupFunction extends Construct {
   constructor(scope: Construct, id: string, props: GroupFunctionProps) {
     super(scope, id)
     const { name, settings } = props
-    this.logs = new LogGroup(this, 'Logs', {
-      retention: settings.logRetentionDays,
-      removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-    })
+    this.logs = props.logs ?? functionLogs(this, props)
     this.lambda = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -59,7 +84,10 @@ export class GroupFunction extends Construct {
       timeout: props.timeout,
       role: this.role(props),
       logGroup: this.logs,
-      environment: this.environment(props),
+      // an object given to the console is one event, as JSON: entries of the audit log leave by it
+      loggingFormat: LoggingFormat.JSON,
+      applicationLogLevelV2: ApplicationLogLevel.INFO,
+      environment: checked(name, this.environment(props)),
       ...(name === 'on-job' ? { functionName: workerName(settings) } : {}),
       ...(props.reservedConcurrency === undefined
         ? {}
@@ -92,23 +120,22 @@ export class GroupFunction extends Construct {
     return role
   }
 
-  private environment({
-    name,
-    settings,
-    store,
-    audit,
-    apiAddress,
-  }: GroupFunctionProps): Record<string, string> {
+  // The API names the functions, so none of them can be told its address: without the setting, requests say it.
+  private environment({ name, settings, store, audit }: GroupFunctionProps): Record<string, string> {
     const uses = usesOfFunction(name)
     return {
-      API_ADDRESS: apiAddress,
+      ...(settings.apiAddress === undefined ? {} : { API_ADDRESS: settings.apiAddress }),
+      API_VERSION: settings.apiVersion,
       ASSUMABLE_ROLES: settings.assumableRoleArns.join(','),
       CLUSTER_NAME: settings.clusterName,
       CLUSTER_TABLE: store.cluster.tableName,
       DATA_TABLE: store.data.tableName,
+      NODE_OPTIONS: '--enable-source-maps',
       LEGACY_SIGNATURES: String(settings.legacySignatures),
       SERVICE_VERSION: version,
       ...(uses.includes('background') ? { WORKER_FUNCTION: workerName(settings) } : {}),
+      ...(name === 'init' && settings.initPgpKeys ? { INIT_PGP_KEYS: settings.initPgpKeys.join(',') } : {}),
+      ...(uses.includes('ceremony') ? { CEREMONY_TABLE: store.ceremony.tableName } : {}),
       ...(uses.includes('genesis') ? { KEY_ARN: store.key.keyArn } : {}),
       ...(uses.includes('audit-log') ? { AUDIT_GROUP: audit.logGroupName } : {}),
     }

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { groups } from '../../shared/api/endpoints/all.ts'
 import { openApi } from '../../shared/api/openapi.ts'
-import { root, version } from '../build/functions.ts'
+import { version } from '../build/functions.ts'
+import { root } from '../checkout.ts'
 
 writeFileSync(`${root}docs/openapi.json`, `${JSON.stringify(openApi(groups, version), null, 2)}\n`)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { routesIn } from './api-definition.ts'
 import { type Resource, resolver, type Stacks, type Template } from './resolve.ts'
 
 /** What the host runs, read from the synthesised templates. */
@@ -36,7 +37,8 @@ export interface FunctionModel {
 export interface Place {
   account: string
   region: string
-  apiAddress: string
+  /** what names of tables begin with, where several clusters share an engine */
+  tablePrefix?: string
 }
 
 interface Found {
@@ -47,20 +49,21 @@ interface Found {
 
 /**
  * Resources that need nothing from the host: what they say is enforced by AWS only, or (subscription filters)
- * carries the audit log away from standard output, where on this host it never is.
+ * carries the audit log away from standard output, where on this host it never is, with a queue and an alarm
+ * for what could not be carried.
  */
 const IGNORED = [
-  'AWS::ApiGatewayV2::Api',
   'AWS::ApiGatewayV2::Stage',
+  'AWS::CloudWatch::Alarm',
   'AWS::IAM::Policy',
   'AWS::IAM::Role',
   'AWS::Lambda::Permission',
   'AWS::Logs::LogGroup',
   'AWS::Logs::SubscriptionFilter',
+  'AWS::SQS::Queue',
 ]
 const HONOURED = [
-  'AWS::ApiGatewayV2::Integration',
-  'AWS::ApiGatewayV2::Route',
+  'AWS::ApiGatewayV2::Api',
   'AWS::DynamoDB::GlobalTable',
   'AWS::Events::Rule',
   'AWS::KMS::Key',
@@ -93,12 +96,6 @@ export function readAssembly(directory: string, place: Place): Model {
         id,
         properties: resolve(stack, resource.Properties ?? {}) as Record<string, unknown>,
       }))
-  const integrations = new Map(
-    ofType('AWS::ApiGatewayV2::Integration').map(one => [
-      one.id,
-      functionNameIn(one.properties['IntegrationUri']),
-    ]),
-  )
   return {
     tables: ofType('AWS::DynamoDB::GlobalTable').map(table =>
       tableOf(table, names.ref(table.stack, table.id)),
@@ -106,10 +103,7 @@ export function readAssembly(directory: string, place: Place): Model {
     functions: ofType('AWS::Lambda::Function').map(one =>
       functionOf(one, names.ref(one.stack, one.id), assets),
     ),
-    routes: ofType('AWS::ApiGatewayV2::Route').map(({ properties }) => ({
-      key: String(properties['RouteKey']),
-      functionName: integrations.get(String(properties['Target']).replace('integrations/', '')) ?? '',
-    })),
+    routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
     keys: ofType('AWS::KMS::Key').map(({ stack, id }) => names.attribute(stack, id, 'Arn')),
   }
@@ -145,13 +139,12 @@ interface Asset {
   folder: string
 }
 
-function namesOf({ account, region, apiAddress }: Place, stacks: Stacks) {
+function namesOf({ account, region, tablePrefix = '' }: Place, stacks: Stacks) {
   const resource = (stack: string, id: string): Resource | undefined => stacks[stack]?.Resources[id]
   const ref = (stack: string, id: string): string => {
     const given = resource(stack, id)?.Properties?.['FunctionName']
-    if (typeof given === 'string') return given
-    // an integration is referred to within its stack only
-    return resource(stack, id)?.Type.startsWith('AWS::ApiGatewayV2') ? id : `${stack}-${id}`
+    const prefix = resource(stack, id)?.Type === 'AWS::DynamoDB::GlobalTable' ? tablePrefix : ''
+    return typeof given === 'string' ? given : `${prefix}${stack}-${id}`
   }
   const services: Record<string, (name: string) => string> = {
     'AWS::DynamoDB::GlobalTable': name => `arn:aws:dynamodb:${region}:${account}:table/${name}`,
@@ -159,7 +152,6 @@ function namesOf({ account, region, apiAddress }: Place, stacks: Stacks) {
     'AWS::KMS::Key': name => `arn:aws:kms:${region}:${account}:key/${name}`,
   }
   const attribute = (stack: string, id: string, name: string): string => {
-    if (name === 'ApiEndpoint') return apiAddress
     const type = resource(stack, id)?.Type ?? ''
     return name === 'Arn'
       ? (services[type]?.(ref(stack, id)) ?? `arn:aws:none:${region}:${account}:${ref(stack, id)}`)

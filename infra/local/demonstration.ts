@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { HOME, type Host } from './host.ts'
+import { HOME, type Host, WORKLOAD } from './host.ts'
 import { signedLogin } from './workload.ts'
 
 /** What a demonstration login came to. */
@@ -20,7 +20,6 @@ interface LoginAnswer {
 }
 
 const ROLE_NAME = 'web-server'
-const INSTANCE = { account: HOME.account, region: HOME.region, instanceId: 'i-0c10ad0a7b0000001' }
 
 /** Makes a small world in the imitated AWS and lets two workloads of it log in. May be repeated on a kept cluster. */
 export async function demonstrate(
@@ -39,7 +38,7 @@ export async function demonstrate(
   const session = await host.control.session({
     account: HOME.account,
     role: ROLE_NAME,
-    session: INSTANCE.instanceId,
+    session: WORKLOAD.instanceId,
   })
   const iam = await login(host, 'iam', 'demo-iam', signedLogin(session), callsOf)
   return [ec2, iam]
@@ -50,16 +49,16 @@ async function makeWorld({ control }: Host) {
   const role = await control.putRole({ account, name: ROLE_NAME })
   const profile = await control.putInstanceProfile({ account, name: ROLE_NAME, roles: [ROLE_NAME] })
   const known = (await control.listInstances({ account, region: HOME.region })).some(
-    one => one.instanceId === INSTANCE.instanceId,
+    one => one.instanceId === WORKLOAD.instanceId,
   )
   if (!known)
     await control.putInstance({
-      ...INSTANCE,
+      ...WORKLOAD,
       imageId: 'ami-0de300000000000ff',
       instanceProfileArn: profile.arn,
       tags: { Name: 'demo' },
     })
-  const { rsa2048 } = await control.documents(INSTANCE)
+  const { rsa2048 } = await control.documents(WORKLOAD)
   return {
     roleArn: role.arn,
     document: rsa2048.replaceAll('\n', ''),

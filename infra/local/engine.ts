@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import {
   CreateTableCommand,
+  DeleteTableCommand,
   DescribeTableCommand,
   DynamoDBClient,
   UpdateTableCommand,
@@ -27,36 +28,62 @@ export interface EngineOptions {
   directory: string
   tables: readonly TableModel[]
   region: string
+  /** of those who will use the tables: an engine may keep what it has by the access key that made it */
+  credentials: EngineCredentials
+  /** keep nothing */
+  memory?: boolean
 }
 
-/** Any credentials do: the engine does not check signatures. */
-const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' }
+export interface EngineCredentials {
+  accessKeyId: string
+  secretAccessKey: string
+}
 
-const clientOf = (url: string, region: string) =>
-  new DynamoDBClient({ endpoint: url, region, credentials: CREDENTIALS, maxAttempts: 1 })
+/** A client of the engine itself. */
+export const clientOf = (url: string, region: string, credentials: EngineCredentials) =>
+  new DynamoDBClient({ endpoint: url, region, credentials, maxAttempts: 1 })
+
+/** The engine that the environment names; empty: the one from npm. */
+export const externalEngine = (): string => process.env['DYNAMODB_ENDPOINT'] ?? ''
 
 /**
- * Starts the engine, with the tables of the template. A compatible engine that the environment names
- * (DYNAMODB_ENDPOINT) is used as it is; otherwise the one from npm, with its database in a directory.
+ * Starts the engine, with the tables of the template. A compatible engine that the environment names is used as it is;
+ * otherwise the one from npm, with its database in a directory.
  */
-export async function startEngine({ directory, tables, region }: EngineOptions): Promise<Engine> {
-  const given = process.env['DYNAMODB_ENDPOINT']
-  if (given) {
-    const client = clientOf(given, region)
-    await createTables(client, tables)
-    return { url: given, client, close: async () => client.destroy() }
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const given = externalEngine()
+  return given === '' ? startOwn(options) : useExternal(given, options)
+}
+
+async function useExternal(
+  url: string,
+  { tables, region, credentials, memory }: EngineOptions,
+): Promise<Engine> {
+  const client = clientOf(url, region, credentials)
+  await createTables(client, tables)
+  const close = async () => {
+    if (memory) for (const { name } of tables) await client.send(new DeleteTableCommand({ TableName: name }))
+    client.destroy()
   }
-  const file = `${directory}/dynamodb.sqlite`
-  await stopStaleEngine(directory, file)
+  return { url, client, close }
+}
+
+/** Takes hold of a directory before anything is written to it. @throws when a host works on it already */
+export const claim = (directory: string): Promise<void> => stopStaleEngine(directory, fileIn(directory))
+
+const fileIn = (directory: string): string => `${directory}/dynamodb.sqlite`
+
+async function startOwn({ directory, tables, region, credentials }: EngineOptions): Promise<Engine> {
+  const file = fileIn(directory)
   if (!existsSync(file)) {
     // the database has to be there before it can be mended
     const first = await launch(directory, file)
-    await createTables(first.client(region), tables)
+    await createTables(clientOf(first.url, region, credentials), tables)
     await first.stop()
   }
   await prepareFile(file)
   const child = await launch(directory, file)
-  const client = child.client(region)
+  const client = clientOf(child.url, region, credentials)
   await createTables(client, tables)
   return { url: child.url, client, pid: child.pid, close: child.stop }
 }
@@ -64,7 +91,6 @@ export async function startEngine({ directory, tables, region }: EngineOptions):
 interface Launched {
   url: string
   pid: number
-  client: (region: string) => DynamoDBClient
   stop: () => Promise<void>
 }
 
@@ -93,7 +119,7 @@ async function launch(directory: string, file: string): Promise<Launched> {
     await ended(child, () => child.kill('SIGTERM'))
     forgetEngine(directory)
   }
-  return { url, pid, client: region => clientOf(url, region), stop }
+  return { url, pid, stop }
 }
 
 const ended = (child: ChildProcess, end: () => void): Promise<void> =>
@@ -152,7 +178,8 @@ async function prepareFile(file: string): Promise<void> {
   }
 }
 
-async function createTables(client: DynamoDBClient, tables: readonly TableModel[]): Promise<void> {
+/** Makes the tables that are not there yet. */
+export async function createTables(client: DynamoDBClient, tables: readonly TableModel[]): Promise<void> {
   for (const table of tables) {
     const found = await client
       .send(new DescribeTableCommand({ TableName: table.name }))

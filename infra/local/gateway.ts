@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createTcpServer } from 'node:net'
-import { InvocationFault } from './lambdas.ts'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
+import { InvocationFault } from './environment.ts'
 import { acceptingList } from './list-verb.ts'
 
 export interface Route {
@@ -22,7 +22,10 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-/** The provider's limits of an HTTP API. @see aws-platform 1.4 */
+/**
+ * The provider's limits of an HTTP API.
+ * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+ */
 const LARGEST_BODY = 10 * 1024 * 1024
 const LONGEST_HEAD = 10_240
 
@@ -56,14 +59,19 @@ export async function startGateway({ routes, port, invoke, extra = {} }: Gateway
     }
   }
 
-  const tcp = createTcpServer({ noDelay: true }, socket => http.emit('connection', acceptingList(socket)))
+  const sockets = new Set<Socket>()
+  const tcp = createTcpServer({ noDelay: true }, socket => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    http.emit('connection', acceptingList(socket))
+  })
   await new Promise<void>((resolve, reject) => {
     tcp.once('error', reject)
     tcp.listen(port, '127.0.0.1', () => resolve())
   })
   const address = tcp.address()
   const listening = typeof address === 'object' && address ? address.port : port
-  return { url: `http://127.0.0.1:${listening}`, close: () => closeBoth(tcp, http) }
+  return { url: `http://127.0.0.1:${listening}`, close: () => closeAll(tcp, sockets) }
 }
 
 interface Answer {
@@ -73,8 +81,9 @@ interface Answer {
   isBase64Encoded?: boolean
 }
 
-function closeBoth(tcp: ReturnType<typeof createTcpServer>, http: Server): Promise<void> {
-  http.closeAllConnections()
+// the HTTP server does not know the sockets behind its streams
+function closeAll(tcp: TcpServer, sockets: ReadonlySet<Socket>): Promise<void> {
+  for (const socket of sockets) socket.destroy()
   return new Promise(resolve => tcp.close(() => resolve()))
 }
 
@@ -150,7 +159,7 @@ function decoded(path: string): string {
 
 /**
  * The route of a request: whole paths before greedy ones, fixed segments before variables, then `$default`.
- * @see the API Gateway developer guide, "Work with routes for HTTP APIs"
+ * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
 export function routeFinder(routes: readonly Route[]) {
   const parsed = routes.flatMap(({ key, functionName }) => {

@@ -1,25 +1,30 @@
+import { randomUUID } from 'node:crypto'
 import {
   appendFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { root } from '../build/functions.ts'
+import { availableParallelism, tmpdir } from 'node:os'
+import { root } from '../checkout.ts'
 import { type Model, readAssembly } from './assembly.ts'
-import { startEngine } from './engine.ts'
+import { claim, type EngineCredentials, externalEngine, startEngine } from './engine.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { startLambdaService } from './lambda-service.ts'
 import { type Lambdas, startLambdas } from './lambdas.ts'
+import type { Capacity } from './pool.ts'
 import type { Control } from './provider/control.ts'
 import { startProvider } from './provider/provider.ts'
 import { startStorageTap } from './storage-tap.ts'
 import { startSweeper } from './sweeper.ts'
 import { synthesise } from './synth.ts'
+import { unrouted } from './unrouted.ts'
 
 export interface HostOptions {
   /** name of the cluster, and of its folder under .local/ */
@@ -30,11 +35,13 @@ export interface HostOptions {
   memory: boolean
   /** port of the imitated AWS; 0: any */
   providerPort?: number
+  /** port of the metadata service of the instance `WORKLOAD`; 0: any */
+  metadataPort?: number
   legacySignatures?: boolean
   /** count calls to the tables, and let tests make them fail */
   tap?: boolean
-  /** environments per function */
-  concurrency?: number
+  /** environments per function, and requests that each takes at once */
+  capacity?: Partial<Capacity>
   /** seconds instead of the template's, by function */
   timeouts?: Readonly<Record<string, number>>
   /** an imitated AWS that runs already, in a process of its own */
@@ -47,6 +54,8 @@ export interface HostOptions {
 export interface ClusterFile {
   base_url: string
   provider_url: string
+  /** the metadata service of an instance, as clients expect it: AWS_EC2_METADATA_SERVICE_ENDPOINT */
+  metadata_url: string
   /** the Invoke call of AWS Lambda */
   lambda_url: string
   /** where calls to the tables can be counted and made to fail; only when asked for */
@@ -69,13 +78,19 @@ export interface Host extends ClusterFile {
 /** Where the host pretends to be. */
 export const HOME = { account: '111122223333', region: 'us-east-1' }
 
-const CONCURRENCY = 8
+/** The instance whose metadata service has a port of its own. */
+export const WORKLOAD = { ...HOME, instanceId: 'i-0c10ad0a7b0000001' }
+
+/** As functions on Lambda Managed Instances: a thread for each core, up to 64 requests in each. */
+const CAPACITY: Capacity = { environments: availableParallelism(), requests: 64 }
 const EXECUTION_USER = 'cloud-auth-lambda'
 
 type Closers = (() => Promise<void> | void)[]
 
 /** Starts a whole cluster on this machine from the synthesised template. What a failed start has begun is ended. */
 export async function startHost(options: HostOptions): Promise<Host> {
+  if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
+    throw new Error('the name of a cluster has letters, digits, "_", "-" and ".", 64 at most')
   const directory = directoryOf(options)
   mkdirSync(directory, { recursive: true })
   const closers: Closers = options.memory ? [() => rmSync(directory, { recursive: true, force: true })] : []
@@ -84,13 +99,34 @@ export async function startHost(options: HostOptions): Promise<Host> {
   }
   try {
     const { file, ...rest } = await assemble(options, directory, closers)
-    writeWhole(`${directory}/cluster.json`, JSON.stringify(file, null, 2))
+    closers.push(tell(options, file))
     return { ...file, ...rest, directory, close }
   } catch (error) {
     await close()
     throw error
   }
 }
+
+/**
+ * Writes down what tools need to reach the cluster, where they look for it, whether it keeps anything or not.
+ * @returns how that ends: of a cluster that keeps nothing, nothing is told any more
+ */
+function tell({ cluster, memory }: HostOptions, told: ClusterFile): () => void {
+  const folder = keptAt(cluster)
+  const file = `${folder}/cluster.json`
+  const [before, text] = [textOf(file), JSON.stringify(told, null, 2)]
+  mkdirSync(folder, { recursive: true })
+  writeWhole(file, text)
+  return () => {
+    if (!memory || textOf(file) !== text) return
+    if (before !== undefined) return writeWhole(file, before)
+    rmSync(file)
+    if (readdirSync(folder).length === 0) rmdirSync(folder)
+  }
+}
+
+const textOf = (file: string): string | undefined =>
+  existsSync(file) ? readFileSync(file, 'utf8') : undefined
 
 /** Starts the parts, each of which adds how it ends. */
 async function assemble(
@@ -99,21 +135,30 @@ async function assemble(
   closers: Closers,
 ): Promise<{ file: ClusterFile } & Pick<Host, 'control' | 'runtimeOf'>> {
   const assembly = await synthesise({ legacySignatures: options.legacySignatures ?? false })
-  const model = readAssembly(assembly, { ...HOME, apiAddress: `http://127.0.0.1:${options.port}` })
+  const model = readAssembly(assembly, { ...HOME, tablePrefix: prefixOf(options) })
   const started = <T extends { close(): Promise<void> | void }>(part: T): T => {
     closers.push(() => part.close())
     return part
   }
-  const engine = started(await startEngine({ directory, tables: model.tables, region: HOME.region }))
-  const tap = options.tap ? started(await startStorageTap(engine.url)) : undefined
+  await claim(directory)
   const provider = options.provider ?? started(await startOwnProvider(options, directory))
-  const environment = await environmentOf(options, directory, provider, tap?.url ?? engine.url)
+  const metadata = await provider.control.metadataPort({ ...WORKLOAD, port: options.metadataPort ?? 0 })
+  const credentials = await executionKey(provider.control, directory)
+  const { memory } = options
+  const { tables } = model
+  const engine = started(await startEngine({ directory, tables, region: HOME.region, credentials, memory }))
+  const tap = options.tap ? started(await startStorageTap(engine.url)) : undefined
+  const environment = environmentOf(options, directory, {
+    credentials,
+    provider: provider.url,
+    tables: tap?.url ?? engine.url,
+  })
   const lambdaUrl = { value: '' }
   const lambdas = started(
     startLambdas({
       functions: model.functions,
       environment: withLate(environment, 'AWS_ENDPOINT_URL_LAMBDA', () => lambdaUrl.value),
-      concurrency: options.concurrency ?? CONCURRENCY,
+      capacity: { ...CAPACITY, ...options.capacity },
       ...(options.timeouts ? { timeouts: options.timeouts } : {}),
       onLine: lineWriter(options, directory),
     }),
@@ -133,6 +178,7 @@ async function assemble(
   const file: ClusterFile = {
     base_url: `${gateway.url}/v1`,
     provider_url: provider.url,
+    metadata_url: metadata.url,
     lambda_url: service.url,
     ...(tap ? { tap_url: tap.url } : {}),
     ...(await initialised(gateway, directory)),
@@ -151,9 +197,15 @@ async function assemble(
 }
 
 const directoryOf = ({ memory, cluster }: HostOptions): string =>
-  memory
-    ? mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/cloud-auth-`)
-    : `${root}.local/${cluster}`
+  memory ? mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/cloud-auth-`) : keptAt(cluster)
+
+const keptAt = (cluster: string): string => `${root}.local/${cluster}`
+
+/** An engine of its own holds one cluster; in another there may be several, and earlier runs of one that keeps nothing. */
+function prefixOf({ cluster, memory }: HostOptions): string {
+  if (externalEngine() === '') return ''
+  return memory ? `${cluster}-${randomUUID()}-` : `${cluster}-`
+}
 
 const startOwnProvider = ({ memory, providerPort = 0 }: HostOptions, directory: string) =>
   startProvider({
@@ -163,24 +215,22 @@ const startOwnProvider = ({ memory, providerPort = 0 }: HostOptions, directory: 
   })
 
 /** The variables of every function, besides those of the template: where AWS is, and as whom to call it. */
-async function environmentOf(
+function environmentOf(
   { cluster }: HostOptions,
   directory: string,
-  provider: { url: string; control: Control },
-  tables: string,
-): Promise<Record<string, string>> {
-  await provider.control.putUser({ account: HOME.account, name: EXECUTION_USER })
-  const { accessKeyId, secretAccessKey } = await executionKey(provider.control, directory)
+  { credentials, provider, tables }: { credentials: EngineCredentials; provider: string; tables: string },
+): Record<string, string> {
+  const { accessKeyId, secretAccessKey } = credentials
   return {
     AWS_REGION: HOME.region,
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
     AWS_ENDPOINT_URL_DYNAMODB: tables,
-    AWS_ENDPOINT_URL_EC2: provider.url,
-    AWS_ENDPOINT_URL_IAM: provider.url,
-    AWS_ENDPOINT_URL_KMS: provider.url,
-    AWS_ENDPOINT_URL_STS: provider.url,
-    AWS_ENDPOINT_URL_CLOUDWATCH_LOGS: provider.url,
+    AWS_ENDPOINT_URL_EC2: provider,
+    AWS_ENDPOINT_URL_IAM: provider,
+    AWS_ENDPOINT_URL_KMS: provider,
+    AWS_ENDPOINT_URL_STS: provider,
+    AWS_ENDPOINT_URL_CLOUDWATCH_LOGS: provider,
     CLUSTER_NAME: cluster,
     PLAIN_ENDPOINTS: 'true',
     AUDIT_FILE: `${directory}/audit.log`,
@@ -190,7 +240,10 @@ async function environmentOf(
   }
 }
 
-/** Credentials for calls on behalf of mounts that have none, where this process is given any. @see interface 2.1 rule 1 */
+/**
+ * Credentials for calls on behalf of mounts that have none, where this process is given any.
+ * @see docs/spec/configuration.md#reaching-accounts
+ */
 const providerCredentials = (): Record<string, string> =>
   Object.fromEntries(
     ['CLOUD_ACCESS_KEY', 'CLOUD_SECRET_KEY', 'CLOUD_REGION'].flatMap(name => {
@@ -200,13 +253,10 @@ const providerCredentials = (): Record<string, string> =>
   )
 
 /** The key that stands for the functions' own roles; a user may have two, so it is kept. */
-async function executionKey(
-  control: Control,
-  directory: string,
-): Promise<{ accessKeyId: string; secretAccessKey: string }> {
+async function executionKey(control: Control, directory: string): Promise<EngineCredentials> {
+  await control.putUser({ account: HOME.account, name: EXECUTION_USER })
   const file = `${directory}/execution-key.json`
-  if (existsSync(file))
-    return JSON.parse(readFileSync(file, 'utf8')) as { accessKeyId: string; secretAccessKey: string }
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as EngineCredentials
   const made = await control.createAccessKey({ account: HOME.account, user: EXECUTION_USER })
   writeWhole(file, JSON.stringify(made))
   return made
@@ -219,11 +269,14 @@ const withLate = (
   value: () => string,
 ): Record<string, string> => Object.defineProperty({ ...environment }, name, { enumerable: true, get: value })
 
-/** sys/init is reachable on loopback only: on AWS its function is invoked directly. */
-function loopbackOnly({ functions }: Model): Record<string, string> {
-  const init = functions.find(one => one.folder === 'init')?.name ?? ''
-  return { 'POST /v1/sys/init': init, 'PUT /v1/sys/init': init }
-}
+/** What has no route is reachable on loopback only. */
+const loopbackOnly = ({ functions }: Model): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(unrouted).map(([way, folder]) => [
+      way,
+      functions.find(one => one.folder === folder)?.name ?? '',
+    ]),
+  )
 
 function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {
   const timers = schedules.map(({ functionName, minutes }) =>
@@ -247,20 +300,26 @@ function lineWriter({ onLine }: HostOptions, directory: string): (folder: string
   }
 }
 
-/** Initialises a new cluster; of an old one the keys are in its file. */
-async function initialised(
-  gateway: Gateway,
-  directory: string,
-): Promise<Pick<ClusterFile, 'root_token' | 'recovery_keys'>> {
-  const file = `${directory}/cluster.json`
+type Keys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
+
+/** Initialises a new cluster; the keys of an old one have been kept. */
+async function initialised(gateway: Gateway, directory: string): Promise<Keys> {
+  const file = `${directory}/keys.json`
   const answer = await fetch(`${gateway.url}/v1/sys/init`, { method: 'PUT', body: '{}' })
-  if (answer.ok) return (await answer.json()) as Pick<ClusterFile, 'root_token' | 'recovery_keys'>
-  const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ClusterFile) : undefined
-  if (known) return { root_token: known.root_token, recovery_keys: known.recovery_keys }
+  if (answer.ok) {
+    const { root_token, recovery_keys } = (await answer.json()) as Keys
+    writeWhole(file, JSON.stringify({ root_token, recovery_keys }))
+    return { root_token, recovery_keys }
+  }
+  const known = textOf(file) ?? textOf(`${directory}/cluster.json`)
+  if (known) {
+    const { root_token, recovery_keys } = JSON.parse(known) as Keys
+    return { root_token, recovery_keys }
+  }
   const text = await answer.text()
   if (!text.includes('already initialised')) throw new Error(`the cluster cannot be initialised: ${text}`)
   throw new Error(
-    `the first start of this cluster was broken off before its root token was written down, and nobody can know it any more: remove ${directory} and start anew`,
+    `the first start of this cluster was broken off before its root token was written down, and nobody can know it any more: remove ${directory}${externalEngine() === '' ? '' : ' and the tables of this cluster'} and start anew`,
   )
 }
 

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** One environment of a Lambda: loads the bundle once, then serves one event after the other. */
+/** One environment of a Lambda: loads the bundle once, then serves events, several at once if they come so. */
 const { code, handler, functionName } = workerData as { code: string; handler: string; functionName: string }
 const [file = '', member = ''] = handler.split('.')
 
@@ -9,19 +9,18 @@ const loaded = import(`file://${code}/${file}.mjs`) as Promise<
 >
 
 interface Invocation {
-  id: number
+  id: string
   event: unknown
   deadline: number
-  requestId: string
 }
 
-parentPort?.on('message', ({ id, event, deadline, requestId }: Invocation) => {
+parentPort?.on('message', ({ id, event, deadline }: Invocation) => {
   const context = {
     functionName,
     functionVersion: '$LATEST',
     invokedFunctionArn: `arn:aws:lambda:local:000000000000:function:${functionName}`,
     memoryLimitInMB: '1024',
-    awsRequestId: requestId,
+    awsRequestId: id,
     callbackWaitsForEmptyEventLoop: true,
     getRemainingTimeInMillis: () => deadline - Date.now(),
   }

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
-import { Worker } from 'node:worker_threads'
 import type { FunctionModel } from './assembly.ts'
+import { startEnvironment } from './environment.ts'
+import { type Capacity, type Pool, poolOf } from './pool.ts'
 
 /** Runs the functions of the template, each environment a thread with an environment of its own. */
 export interface Lambdas {
@@ -13,130 +13,32 @@ export interface Lambdas {
   close(): Promise<void>
 }
 
-/** What the front end sees of a failed invocation. */
-export class InvocationFault extends Error {
-  readonly timedOut: boolean
-  constructor(message: string, timedOut: boolean) {
-    super(message)
-    this.timedOut = timedOut
-  }
-}
-
 export interface LambdaOptions {
   functions: readonly FunctionModel[]
   /** variables that the host adds for every function: endpoints, credentials, region */
   environment: Readonly<Record<string, string>>
-  /** environments that one function may have at once; further invocations wait */
-  concurrency: number
+  capacity: Capacity
   /** seconds instead of the template's, by folder */
   timeouts?: Readonly<Record<string, number>>
   /** lines that a function prints */
   onLine: (folder: string, line: string) => void
 }
 
-interface Thread {
-  worker: Worker
-  /** settles the invocation in hand */
-  settle?: (outcome: { result?: unknown; error?: Error }) => void
-}
-
-interface Pool {
-  model: FunctionModel
-  idle: Thread[]
-  all: Set<Thread>
-  waiting: ((thread: Thread) => void)[]
-}
-
 const ASYNC_TRIES = 3
+const IDLE_MS = 60_000
 
-export function startLambdas({
-  functions,
-  environment,
-  concurrency,
-  timeouts = {},
-  onLine,
-}: LambdaOptions): Lambdas {
-  const pools = new Map(
-    functions.map(model => [model.name, { model, idle: [], all: new Set(), waiting: [] } as Pool]),
-  )
+export function startLambdas(options: LambdaOptions): Lambdas {
+  const pools = new Map(options.functions.map(model => [model.name, poolFor(model, options)]))
   const pending = new Set<Promise<unknown>>()
-  let invocations = 0
+  const trimming = setInterval(() => {
+    for (const { pool } of pools.values()) pool.trim()
+  }, IDLE_MS)
+  trimming.unref()
 
-  function spawn(pool: Pool): Thread {
-    const { model } = pool
-    const worker = new Worker(new URL('./lambda-thread.ts', import.meta.url), {
-      env: {
-        ...environment,
-        ...model.environment,
-        AWS_LAMBDA_FUNCTION_NAME: model.name,
-        ...overridden(environment),
-      },
-      workerData: { code: model.code, handler: model.handler, functionName: model.name },
-      stdout: true,
-      stderr: true,
-    })
-    const thread: Thread = { worker }
-    pool.all.add(thread)
-    for (const stream of [worker.stdout, worker.stderr]) readLines(stream, line => onLine(model.folder, line))
-    worker.on('message', ({ result, error }: { result?: unknown; error?: string }) =>
-      thread.settle?.(error === undefined ? { result } : { error: new InvocationFault(error, false) }),
-    )
-    worker.on('error', error => thread.settle?.({ error: new InvocationFault(error.message, false) }))
-    worker.on('exit', () => {
-      pool.all.delete(thread)
-      pool.idle = pool.idle.filter(one => one !== thread)
-      thread.settle?.({ error: new InvocationFault('the environment ended', false) })
-    })
-    return thread
-  }
-
-  function take(pool: Pool): Promise<Thread> | Thread {
-    const idle = pool.idle.pop()
-    if (idle) return idle
-    if (pool.all.size < concurrency) return spawn(pool)
-    return new Promise(resolve => pool.waiting.push(resolve))
-  }
-
-  function giveBack(pool: Pool, thread: Thread): void {
-    delete thread.settle
-    const next = pool.waiting.shift()
-    if (!pool.all.has(thread)) {
-      if (next) next(spawn(pool))
-      return
-    }
-    if (next) next(thread)
-    else pool.idle.push(thread)
-  }
-
-  async function invoke(functionName: string, event: unknown): Promise<unknown> {
-    const pool = pools.get(functionName)
-    if (!pool) throw new InvocationFault(`there is no function ${functionName}`, false)
-    const thread = await take(pool)
-    const limit = (timeouts[pool.model.folder] ?? pool.model.timeoutSeconds) * 1000
-    const work = new Promise<unknown>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        pool.all.delete(thread)
-        thread.settle?.({ error: new InvocationFault(`Task timed out after ${limit / 1000} seconds`, true) })
-        void thread.worker.terminate()
-      }, limit)
-      thread.settle = ({ result, error }) => {
-        clearTimeout(timer)
-        if (error) reject(error)
-        else resolve(result)
-      }
-      invocations += 1
-      thread.worker.postMessage({
-        id: invocations,
-        event,
-        deadline: Date.now() + limit,
-        requestId: randomUUID(),
-      })
-    })
-    try {
-      return await tracked(work)
-    } finally {
-      giveBack(pool, thread)
-    }
+  const invoke = async (functionName: string, event: unknown): Promise<unknown> => {
+    const found = pools.get(functionName)
+    if (!found) throw new Error(`there is no function ${functionName}`)
+    return tracked(found.pool.invoke(event))
   }
 
   function tracked<T>(work: Promise<T>): Promise<T> {
@@ -155,10 +57,8 @@ export function startLambdas({
         await invoke(functionName, event)
         return
       } catch (error) {
-        onLine(
-          pools.get(functionName)?.model.folder ?? functionName,
-          `async invocation failed: ${(error as Error).message}`,
-        )
+        const folder = pools.get(functionName)?.folder ?? functionName
+        options.onLine(folder, `async invocation failed: ${(error as Error).message}`)
       }
     }
   }
@@ -170,24 +70,37 @@ export function startLambdas({
     },
     has: functionName => pools.has(functionName),
     close: async () => {
+      clearInterval(trimming)
       while (pending.size > 0) await Promise.all(pending)
-      await Promise.all(
-        [...pools.values()].flatMap(pool => [...pool.all].map(thread => thread.worker.terminate())),
-      )
+      await Promise.all([...pools.values()].map(({ pool }) => pool.close()))
     },
   }
+}
+
+function poolFor(
+  model: FunctionModel,
+  { environment, capacity, timeouts = {}, onLine }: LambdaOptions,
+): { folder: string; pool: Pool } {
+  const { folder } = model
+  const pool = poolOf(
+    onChange =>
+      startEnvironment({
+        model,
+        variables: {
+          ...environment,
+          ...model.environment,
+          AWS_LAMBDA_FUNCTION_NAME: model.name,
+          ...overridden(environment),
+        },
+        timeout: timeouts[folder] ?? model.timeoutSeconds,
+        onLine: line => onLine(folder, line),
+        onChange,
+      }),
+    capacity,
+  )
+  return { folder, pool }
 }
 
 /** Variables of the host that win over the template's: only the cluster's name, which is chosen at the start. */
 const overridden = ({ CLUSTER_NAME }: Readonly<Record<string, string>>): Record<string, string> =>
   CLUSTER_NAME === undefined ? {} : { CLUSTER_NAME }
-
-function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
-  let rest = ''
-  stream.setEncoding('utf8')
-  stream.on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) onLine(line)
-  })
-}

@@ -18,13 +18,15 @@ export function acceptingList(socket: Socket): Duplex {
       socket.end(done)
     },
     destroy: (error, done) => {
-      socket.destroy()
+      socket.off('data', pass)
+      closeGently(socket)
       done(error)
     },
   })
-  socket.on('data', (chunk: Buffer) => {
+  const pass = (chunk: Buffer): void => {
     for (const piece of rewrite(chunk)) if (!stream.push(piece)) socket.pause()
-  })
+  }
+  socket.on('data', pass)
   socket.on('end', () => stream.push(null))
   socket.on('error', error => stream.destroy(error))
   socket.on('close', () => stream.destroy())
@@ -35,6 +37,17 @@ export function acceptingList(socket: Socket): Duplex {
     setNoDelay: () => stream,
     setKeepAlive: () => stream,
   })
+}
+
+const CLOSING_MS = 1000
+
+// A socket that is destroyed while something is still coming resets the connection, and the answer may be lost with it.
+function closeGently(socket: Socket): void {
+  socket.resume()
+  socket.end()
+  const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
+  timer.unref()
+  socket.once('close', () => clearTimeout(timer))
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')

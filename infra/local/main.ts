@@ -1,24 +1,31 @@
 import { parseArgs } from 'node:util'
 import { type Demonstrated, demonstrate } from './demonstration.ts'
-import { type Host, startHost } from './host.ts'
+import { type Host, startHost, WORKLOAD } from './host.ts'
 
 const options = {
   cluster: { type: 'string', default: 'local' },
   port: { type: 'string', default: '8200' },
   'provider-port': { type: 'string', default: '0' },
+  'metadata-port': { type: 'string', default: '0' },
   memory: { type: 'boolean', default: false },
   once: { type: 'boolean', default: false },
   'legacy-signatures': { type: 'boolean', default: false },
+  'one-at-a-time': { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const
+
+/** As ordinary Lambdas: more environments, each for one request. */
+const ONE_AT_A_TIME = { environments: 8, requests: 1 }
 
 const HELP = `npm start [-- options]        a cluster on this machine, then a login of each type
 
   --cluster NAME         name of the cluster; its state is kept in .local/NAME (local)
   --port N               port of the API (8200; 0: any)
   --provider-port N      port of the imitated AWS (0: any)
+  --metadata-port N      port of the metadata service of the instance that logs in (0: any)
   --memory               keep nothing
   --once                 end after the demonstration
+  --one-at-a-time        each environment serves one request at a time, as an ordinary Lambda
   --legacy-signatures    accept SHA-1 and RSA-1024 identity documents
 `
 
@@ -42,8 +49,10 @@ async function main(): Promise<void> {
     cluster: values.cluster,
     port: Number(values.port),
     providerPort: Number(values['provider-port']),
+    metadataPort: Number(values['metadata-port']),
     memory: values.memory,
     legacySignatures: values['legacy-signatures'],
+    ...(values['one-at-a-time'] ? { capacity: ONE_AT_A_TIME } : {}),
     onLine: watch,
   })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -55,12 +64,21 @@ async function main(): Promise<void> {
     introduce(host, values.memory)
     for (const shown of await demonstrate(host, () => lastCalls)) describe(shown)
   } catch (error) {
-    await host.close()
-    throw error
+    if (values.once) {
+      await host.close()
+      throw error
+    }
+    print(`The demonstration failed: ${textOf(error)}\n${hint()}`)
   }
   if (values.once) return host.close()
   print('Serving. Stop with Ctrl-C.')
 }
+
+/** What is likely to be in the way of the demonstration. */
+const hint = (): string =>
+  process.env['CLOUD_ACCESS_KEY']
+    ? 'Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account 111122223333.\n'
+    : ''
 
 function introduce(host: Host, memory: boolean): void {
   print(
@@ -68,6 +86,7 @@ function introduce(host: Host, memory: boolean): void {
   )
   print(`  API            ${host.base_url}`)
   print(`  imitated AWS   ${host.provider_url}`)
+  print(`  metadata       ${host.metadata_url}, of the instance ${WORKLOAD.instanceId}`)
   print(`  root token     ${host.root_token}`)
   print(`  state          ${memory ? 'kept in memory' : `${host.directory}/cluster.json and beside it`}\n`)
 }
@@ -87,9 +106,11 @@ function describe({ type, role, policies, ttl, metadata, calls, milliseconds }: 
   print(`  took      ${milliseconds.toFixed(0)} ms\n`)
 }
 
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 try {
   await main()
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`${textOf(error)}\n`)
   process.exitCode = 1
 }

@@ -1,7 +1,7 @@
 /** A CloudFormation template, as far as the host looks at it. */
 export interface Template {
   Resources: Record<string, Resource>
-  Outputs?: Record<string, { Value: unknown }>
+  Outputs?: Record<string, { Value: unknown; Export?: { Name: string } }>
 }
 
 export interface Resource {
@@ -51,13 +51,19 @@ export function resolver(stacks: Stacks, naming: Naming) {
       }
       case 'Fn::Sub':
         return String(argument).replace(/\$\{([\w:]+)\}/g, (_, id: string) => reference(stack, id))
-      case 'Fn::GetStackOutput': {
-        const { StackName, OutputName } = argument as { StackName: string; OutputName: string }
-        return resolve(StackName, stacks[StackName]?.Outputs?.[OutputName]?.Value)
-      }
+      case 'Fn::ImportValue':
+        return imported(String(argument))
       default:
         throw new Error(`the template uses ${name}, which the embedded host does not know`)
     }
+  }
+
+  function imported(name: string): unknown {
+    for (const [stack, { Outputs = {} }] of Object.entries(stacks)) {
+      const output = Object.values(Outputs).find(one => one.Export?.Name === name)
+      if (output) return resolve(stack, output.Value)
+    }
+    throw new Error(`no stack exports ${name}`)
   }
 
   return resolve

@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
+import { newConnections } from './provider/drills/connections.ts'
 import {
   type ArrangedFault,
   arrange,
@@ -28,7 +29,7 @@ export interface StorageCall {
 /**
  * A place between functions and engine where calls are counted and made to fail: tests assert numbers of round
  * trips with it, and try every point at which a request may crash. Commands come over HTTP, so that tests in
- * other processes can use it: `POST /_tap/calls`, `/_tap/reset`, `/_tap/fault`.
+ * other processes can use it: `POST /_tap/calls`, `/_tap/reset`, `/_tap/fault`, `/_tap/drop`.
  */
 export interface StorageTap {
   url: string
@@ -49,6 +50,7 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   let calls: StorageCall[] = []
   let faults: ArrangedFault[] = []
   let seq = 0
+  const connections = newConnections()
 
   const forward = ({ method, url, headers }: IncomingMessage, body: Buffer): Promise<Answer> =>
     new Promise((resolve, reject) => {
@@ -75,6 +77,7 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const operation = String(incoming.headers['x-amz-target'] ?? '').split('.')[1] ?? ''
     const body = await contentOf(incoming)
+    if (!connections.lives(incoming.socket)) return void incoming.socket.resetAndDestroy()
     const fault = faultFor(faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
     seq += 1
     calls.push({ seq, operation, struck: fault !== undefined })
@@ -98,6 +101,7 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   async function command(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await contentOf(incoming)).toString('utf8')
     if (incoming.url === '/_tap/fault') faults.push(arrange(JSON.parse(body) as StorageFault))
+    if (incoming.url === '/_tap/drop') connections.drop()
     const answer = JSON.stringify({ calls })
     if (incoming.url === '/_tap/reset') {
       calls = []

@@ -1,10 +1,13 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
-import { CfnApi, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
+import { type CfnApi, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/api/endpoints/all.ts'
-import { GroupFunction, type Surroundings } from '../constructs/group-function.ts'
-import { Routes, routeKeysOf } from '../constructs/routes.ts'
+import { alarm } from '../constructs/alarm.ts'
+import { DEFAULT_ROUTE, HttpApi, pathsOfGroup } from '../constructs/api-definition.ts'
+import { AuditCarrier } from '../constructs/audit-carrier.ts'
+import { functionLogs, GroupFunction, type Surroundings } from '../constructs/group-function.ts'
+import { storageOf } from '../constructs/storage.ts'
 import type { Settings } from '../settings.ts'
 import type { DataStack } from './data.ts'
 
@@ -22,32 +25,43 @@ interface ApiProps {
 export class ApiStack extends Stack {
   readonly surroundings: Surroundings
   readonly functions: GroupFunction[]
+  /** of all functions of the API */
+  private readonly logs: LogGroup
 
   constructor(scope: Construct, id: string, { settings, store, bundles }: ApiProps) {
     super(scope, id)
-    const api = new CfnApi(this, 'Api', { name: settings.clusterName, protocolType: 'HTTP' })
-    this.stage(api, settings)
     const audit = new LogGroup(this, 'Audit', {
       retention: settings.auditRetentionDays,
       removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     })
-    const apiAddress = settings.apiAddress ?? api.attrApiEndpoint
-    this.surroundings = { settings, store, audit, apiAddress, bundles }
-    this.functions = groups.map(group => {
-      const made = this.group(group.name)
-      const keys = routeKeysOf(group)
-      if (keys.length > 0) new Routes(this, `${group.name} routes`, { api, lambda: made.lambda, keys })
-      return made
+    this.surroundings = { settings, store: storageOf(this, settings, store), audit, bundles }
+    this.logs = functionLogs(this, this.surroundings)
+    const carrier = new AuditCarrier(this, 'AuditCarrier', { ...this.surroundings, source: this.logs })
+    this.functions = [...groups.map(group => this.group(group.name)), this.group('fallback')]
+    const { api } = new HttpApi(this, 'Http', { settings, served: this.served() })
+    // nobody reaches the API before its audit entries are carried
+    this.stage(api, settings).addResourceDependency(carrier.subscription)
+    const address = settings.apiAddress ?? api.attrApiEndpoint
+    new CfnOutput(this, 'Address', { value: `${address}/v1`, description: 'base URL of the API' })
+    this.invoked('InitFunction', 'init', 'invoke once to initialise')
+    const ceremony = this.invoked(
+      'GenerateRootFunction',
+      'generate-root',
+      'invoke when the root token is lost',
+    )
+    alarm(this, 'RootGeneration', settings.alarmActionArns, {
+      alarmDescription: 'Somebody makes, or tries to make, a root token from recovery shares',
+      namespace: 'AWS/Lambda',
+      metricName: 'Invocations',
+      dimensions: [{ name: 'FunctionName', value: ceremony }],
     })
-    const fallback = this.group('fallback')
-    new Routes(this, 'fallback routes', { api, lambda: fallback.lambda, keys: ['$default'] })
-    this.functions.push(fallback)
-    new CfnOutput(this, 'Address', { value: `${apiAddress}/v1`, description: 'base URL of the API' })
-    const init = this.functions[groups.findIndex(group => group.name === 'init')]
-    new CfnOutput(this, 'InitFunction', {
-      value: init?.lambda.functionName ?? '',
-      description: 'invoke once to initialise',
-    })
+  }
+
+  /** Puts out the name of a function that has no route. */
+  private invoked(output: string, name: string, description: string): string {
+    const value = this.functions.find(one => one.node.id === name)?.lambda.functionName ?? ''
+    new CfnOutput(this, output, { value, description })
+    return value
   }
 
   private group(name: string): GroupFunction {
@@ -56,6 +70,7 @@ export class ApiStack extends Stack {
     return new GroupFunction(this, name, {
       ...this.surroundings,
       name,
+      logs: this.logs,
       timeout: login ? TIMEOUT.login : TIMEOUT.others,
       ...(login && settings.loginConcurrency !== undefined
         ? { reservedConcurrency: settings.loginConcurrency }
@@ -63,11 +78,22 @@ export class ApiStack extends Stack {
     })
   }
 
-  // Paths are left out of the access log: they may hold role tags (auth-behaviour T-36).
-  private stage(api: CfnApi, settings: Settings): void {
+  /** Functions that the gateway calls, each with its paths. */
+  private served() {
+    const paths = [...groups.map(pathsOfGroup), [DEFAULT_ROUTE]]
+    return this.functions
+      .map(({ node, lambda }, index) => ({ name: node.id, lambda, paths: paths[index] ?? [] }))
+      .filter(one => one.paths.length > 0)
+  }
+
+  // Paths are left out of the access log: they may hold role tags.
+  private stage(api: CfnApi, settings: Settings): CfnStage {
+    // Below this prefix the gateway needs no room in the account's policy for log deliveries, which is small. The
+    // name is fixed, so a group that outlived its stack would be in the way of the next one.
     const log = new LogGroup(this, 'AccessLog', {
+      logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/access`,
       retention: settings.logRetentionDays,
-      removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: RemovalPolicy.DESTROY,
     })
     const fields = [
       'requestId',
@@ -79,7 +105,7 @@ export class ApiStack extends Stack {
       'responseLatency',
     ]
     const { throttle } = settings
-    new CfnStage(this, 'Stage', {
+    return new CfnStage(this, 'Stage', {
       apiId: api.ref,
       stageName: '$default',
       autoDeploy: true,
@@ -87,14 +113,10 @@ export class ApiStack extends Stack {
         destinationArn: log.logGroupArn,
         format: JSON.stringify(Object.fromEntries(fields.map(field => [field, `$context.${field}`]))),
       },
-      ...(throttle
-        ? {
-            defaultRouteSettings: {
-              throttlingRateLimit: throttle.rate,
-              throttlingBurstLimit: throttle.burst,
-            },
-          }
-        : {}),
+      defaultRouteSettings: {
+        throttlingRateLimit: throttle.rate,
+        throttlingBurstLimit: throttle.burst,
+      },
     })
   }
 }

@@ -17,6 +17,8 @@ export class DataStack extends Stack {
   readonly data: TableV2
   /** what belongs to this cluster alone */
   readonly cluster: TableV2
+  /** secrets of a ceremony while it lasts: no copy of it is ever made */
+  readonly ceremony: TableV2
   /** wraps the keyring; without it, sealed items and batch tokens are lost */
   readonly key: Key
 
@@ -28,20 +30,29 @@ export class DataStack extends Stack {
       removalPolicy,
       description: `${settings.clusterName}: wraps the keyring`,
     })
+    const plain = {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      sortKey: { name: 'sk', type: AttributeType.STRING },
+      billing: Billing.onDemand(),
+      encryption: TableEncryptionV2.awsManagedKey(),
+      timeToLiveAttribute: 'ttl',
+    }
     const table = (name: string) =>
       new TableV2(this, name, {
-        partitionKey: { name: 'pk', type: AttributeType.STRING },
-        sortKey: { name: 'sk', type: AttributeType.STRING },
-        billing: Billing.onDemand(),
-        encryption: TableEncryptionV2.awsManagedKey(),
+        ...plain,
         pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
         deletionProtection: settings.deletionProtection,
-        timeToLiveAttribute: 'ttl',
         dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
         removalPolicy,
       })
     this.data = table('Data')
     this.cluster = table('Cluster')
+    // nothing in it outlives an hour, so nothing is lost with it
+    this.ceremony = new TableV2(this, 'Ceremony', {
+      ...plain,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: false },
+      removalPolicy: RemovalPolicy.DESTROY,
+    })
     // Sparse: only entries of the access list and the deny list carry `due`. Tidy finds its work here.
     this.data.addGlobalSecondaryIndex({
       indexName: 'expiry',
@@ -50,5 +61,15 @@ export class DataStack extends Stack {
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: ['rev'],
     })
+    this.keepExports()
+  }
+
+  /** Exported by name whoever imports them: while restored tables stand in for these, nobody does. */
+  private keepExports(): void {
+    for (const table of [this.data, this.cluster]) {
+      this.exportValue(table.tableName)
+      this.exportValue(table.tableArn)
+    }
+    this.exportValue(this.key.keyArn)
   }
 }

@@ -33,11 +33,15 @@ export interface Early<F extends Fields = Fields> {
 
 export interface RequestFacts {
   id: string
+  /** what the front end calls the request; empty when it was invoked directly */
+  gatewayId: string
   /** without `/v1/` and leading slash, as typed: what policies are evaluated on */
   path: string
   operation: Operation
   /** address of the peer */
   source: string
+  /** name under which the API was called; empty where the front end does not know it */
+  domain: string
   /** epoch milliseconds; calls to the provider end before */
   deadline: number
   /** seconds, when the caller asked for a wrapped answer */
@@ -66,12 +70,19 @@ export interface Call<F extends Fields = Fields> extends Early<F> {
   readonly fetched: Fetched
   /** what `prepare` found out */
   readonly prepared: unknown
-  /** Work whose result is kept when the request is judged again after a lost race: calls to the provider. */
+  /**
+   * A call to the provider, whose result is kept when the request is judged again. The name has to tell apart
+   * whatever shapes the call: revisions of configurations, say.
+   */
   once<T>(name: string, work: () => Promise<T>): Promise<T>
+  /** Whether the provider was asked in this attempt: then what was read is older than its answer. */
+  asked(): boolean
 }
 
 /** Items read so far in this attempt, by key. `has` tells "looked for and absent" from "not looked for". */
 export interface Fetched {
+  /** all that were looked for */
+  keys(): readonly Key[]
   has(key: Key): boolean
   get<K extends Kind>(key: Key<K>): Item<K> | undefined
   keep(key: Key, item: Item | undefined): void
@@ -81,8 +92,18 @@ export interface Fetched {
 export interface Outcome {
   answer: Answer
   changes?: readonly Change[]
+  /** what the caller is told instead of the answer, once the changes have been written */
+  fault?: ApiError
   /** cleaning up that may follow the commit; it fails without a word to the caller, and tidy does what it leaves undone */
   afterwards?: () => Promise<void>
+}
+
+/**
+ * Instead of an outcome: what was read has aged while the provider was asked. Everything is read again in one
+ * batch, together with these items, and judged again.
+ */
+export interface Anew {
+  anew: readonly Key[]
 }
 
 export type Answer = { warnings?: readonly string[] } & (
@@ -96,7 +117,7 @@ export type Answer = { warnings?: readonly string[] } & (
   | { kind: 'wrapped'; info: WrapInfo }
 )
 
-/** The `auth` object of an answer. @see auth-behaviour 1.4 */
+/** The `auth` object of an answer. @see docs/spec/transport.md#successes */
 export interface Auth {
   client_token: string
   accessor: string

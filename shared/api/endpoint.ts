@@ -1,7 +1,6 @@
 import type { Capability } from '../policies/policy.ts'
 import type { Key } from '../storage/kinds.ts'
-import { lowerAscii, NAME } from '../values/names.ts'
-import type { Call, Early, Operation, Outcome } from './call.ts'
+import type { Anew, Call, Early, Operation, Outcome } from './call.ts'
 import type { Fields } from './fields.ts'
 
 /** What an endpoint reaches; grants and environment of its Lambda follow from it. */
@@ -10,7 +9,9 @@ export const usable = [
   'read',
   /** takes a use of the caller's token, whose number may be limited: every endpoint does */
   'spend',
-  /** writes to the tables */
+  /** stores tokens, and answers that wait for their holder: every endpoint whose answer may be wrapped does */
+  'mint',
+  /** writes to the tables, but for what has a guard of its own */
   'write',
   /** reads whole tables, in segments */
   'scan',
@@ -26,8 +27,10 @@ export const usable = [
   'access-keys',
   /** starts work that outlives the request */
   'background',
-  /** makes the keyring of a new cluster */
+  /** makes keys, of a new cluster or for a further term, and stores record, keyring and recovery key */
   'genesis',
+  /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
+  'ceremony',
   /** writes to the log group of the audit log */
   'audit-log',
 ] as const
@@ -41,7 +44,11 @@ export type Use = (typeof usable)[number]
 export type Needed = Capability | 'by-existence' | 'create-or-update'
 
 /** Who may call. */
-export type Access = { by: 'anyone' } | { by: 'policy'; capability: Needed; sudo?: true }
+export type Access =
+  | { by: 'anyone' }
+  /** whoever has a valid token */
+  | { by: 'token' }
+  | { by: 'policy'; capability: Needed; sudo?: true }
 
 /** Names in a path by which a subject is found. */
 export interface Place {
@@ -55,7 +62,7 @@ export interface Endpoint {
   method: 'POST' | 'GET' | 'LIST' | 'DELETE'
   /** below `/v1`, with `:name` for parameters */
   path: string
-  /** deprecated paths that mean the same. @see interface 9.1 */
+  /** deprecated paths that mean the same. @see docs/spec/transport.md#deprecated-paths */
   formerly?: string
   /** another current spelling of the path */
   also?: string
@@ -85,21 +92,28 @@ export interface Endpoint {
   uniqueKeys?: true
   subject?: (place: Place) => Key
   prepare?: (early: Early) => Promise<{ keys: readonly Key[]; prepared: unknown }>
-  handle: (call: Call) => Outcome | Promise<Outcome>
+  handle: (call: Call) => Handled | Promise<Handled>
 }
+
+type Handled = Outcome | Anew
 
 /** Endpoints served by one Lambda. */
 export interface Group {
   name: string
   endpoints: readonly Endpoint[]
+  /** what all groups are called, loaded only when somebody asks for help with a path that this one does not serve */
+  all?: () => Promise<readonly { endpoints: readonly Named[] }[]>
 }
+
+/** What an endpoint is called, without what it does. */
+export type Named = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
 
 type Row<F extends Fields> = Omit<Endpoint, 'fields' | 'prepare' | 'handle' | 'serves' | 'uses'> & {
   fields?: F
   serves?: Endpoint['serves']
   uses?: Endpoint['uses']
   prepare?: (early: Early<F>) => Promise<{ keys: readonly Key[]; prepared: unknown }>
-  handle: (call: Call<F>) => Outcome | Promise<Outcome>
+  handle: (call: Call<F>) => Handled | Promise<Handled>
 }
 
 /** Declares an endpoint; its handler sees the fields with their types. */
@@ -114,6 +128,20 @@ export const policy = (capability: Needed, options: { sudo?: true } = {}): Acces
   ...options,
 })
 
+/** Who may call, in words. */
+export const accessText = ({ access }: Pick<Endpoint, 'access'>): string => {
+  if (access.by === 'anyone') return 'Needs no token.'
+  if (access.by === 'token') return 'Needs a valid token.'
+  return `Needs the capability ${neededText(access.capability)}${access.sudo ? ' and `sudo`' : ''} on the path.`
+}
+
+const neededText = (needed: Needed): string =>
+  needed === 'by-existence'
+    ? '`create` for something new, else `update`,'
+    : needed === 'create-or-update'
+      ? '`create` or `update`'
+      : `\`${needed}\``
+
 /** What a method does to the thing that a path names. */
 export const operationOf: Record<Endpoint['method'], Operation> = {
   POST: 'write',
@@ -122,36 +150,19 @@ export const operationOf: Record<Endpoint['method'], Operation> = {
   DELETE: 'delete',
 }
 
-/** A parameter of a path: what it may look like, and how it is normalised. */
-interface Param {
-  pattern: string
-  normal?: (text: string) => string
-  /** the audit log keeps its HMAC */
-  secret?: true
-}
-
-const name: Param = { pattern: NAME.source.slice(1, -1) }
-const anyText: Param = { pattern: '.*' }
-const segment: Param = { pattern: '[^/]+' }
-
-/** Parameters whose texts are not plain names. @see auth-behaviour 1.2 (6) */
-const params: Record<string, Param> = {
-  mount: segment,
-  role: { ...name, normal: lowerAscii },
-  role_tag: { ...anyText, secret: true },
-  policy_name: { ...segment, normal: lowerAscii },
-  method_path: { ...anyText, normal: text => text.replace(/\/$/, '') },
-}
-
-export const paramOf = (parameter: string): Param => params[parameter] ?? name
-
 /** All paths under which an endpoint is reached: current, alternative, deprecated. */
 export const pathsOf = ({ path, also, formerly }: Endpoint): string[] =>
   [path, also, formerly].filter(one => one !== undefined)
 
 /** What a group's Lambda reaches. */
 export const usesOf = (group: Group): Use[] =>
-  usable.filter(use => ofAll.includes(use) || group.endpoints.some(row => row.uses.includes(use)))
+  usable.filter(
+    use =>
+      ofAll.includes(use) ||
+      group.endpoints.some(row => row.uses.includes(use) || (use === 'mint' && isWrappable(row))),
+  )
+
+const isWrappable = ({ answers }: Endpoint): boolean => ['auth', 'data', 'keys'].includes(answers)
 
 const ofAll: readonly Use[] = ['read', 'spend']
 

@@ -1,7 +1,7 @@
 /**
  * Every kind of failing answer. The code is stable and travels in the header `X-Error-Code`; `always` is a
  * text that replaces the detail, so that a denial tells its caller nothing.
- * @see auth-behaviour 1.5, architecture 4 (provider faults) and 8
+ * @see docs/spec/transport.md#errors
  */
 export const answers = {
   invalid_request: { status: 400 },
@@ -15,6 +15,7 @@ export const answers = {
   unsupported_operation: { status: 405, always: 'unsupported operation' },
   too_large: { status: 413 },
   unsupported_media_type: { status: 415 },
+  too_many_requests: { status: 429 },
   internal: { status: 500, always: 'internal error' },
   provider_failed: { status: 502 },
   busy: { status: 503 },

@@ -13,6 +13,10 @@ export interface Field<T> {
   read: (raw: unknown) => T | undefined
   /** an older name that is accepted too */
   formerly?: string
+  /** this field is deprecated: the one that took its place */
+  now?: string
+  /** What rules about parameters compare, where values that differ are stored, or count, as the same. */
+  counts?(value: T): unknown
   /** the value must not appear in logs: the audit log keeps its HMAC */
   secret?: true
   /** the field must be there and not empty */
@@ -21,7 +25,7 @@ export interface Field<T> {
 
 export type Fields = Readonly<Record<string, Field<unknown>>>
 
-/** What a request supplied: a key is there only when the caller sent it. @see auth-behaviour 2 */
+/** What a request supplied: a key is there only when the caller sent it. @see docs/spec/transport.md#values */
 export type Supplied<F extends Fields> = {
   readonly [K in keyof F]?: F[K] extends Field<infer T> ? T : never
 }
@@ -33,11 +37,11 @@ const bad = (expected: string): never => {
   throw new BadValue(expected)
 }
 
-type Options = Pick<Field<unknown>, 'formerly' | 'secret' | 'required'>
+type Options<T> = Pick<Field<T>, 'formerly' | 'now' | 'counts' | 'secret' | 'required'>
 
 const kind =
   <T>(schema: Schema, read: (raw: unknown) => T | undefined) =>
-  (doc: string, options: Options = {}): Field<T> => ({ doc, schema, read, ...options })
+  (doc: string, options: Options<T> = {}): Field<T> => ({ doc, schema, read, ...options })
 
 function readText(raw: unknown): string {
   if (typeof raw === 'string') return raw
@@ -49,7 +53,7 @@ function readText(raw: unknown): string {
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True']
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False']
 
-/** A boolean word; undefined for every other text. @see auth-behaviour 1.1 */
+/** A boolean word; undefined for every other text. @see docs/spec/transport.md#words-of-booleans */
 export const readFlag = (word: string): boolean | undefined =>
   TRUE.includes(word) ? true : FALSE.includes(word) ? false : undefined
 
@@ -92,16 +96,21 @@ function readDuration(raw: unknown): number | undefined {
 /** Names that the storage cannot keep. */
 const UNSTORABLE = ['', '__proto__']
 
-function readMap(raw: unknown): Readonly<Record<string, string>> {
-  if (raw === null) return {}
-  if (!isObject(raw)) return bad('an object of strings')
-  if (Object.keys(raw).some(name => UNSTORABLE.includes(name)))
-    return bad('an object of strings, with names other than the empty one and __proto__')
-  return Object.assign(
-    Object.create(null),
-    Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, readText(value)])),
-  )
-}
+/** A reader of objects whose values one reader takes. */
+const readMapOf =
+  <T>(expected: string, readValue: (raw: unknown) => T) =>
+  (raw: unknown): Readonly<Record<string, T>> => {
+    if (raw === null) return {}
+    if (!isObject(raw)) return bad(expected)
+    if (Object.keys(raw).some(name => UNSTORABLE.includes(name)))
+      return bad(`${expected}, with names other than the empty one and __proto__`)
+    return Object.assign(
+      Object.create(null),
+      Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, readValue(value)])),
+    )
+  }
+
+const listSchema: Schema = { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] }
 
 /** Strings; numbers and booleans become their text, null the empty string. */
 export const text = kind({ type: 'string' }, readText)
@@ -112,14 +121,33 @@ export const bool = kind({ type: 'boolean' }, readBool)
 /** Safe integers, also as decimal, hexadecimal, octal or binary text; the empty string and null are 0. */
 export const int = kind({ type: 'integer' }, readInt)
 /** A JSON array, or a text split at commas; items trimmed, empty ones dropped. */
-export const list = kind(
-  { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] },
-  readList,
-)
+export const list = kind(listSchema, readList)
 /** Seconds, from a number, Go's notation or days; null counts as not supplied. */
 export const duration = kind({ oneOf: [{ type: 'integer' }, { type: 'string' }] }, readDuration)
 /** An object of strings. */
-export const map = kind({ type: 'object', additionalProperties: { type: 'string' } }, readMap)
+export const map = kind(
+  { type: 'object', additionalProperties: { type: 'string' } },
+  readMapOf('an object of strings', readText),
+)
+/** An object of lists, each as lenient as a list. */
+export const mapOfLists = kind(
+  { type: 'object', additionalProperties: listSchema },
+  readMapOf('an object of lists of strings', readList),
+)
+/**
+ * A parameter of the original that does not exist here: what stands for "not used" is taken and forgotten,
+ * everything else is refused, because ignoring it would not do what was asked for.
+ */
+export const unsupported = kind<never>({}, raw =>
+  isNeutral(raw) ? undefined : bad('empty: this service does not support it'),
+)
+
+const NEUTRAL: readonly unknown[] = [null, '', false, 0, '0', '0s', 'false']
+
+const isNeutral = (raw: unknown): boolean =>
+  NEUTRAL.includes(raw) ||
+  (Array.isArray(raw) ? raw.every(isNeutral) : isObject(raw) && Object.values(raw).every(isNeutral))
+
 /** Any JSON value, read by the endpoint itself. */
 export const anything = kind<unknown>({}, raw => raw)
 
@@ -132,7 +160,8 @@ export interface Parsed<F extends Fields> {
 
 /**
  * Reads every supplied field; the rest of the request is not looked at.
- * @throws FieldFault naming the field, never its value. @see auth-behaviour 1.5 (CVE-2025-4166)
+ * @throws FieldFault naming the field, never its value.
+ * @see docs/spec/transport.md#faulty-values (CVE-2025-4166)
  */
 export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<string, unknown>>): Parsed<F> {
   const given: Record<string, unknown> = Object.create(null)
@@ -147,6 +176,33 @@ export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<str
   return {
     given: given as Supplied<F>,
     unknown: Object.keys(raw).filter(key => !known.has(key)),
+  }
+}
+
+export const unknownWarning = (names: readonly string[]): string =>
+  `unknown parameters were ignored: ${names.join(', ')}`
+
+/**
+ * What is one parameter: all names it goes by, the given one first, and a reader of what would be stored. A name
+ * that is no field's goes by no other, and its values are taken as they are.
+ */
+export function parameterOf(
+  fields: Fields,
+  given: string,
+): { names: readonly string[]; read: (raw: unknown) => unknown } {
+  const all = Object.entries(fields)
+  const own = all.find(([name, field]) => name === given || field.formerly === given)
+  if (!own) return { names: [given], read: raw => raw }
+  const [name, field] = own
+  const current = field.now ?? name
+  const family = all.filter(([one, { now }]) => one === current || now === current)
+  const names = family.flatMap(([one, { formerly }]) => [one, formerly ?? one])
+  return {
+    names: [...new Set([given, ...names])],
+    read: raw => {
+      const value = field.read(raw)
+      return value === undefined ? undefined : (field.counts?.(value) ?? value)
+    },
   }
 }
 

@@ -2,7 +2,7 @@ import type { Page } from '../ports.ts'
 import { invalid } from './errors.ts'
 import { int, type Supplied, text } from './fields.ts'
 
-/** Paging of listings, which are whole without it. @see architecture 9 */
+/** Paging of listings, which are whole without it. @see docs/spec/transport.md#listings */
 export const listFields = {
   after: text('Names greater than this one'),
   limit: int('At most so many names'),

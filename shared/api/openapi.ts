@@ -1,4 +1,4 @@
-import type { Endpoint, Group, Needed } from './endpoint.ts'
+import { accessText, type Endpoint, type Group } from './endpoint.ts'
 import { answers, type Code } from './errors.ts'
 import type { Field, Fields } from './fields.ts'
 
@@ -87,18 +87,6 @@ function operation(row: Endpoint, path: string, tag: string, deprecated: boolean
   }
 }
 
-const accessText = ({ access }: Endpoint): string =>
-  access.by === 'anyone'
-    ? 'Needs no token.'
-    : `Needs the capability ${neededText(access.capability)}${access.sudo ? ' and `sudo`' : ''} on the path.`
-
-const neededText = (needed: Needed): string =>
-  needed === 'by-existence'
-    ? '`create` for something new, else `update`,'
-    : needed === 'create-or-update'
-      ? '`create` or `update`'
-      : `\`${needed}\``
-
 const listFlag = (required: boolean) => ({ name: 'list', in: 'query', required, schema: { type: 'boolean' } })
 
 const queryOf = (fields: Fields) =>
@@ -119,7 +107,12 @@ const bodyOf = (fields: Fields): Json => {
 }
 
 const propertiesOf = ([name, field]: [string, Field<unknown>]): [string, Json][] => {
-  const shown = { ...field.schema, description: field.doc, ...(field.secret ? { writeOnly: true } : {}) }
+  const shown = {
+    ...field.schema,
+    description: field.doc,
+    ...(field.secret ? { writeOnly: true } : {}),
+    ...(field.now ? { deprecated: true } : {}),
+  }
   return field.formerly
     ? [
         [name, shown],

@@ -10,7 +10,8 @@ export interface AccountItems {
 
 /**
  * How to call AWS for an account: through its STS role, or with the server's own credentials, which the
- * adapter uses only where the server's own account is that account. @see auth-behaviour 8
+ * adapter uses only where the server's own account is that account.
+ * @see docs/spec/configuration.md#reaching-accounts
  */
 export async function accessTo(
   account: string,

@@ -1,15 +1,16 @@
 import { answer, type Call, data, mountOf, type Outcome, subjectOf } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { ensureAlias } from '../identity/ensure.ts'
+import { type Algorithm, reportOn, triedAlgorithms } from '../identity-proof/algorithms.ts'
 import type { Item } from '../storage/kinds.ts'
 import type { Grant } from '../tokens/grant.ts'
 import { tokenOf } from '../tokens/mint.ts'
-import { failed, report, type Verdict } from './login/checks.ts'
+import { enforce, failed, report, type Verdict } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { readLogin } from './login/login.ts'
 import * as ec2 from './login-ec2/decide.ts'
 import { gatherEc2, seeEc2 } from './login-ec2/gather.ts'
-import { type Ec2Proof, proveWithRegistered } from './login-ec2/proof.ts'
+import { type Ec2Proof, provenDocument } from './login-ec2/proof.ts'
 import * as iam from './login-iam/decide.ts'
 import { askSts, gatherIam, seeIam } from './login-iam/gather.ts'
 import type { IamProof } from './login-iam/login.ts'
@@ -35,15 +36,27 @@ export async function explain(call: ExplainCall): Promise<Outcome> {
   const proof = await step(found, 'parameters', () => readLogin(asked.given, legacy))
   if (proof) await (proof.type === 'ec2' ? explainEc2(asked, proof, found) : explainIam(asked, proof, found))
   const { token, checks } = found
+  const { signatures, warnings } = reportOn(algorithms(), legacy)
+  const ofDocuments = proof?.type !== 'iam'
   return answer(
-    data({
-      role: role.sk,
-      ...(proof ? { auth_type: proof.type } : {}),
-      login_would_succeed: token !== undefined,
-      checks,
-      token: token ?? null,
-    }),
+    data(
+      {
+        role: role.sk,
+        ...(proof ? { auth_type: proof.type } : {}),
+        login_would_succeed: token !== undefined,
+        checks,
+        token: token ?? null,
+        ...(ofDocuments ? { signatures } : {}),
+      },
+      ofDocuments ? warnings : [],
+    ),
   )
+}
+
+let tried: readonly Algorithm[] | undefined
+const algorithms = (): readonly Algorithm[] => {
+  tried ??= triedAlgorithms()
+  return tried
 }
 
 /** Takes a step that may refuse as a whole; undefined when it did. */
@@ -63,20 +76,16 @@ async function step<T>(found: Report, check: string, work: () => Promise<T> | T)
 }
 
 async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report): Promise<void> {
-  const { store, deployment, entropy } = call.ports
-  const { accessor } = mountOf(call)
-  const proven = await step(found, 'signature', async () => {
-    await proveWithRegistered(proof, store, accessor, deployment.legacySignatures)
-    return true
-  })
-  if (!proven) return
-  const gathered = await gatherEc2(call, proof, entropy.uuid())
+  const document = await step(found, 'signature', () => provenDocument(call, proof))
+  if (!document) return
+  const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
   found.checks.push(...report(ec2.checksBefore, gathered.facts))
   const facts = await step(found, 'look-up of the instance', () => seeEc2(call, gathered))
   if (!facts) return
   found.checks.push(...report(ec2.checksAfter, facts))
   if (!passes(found)) return
-  await preview(call, ec2.decideEc2Login(facts, loginPath(call)).grant, gathered.alias, found)
+  const passed = enforce(ec2.checksAfter, enforce(ec2.checksBefore, facts))
+  await preview(call, ec2.decideEc2Login(passed, loginPath(call)).grant, gathered.alias, found)
 }
 
 async function explainIam(call: ExplainCall, proof: IamProof, found: Report): Promise<void> {
@@ -88,7 +97,8 @@ async function explainIam(call: ExplainCall, proof: IamProof, found: Report): Pr
   if (!facts) return
   found.checks.push(...report(iam.checksAfter, facts))
   if (!passes(found)) return
-  await preview(call, iam.decideIamLogin(facts, loginPath(call)), gathered.alias, found)
+  const passed = enforce(iam.checksAfter, enforce(iam.checksBefore, facts))
+  await preview(call, iam.decideIamLogin(passed, loginPath(call)), gathered.alias, found)
 }
 
 const passes = ({ checks }: Report): boolean => checks.every(check => check.verdict !== 'fail')

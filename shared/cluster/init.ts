@@ -3,11 +3,13 @@ import { invalid } from '../api/errors.ts'
 import { int, list, type Supplied, text } from '../api/fields.ts'
 import type { Mount, MountTable } from '../mounts/mount.ts'
 import { newMount } from '../mounts/new-mount.ts'
+import { storeMounts } from '../mounts/store.ts'
 import { create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { issueService } from '../tokens/mint.ts'
-import { type Token, tokenText } from '../tokens/token.ts'
-import { encryptEach } from './pgp.ts'
+import { rootToken } from '../tokens/root-token.ts'
+import { tokenText } from '../tokens/token.ts'
+import { encryptEach, fingerprintOf } from './pgp.ts'
 import type { ClusterRecord } from './record.ts'
 import { checkDivision, type Division, divide } from './shares.ts'
 
@@ -29,18 +31,20 @@ const KEY_BYTES = 32
 
 /**
  * PUT sys/init: makes the keyring, the recovery key, the root token and the mounts, once, in one commit.
- * @see dr-behaviour 8.2
+ * @see docs/spec/cluster.md#initialisation
  */
 export async function initialise(call: Call<typeof initFields>): Promise<Outcome> {
   const { given, ports, now } = call
   if (call.cluster) throw alreadyDone()
   const division = divisionOf(given)
-  const { keyring, sealer } = await ports.genesis.newKeyring()
+  await checkHolders(given, ports.deployment.initPgpKeys)
+  const { keyring, sealer } = await ports.genesis.newKeyring(now)
   const record: ClusterRecord = {
     id: ports.entropy.uuid(),
     name: ports.deployment.clusterName,
     mode: 'disabled',
     keyring: keyring.id,
+    term: keyring.term,
     initialisedAt: now,
   }
   const recovery = ports.entropy.bytes(KEY_BYTES)
@@ -52,7 +56,7 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
     create(key('cluster'), record),
     create(key('keyring'), keyring),
     create(place, { ...division, key: await sealer.seal(place, 'key', recovery.toString('base64')) }),
-    create(key('mounts'), firstMounts(ports.entropy.uuid)),
+    ...storeMounts(undefined, firstMounts(ports.entropy.uuid)),
     ...issueService(rootToken(now), root).changes,
   ]
   const written = await ports.store.commit(changes, { record, readAt: now })
@@ -82,7 +86,29 @@ function divisionOf(given: Given): Division {
   return { shares, threshold }
 }
 
-/** Shares as hex and base64; encrypted ones carry the hex text of the share. @see dr-behaviour 8.1 */
+/**
+ * Where a deployment names its holders, shares are made for exactly these, one each, and the root token for one of
+ * them: who invokes the function first learns nothing.
+ */
+async function checkHolders(given: Given, holders: readonly string[]): Promise<void> {
+  if (holders.length === 0) return
+  const { recovery_pgp_keys: keys = [], root_token_pgp_key: rootKey = '' } = given
+  const prints = await Promise.all(
+    keys.map((one, index) => fingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)),
+  )
+  if (prints.toSorted().join() !== holders.toSorted().join())
+    throw invalid(
+      `recovery_pgp_keys must be the keys that this deployment names, each once: ${holders.join(', ')}`,
+    )
+  const rootPrint = rootKey === '' ? '' : await fingerprintOf(rootKey, 'root_token_pgp_key')
+  if (!holders.includes(rootPrint))
+    throw invalid('root_token_pgp_key must be one of the keys that this deployment names')
+}
+
+/**
+ * Shares as hex and base64; encrypted ones carry the hex text of the share.
+ * @see docs/spec/cluster.md#recovery-shares
+ */
 async function handOut(
   shares: readonly Buffer[],
   root: string,
@@ -103,24 +129,6 @@ async function handOut(
     root_token: rootMessage?.toString('base64') ?? root,
   }
 }
-
-const rootToken = (now: number): Token => ({
-  type: 'service',
-  hash: '',
-  path: 'auth/token/root',
-  displayName: 'root',
-  policies: ['root'],
-  meta: null,
-  depth: 0,
-  numUses: 0,
-  renewable: false,
-  createdAt: now,
-  ttl: 0,
-  creationTtl: 0,
-  explicitMaxTtl: 0,
-  period: 0,
-  boundCidrs: [],
-})
 
 const firstMounts = (uuid: () => string): MountTable => {
   const token: Mount = newMount(

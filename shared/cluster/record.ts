@@ -1,6 +1,6 @@
 import type { Sealed } from '../values/secret.ts'
 
-/** The role of a cluster in its DR set. @see dr-behaviour 2.1 */
+/** The role of a cluster in its DR set. @see docs/spec/cluster.md#modes */
 export type ClusterMode = 'disabled' | 'primary' | 'secondary' | 'bootstrapping'
 
 /** What a cluster knows of itself; written at initialisation, changed only by compare-and-set. */
@@ -11,16 +11,23 @@ export interface ClusterRecord {
   mode: ClusterMode
   /** the keyring whose keys sealed this cluster's items */
   keyring: string
+  /** the keyring's newest term: an environment that holds an older one reads the keyring again */
+  term: number
   /** epoch milliseconds */
   initialisedAt: number
 }
 
-/** Data keys by version, wrapped by this cluster's own KMS key. */
+/** The keys of this cluster, in an envelope: sealed by a data key that its own KMS key wraps. */
 export interface Keyring {
   id: string
-  /** the version that seals; all versions open */
-  active: number
-  terms: readonly { version: number; wrapped: string }[]
+  /** the term that seals; all terms open */
+  term: number
+  /** epoch milliseconds at which that term was added */
+  since: number
+  /** the envelope's data key as KMS wrapped it, base64 */
+  wrapped: string
+  /** keys of all terms, and those that never rotate, sealed by the data key */
+  keys: string
 }
 
 /** The verifier of the recovery shares. */

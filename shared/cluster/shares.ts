@@ -1,4 +1,4 @@
-import { split } from 'shamir-secret-sharing'
+import { combine, split } from 'shamir-secret-sharing'
 import { invalid } from '../api/errors.ts'
 
 /** How a key is divided. */
@@ -9,7 +9,7 @@ export interface Division {
 
 const MOST_SHARES = 255
 
-/** @throws ApiError `invalid_request` @see dr-behaviour 8.1, 8.2 */
+/** @throws ApiError `invalid_request` @see docs/spec/cluster.md#recovery-shares */
 export function checkDivision({ shares, threshold }: Division): void {
   if (shares < 1 || shares > MOST_SHARES)
     throw invalid(`recovery_shares must be between 1 and ${MOST_SHARES}`)
@@ -21,10 +21,38 @@ export function checkDivision({ shares, threshold }: Division): void {
 
 /**
  * Shamir shares over GF(2^8), polynomial 0x11B: the bytes of y, then one byte of x. A single share is the key
- * itself. @see dr-behaviour 8.1
+ * itself. @see docs/spec/cluster.md#recovery-shares
  */
 export async function divide(key: Uint8Array, { shares, threshold }: Division): Promise<Buffer[]> {
   if (shares === 1) return [Buffer.from(key)]
   const parts = await split(new Uint8Array(key), shares, threshold)
   return parts.map(part => Buffer.from(part))
+}
+
+const SHORTEST = 16
+const LONGEST = 33
+
+/**
+ * A share as its holder writes it: hex, or padded base64.
+ * @throws ApiError `invalid_request`
+ */
+export function readShare(text: string): Buffer {
+  const given = text.trim()
+  const hex = /^([0-9a-f]{2})+$/i.test(given) ? Buffer.from(given, 'hex') : undefined
+  if (hex && hex.length >= SHORTEST && hex.length <= LONGEST) return hex
+  const share = Buffer.from(given, 'base64')
+  if (share.toString('base64') !== given) throw invalid('key must be a valid hex or base64 string')
+  if (share.length < SHORTEST) throw invalid(`key is shorter than minimum ${SHORTEST} bytes`)
+  if (share.length > LONGEST) throw invalid(`key is longer than maximum ${LONGEST} bytes`)
+  return share
+}
+
+/** The key that shares (hex) come to, right or wrong; undefined when they cannot belong together. */
+export async function unite(shares: readonly string[]): Promise<Buffer | undefined> {
+  const [only] = shares
+  if (shares.length === 1 && only) return Buffer.from(only, 'hex')
+  return combine(shares.map(share => new Uint8Array(Buffer.from(share, 'hex')))).then(
+    key => Buffer.from(key),
+    () => undefined,
+  )
 }

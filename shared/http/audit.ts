@@ -1,18 +1,22 @@
 import type { Answer, Caller } from '../api/call.ts'
-import { type Endpoint, paramOf } from '../api/endpoint.ts'
+import type { Endpoint } from '../api/endpoint.ts'
 import { type ApiError, answers } from '../api/errors.ts'
 import type { Fields } from '../api/fields.ts'
-import type { Mount } from '../mounts/mount.ts'
+import { paramOf } from '../api/params.ts'
+import { type Mount, shownKeys } from '../mounts/mount.ts'
 import type { Ports, Sealer } from '../ports.ts'
 import { entityIdOf } from '../tokens/token.ts'
 import type { WrapInfo } from '../tokens/wrapping.ts'
 import { printTime } from '../values/time.ts'
+import { fitted } from './fit-entry.ts'
 import type { Intake } from './intake.ts'
 
 /** What is known of the one who calls, once that is known. */
 export interface Seen {
   caller?: Caller | undefined
   mount?: Mount | undefined
+  /** the mount whose tuning says what is shown: the same one, or the token store */
+  tuned?: Mount | undefined
 }
 
 /** How a request ended. */
@@ -26,27 +30,29 @@ export interface Trail {
 
 /**
  * Starts the trail of a request. Secrets appear as HMACs only; the reasons of a refusal, which callers do not
- * see, appear in full. @see issue of the audit log in docs/security.md; auth-behaviour part 2 B
+ * see, are there too. However much a request or its answer holds, an entry stays within its bound.
  */
 export function auditTrail(intake: Intake, { audit, sealer, clock }: Ports): Trail {
   let begun: Begun | undefined
   const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
+  const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
+    audit.write(
+      await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text => sealer.hmac(text)),
+    )
   const begin = async (seen: Seen, error?: ApiError): Promise<Begun> => {
     const path = await shownPath(intake, sealer)
     const told = { request: await requestOf(intake, path, seen, sealer), ...authOf(seen) }
-    begun = { told, path }
-    const time = printTime(clock.now())
-    await audit.write({ audit: 'request', time, ...told, ...errorOf(error, intake, path) })
+    begun = { told, path, shown: shownKeys(seen.tuned, 'response') }
+    await write('request', { ...told, ...errorOf(error, intake, path) })
     return begun
   }
   return {
     request: async (seen, error) => void (await begin(seen, error)),
     response: async ending => {
       const error = 'error' in ending ? ending.error : undefined
-      const { told, path } = begun ?? (await begin({}, error))
-      const response = await responseOf(ending, endpoint, path, sealer)
-      const time = printTime(clock.now())
-      await audit.write({ audit: 'response', time, ...told, response, ...errorOf(error, intake, path) })
+      const { told, path, shown } = begun ?? (await begin({}, error))
+      const response = await responseOf(ending, endpoint, { path, shown }, sealer)
+      await write('response', { ...told, response, ...errorOf(error, intake, path) })
     },
   }
 }
@@ -56,36 +62,86 @@ interface Begun {
   told: Readonly<Record<string, unknown>>
   /** as it may be shown */
   path: string
+  /** data of the answer that an administrator wants to be shown */
+  shown: readonly string[]
 }
 
-/** The path, with the HMAC of a parameter that is secret. */
+/** The path, with the HMAC of what may be a secret in it. */
 async function shownPath({ facts: { path }, found }: Intake, sealer: Sealer): Promise<string> {
-  const secret = Object.entries(found.params).find(([name]) => paramOf(name).secret)?.[1] ?? ''
+  const secret = secretIn(path, found)
   return secret !== '' && path.endsWith(secret)
     ? `${path.slice(0, -secret.length)}${await sealer.hmac(secret)}`
     : path
 }
 
+function secretIn(path: string, found: Intake['found']): string {
+  if ('miss' in found && found.miss === 'path') return path.slice(shownOfMissed(path).length)
+  const parameter = Object.entries(found.params).find(([name]) => paramOf(name).secret)?.[1]
+  if (parameter !== undefined) return parameter
+  // help is for the beginnings of paths, too: what stands in those nobody has looked at
+  const help = 'endpoint' in found && found.endpoint.access.by === 'token'
+  return help ? (/(?<=^|\/)(?:hv)?[sbr]\..*$/.exec(path)?.[0] ?? '') : ''
+}
+
+/** Words that may follow `auth/token/`: anything else there may be a token, and so may whatever follows them. */
+const TOKEN_WORDS = /^(?:accessors|create|lookup|renew|revoke|roles|tidy)(?:-[a-z]+)*$/
+const LIKE_A_TOKEN = /^(?:hv)?[sbr]\./
+
+/**
+ * The beginning of a path that no endpoint has, as far as it is shown: what older versions, other services and
+ * mistakes put behind it may be a token, of any text.
+ */
+function shownOfMissed(path: string): string {
+  const parts = path.split('/')
+  const most = parts[0] !== 'auth' || (parts[1] === 'token' && !TOKEN_WORDS.test(parts[2] ?? '')) ? 2 : 3
+  const secret = parts.findIndex((part, index) => index >= most || LIKE_A_TOKEN.test(part))
+  if (secret < 0) return path
+  return parts
+    .slice(0, secret)
+    .map(part => `${part}/`)
+    .join('')
+}
+
 async function requestOf(
   { found, facts, token, raw, given }: Intake,
   path: string,
-  { mount }: Seen,
+  { mount, tuned }: Seen,
   sealer: Sealer,
 ): Promise<Record<string, unknown>> {
-  const shown = shownFields('miss' in found ? {} : found.endpoint.fields, given)
+  const fields = 'miss' in found ? {} : found.endpoint.fields
+  const tunedKeys = shownKeys(tuned, 'request')
+  const shown = [...shownFields(fields, given), ...tunedKeys]
+  const declared = Object.entries(fields).flatMap(([name, { formerly }]) => [name, formerly ?? name])
+  const known = new Set([...declared, ...tunedKeys])
+  const expected = Object.fromEntries(Object.entries(raw).filter(([name]) => known.has(name)))
   return {
     id: facts.id,
+    ...(facts.gatewayId === '' ? {} : { gateway_id: facts.gatewayId }),
     operation: facts.operation,
     path,
     remote_address: facts.source,
     ...(mount ? { mount_accessor: mount.accessor, mount_type: mount.type } : {}),
     ...(token ? { client_token: await sealer.hmac(token.reveal()) } : {}),
     ...(facts.wrapTtl === undefined ? {} : { wrap_ttl: facts.wrapTtl }),
-    data: await hashed(raw, name => !shown.includes(name), sealer),
+    data: await hashed(expected, name => !shown.includes(name), sealer),
+    ...(await unknownIn(raw, known, sealer)),
   }
 }
 
-// What an endpoint does not know, or could not read, may be a secret in a wrong place.
+/** One HMAC for parameters of any number and names: of their object as JSON, its names in order. */
+async function unknownIn(
+  raw: Intake['raw'],
+  known: ReadonlySet<string>,
+  sealer: Sealer,
+): Promise<Record<string, unknown>> {
+  const unknown = Object.entries(raw).filter(([name]) => !known.has(name))
+  if (unknown.length === 0) return {}
+  const sorted = unknown.sort(([a], [b]) => (a < b ? -1 : 1))
+  const hmac = await sealer.hmac(JSON.stringify(Object.fromEntries(sorted)))
+  return { unknown: { count: unknown.length, hmac } }
+}
+
+// What could not be read may be a secret in a wrong place.
 const shownFields = (fields: Fields, given: Intake['given']): string[] =>
   Object.entries(fields).flatMap(([name, field]) =>
     field.secret || !Object.hasOwn(given, name) ? [] : [name, field.formerly ?? name],
@@ -118,7 +174,7 @@ const errorOf = (error: ApiError | undefined, { facts }: Intake, path: string): 
 async function responseOf(
   ending: Ending,
   endpoint: Endpoint | undefined,
-  path: string,
+  { path, shown }: Pick<Begun, 'path' | 'shown'>,
   sealer: Sealer,
 ): Promise<Record<string, unknown>> {
   if ('error' in ending) return { status: answers[ending.error.code].status }
@@ -129,16 +185,20 @@ async function responseOf(
     : {}
   if (answer.kind === 'data') {
     return {
-      data: await hashed(answer.data, name => isSecretAnswer(endpoint, name), sealer),
+      data: await hashed(
+        answer.data,
+        name => isSecretAnswer(endpoint, name) && !shown.includes(name),
+        sealer,
+      ),
       ...warnings,
       ...wrapInfo,
     }
   }
   if (answer.kind !== 'auth') return { ...warnings, ...wrapInfo }
   const { client_token, metadata, ...auth } = answer.auth
-  const shown = metadata ? await hashed(metadata, name => name === 'nonce', sealer) : null
+  const details = metadata ? await hashed(metadata, name => name === 'nonce', sealer) : null
   return {
-    auth: { ...auth, client_token: await sealer.hmac(client_token), metadata: shown },
+    auth: { ...auth, client_token: await sealer.hmac(client_token), metadata: details },
     ...warnings,
     ...wrapInfo,
   }

@@ -1,35 +1,38 @@
 import { ApiError } from '../api/errors.ts'
 import { isMounted, type MountTable } from '../mounts/mount.ts'
 import type { ClusterRead, Ports, Sealer } from '../ports.ts'
-import { eraseAs, replace } from '../storage/changes.ts'
+import { countDown, eraseAs } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
-import { accessorOf, BATCH_PREFIX, endOf, hashOf, isTokenOf, secondsOf, type Token } from '../tokens/token.ts'
+import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } from '../tokens/token.ts'
 import { anyContains } from '../values/cidr.ts'
-import type { Secret } from '../values/secret.ts'
+import { type Secret, sameSecret } from '../values/secret.ts'
 
 /** A token as presented. */
 export interface Presented {
   /** where a service token would be stored; absent for a batch token */
   key?: Key<'token'>
   /** what is to be checked of it */
-  open: (sealer: Sealer) => Promise<Opened>
+  open: () => Promise<Opened>
 }
 
 export interface Opened {
   text: Secret
+  /** what would be stored of a service token */
+  hash?: string
   /** of a batch token that we sealed */
   batch?: Token
 }
 
-/** Reads the token of a request; nothing is looked up yet. */
-export function present(text: Secret | undefined): Presented | undefined {
+/** Reads the token of a request; it is not looked up yet. */
+export async function present(text: Secret | undefined, sealer: Sealer): Promise<Presented | undefined> {
   if (!text) return undefined
   const plain = text.reveal()
   if (!plain.startsWith(BATCH_PREFIX)) {
-    return { key: key('token', accessorOf(hashOf(plain))), open: () => Promise.resolve({ text }) }
+    const hash = await storedHashOf(plain, sealer)
+    return { key: key('token', accessorOf(hash)), open: () => Promise.resolve({ text, hash }) }
   }
   return {
-    open: async sealer => {
+    open: async () => {
       const content = await sealer.openToken(plain.slice(BATCH_PREFIX.length))
       return content === undefined ? { text } : { text, batch: JSON.parse(content) as Token }
     },
@@ -50,7 +53,7 @@ export interface Alive {
 /**
  * The token behind what was presented, if it lives and may be used from this address.
  * @throws ApiError `permission_denied`, always the same
- * @see auth-behaviour 9.1
+ * @see docs/spec/tokens.md#use
  */
 export function authenticate(
   presented: Opened | undefined,
@@ -60,7 +63,7 @@ export function authenticate(
   const token = presented?.batch ?? item?.data
   const denied = (why: string) => new ApiError('permission_denied', '', { reason: { why } })
   if (!presented || !token) throw denied(presented ? 'token-unknown' : 'token-missing')
-  if (item && !isTokenOf(item.data, presented.text.reveal())) throw denied('token-unknown')
+  if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denied('token-unknown')
   const end = endOf(token)
   if (end !== undefined && end <= secondsOf(facts.now)) throw denied('token-expired')
   if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denied('mount-gone')
@@ -75,7 +78,7 @@ const TRIES = 10
  * Takes one of a token's limited uses, before it is even looked at what the token may do. The last use takes
  * the token away; the request that took it goes on.
  * @throws ApiError `permission_denied` when the uses are spent
- * @see auth-behaviour 9.1, T-10
+ * @see docs/spec/tokens.md#limited-uses
  */
 export async function takeUse(
   alive: Alive,
@@ -85,11 +88,12 @@ export async function takeUse(
   const { item: _, ...spent } = alive
   let item = alive.item
   for (let tries = 0; item && item.data.numUses > 0; tries++) {
-    const left = { ...item.data, numUses: item.data.numUses - 1 }
-    const times = item.expires === undefined ? {} : { expires: item.expires }
-    const change = left.numUses === 0 ? eraseAs(item) : replace(item, item, left, times)
+    const numUses = item.data.numUses - 1
+    const change = numUses === 0 ? eraseAs(item) : countDown(item, numUses)
     if ((await store.commit([change], cluster)) === 'done')
-      return left.numUses === 0 ? { ...spent, spent: true } : { ...alive, item: { ...item, data: left } }
+      return numUses === 0
+        ? { ...spent, spent: true }
+        : { ...alive, item: { ...item, data: { ...item.data, numUses } } }
     if (tries === TRIES) throw new ApiError('busy', 'the token is used too often at once', { retryAfter: 1 })
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
     ;[item] = await store.read([item])

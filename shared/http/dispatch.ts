@@ -1,28 +1,24 @@
 import type { Answer, Call, Outcome } from '../api/call.ts'
 import type { Endpoint, Group } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
-import type { Mount } from '../mounts/mount.ts'
+import { type Mount, mountAt } from '../mounts/mount.ts'
 import type { Ports } from '../ports.ts'
+import type { Change } from '../storage/changes.ts'
+import type { Key } from '../storage/kinds.ts'
 import { tokenText } from '../tokens/token.ts'
 import { type WrapInfo, wrap } from '../tokens/wrapping.ts'
-import {
-  type Admitted,
-  authorise,
-  type Base,
-  checkCluster,
-  identify,
-  loadCaller,
-  mountOf,
-  readBase,
-} from './admit.ts'
+import { type Admitted, authorise, checkCluster, identify, loadCaller } from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
 import type { Alive } from './authenticate.ts'
+import { type Base, mountOf, readBase } from './base.ts'
 import { type Intake, takeIn } from './intake.ts'
 import { envelopeOf, type Frame, render, renderError, renderWrapped } from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
 /** What one request came to, for the log line. */
 export interface Served {
+  /** ours; the answer has it too */
+  id: string
   response: HttpResponse
   operation: string
   accessor: string
@@ -30,29 +26,40 @@ export interface Served {
 }
 
 /**
- * Serves the requests of a group. The order of checks is that of architecture 8: path, verb and namespace,
+ * Serves the requests of a group. The order of checks: path, verb and namespace,
  * cluster role, body, authentication, policy, parameters, state.
  */
 export const serve =
   (group: Group, ports: Ports) =>
   async (request: HttpRequest): Promise<Served> => {
-    let intake: Intake
-    try {
-      intake = await takeIn(group, request, ports)
-    } catch (error) {
-      return failure(error, 'refused early')
-    }
-    const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
-    const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
-    const operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
-    try {
-      return { operation, ...(await answerAudited(intake, trail, ports)) }
-    } catch (error) {
-      return failure(error, operation)
-    }
+    const id = ports.entropy.uuid()
+    const { response, ...served } = await servedAs(id, group, request, ports)
+    return { id, response: { ...response, headers: { ...response.headers, 'x-request-id': id } }, ...served }
   }
 
-const failure = (error: unknown, operation: string): Served => {
+async function servedAs(
+  id: string,
+  group: Group,
+  request: HttpRequest,
+  ports: Ports,
+): Promise<Omit<Served, 'id'>> {
+  let intake: Intake
+  try {
+    intake = await takeIn(group, request, id, ports)
+  } catch (error) {
+    return failure(error, 'refused early')
+  }
+  const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
+  const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
+  const operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
+  try {
+    return { operation, ...(await answerAudited(intake, trail, ports)) }
+  } catch (error) {
+    return failure(error, operation)
+  }
+}
+
+const failure = (error: unknown, operation: string): Omit<Served, 'id'> => {
   const known = asApiError(error)
   return { response: renderError(known), operation, accessor: '', error: known }
 }
@@ -64,14 +71,13 @@ async function answerAudited(
   intake: Intake,
   trail: Trail | undefined,
   ports: Ports,
-): Promise<Omit<Served, 'operation'>> {
+): Promise<Omit<Served, 'id' | 'operation'>> {
   const state: State = { accessor: '' }
   try {
     return { response: await attempt(intake, trail, ports, state), accessor: state.accessor }
   } catch (error) {
     const known = asApiError(error)
-    // before initialisation there is no key to hash an entry's secrets with
-    if (known.code !== 'not_initialised') await trail?.response({ error: known })
+    if (!state.uninitialised) await trail?.response({ error: known })
     return { response: renderError(known), accessor: state.accessor, error: known }
   }
 }
@@ -79,12 +85,17 @@ async function answerAudited(
 /** What later attempts, and the log, know of earlier ones. */
 interface State {
   accessor: string
+  /** then there is no key to hash an entry's secrets with: only what initialises leaves entries, afterwards */
+  uninitialised?: true
   alive?: Alive
 }
 
 const TRIES = 4
+/** How often configurations may change under the calls to the provider that they shape. */
+const ROUNDS = 4
 
-// Everything that was read is read again when a commit finds that something had changed meanwhile.
+// Everything that was read is read again when a commit finds that something had changed meanwhile, and when the
+// provider has been asked meanwhile.
 async function attempt(
   intake: Intake,
   trail: Trail | undefined,
@@ -92,48 +103,71 @@ async function attempt(
   state: State,
 ): Promise<HttpResponse> {
   const kept = new Map<string, Promise<unknown>>()
-  for (let tries = 1; ; tries++) {
-    const first = tries === 1
-    const call = await admitted(intake, trail, ports, state, first, kept)
+  let more = intake.keys
+  for (let [lost, rounds] = [0, 0]; ; ) {
+    const call = await admitted(intake, trail, ports, state, { first: lost + rounds === 0, kept, more })
     const { endpoint } = call
     const outcome = await endpoint.handle(call)
+    if ('anew' in outcome) {
+      rounds += 1
+      if (rounds > ROUNDS) throw new ApiError('busy', 'settings change too often', { retryAfter: 1 })
+      more = [...call.fetched.keys(), ...outcome.anew]
+      continue
+    }
     const { changes, info, frame } = await completed(outcome, call, endpoint, intake, ports)
     const done =
-      changes.length === 0 || (call.cluster && (await ports.store.commit(changes, call.cluster)) === 'done')
+      isIdle(outcome, changes) ||
+      (call.cluster && (await ports.store.commit(changes, call.cluster)) === 'done')
     if (done) {
+      if (outcome.fault) throw outcome.fault
       await outcome.afterwards?.().catch((error: unknown) => {
-        ports.log.warn('cleaning up', { path: intake.facts.path, cause: String(error) })
+        ports.log.warn('cleaning up', { id: intake.facts.id, operation: endpoint.path, cause: String(error) })
       })
       await trail?.response({ answer: outcome.answer, ...(info ? { wrapped: info } : {}) })
       return info ? renderWrapped(info, frame) : render(outcome.answer, frame)
     }
-    if (tries === TRIES)
+    lost += 1
+    if (lost === TRIES)
       throw new ApiError('busy', 'too many writes to the same thing at once', { retryAfter: 1 })
-    await ports.clock.sleep((ports.entropy.bytes(1)[0] ?? 0) % (10 * tries))
+    more = call.fetched.keys()
+    await ports.clock.sleep((ports.entropy.bytes(1)[0] ?? 0) % (10 * lost))
   }
 }
 
+// A batch token is written nowhere; the commit of nothing still refuses a cluster record that has aged.
+const isIdle = ({ answer }: Outcome, changes: readonly Change[]): boolean =>
+  changes.length === 0 && answer.kind !== 'auth'
+
 type Ready = Call & { endpoint: Endpoint }
+
+interface Attempt {
+  first: boolean
+  /** answers of the provider */
+  kept: Map<string, Promise<unknown>>
+  /** what to read besides what every request reads */
+  more: readonly Key[]
+}
 
 async function admitted(
   intake: Intake,
   trail: Trail | undefined,
   ports: Ports,
   state: State,
-  first: boolean,
-  kept: Map<string, Promise<unknown>>,
+  { first, kept, more }: Attempt,
 ): Promise<Ready> {
   const { found } = intake
-  const base = await readBase(intake, ports)
+  const base = await readBase(intake, more, ports)
   const endpoint = 'miss' in found ? undefined : found.endpoint
+  if (!base.cluster) state.uninitialised = true
   checkCluster(base, endpoint?.serves)
   const mount = mountOf(found.params, base)
+  const tuned = mount ?? (found.path.startsWith('auth/token/') ? mountAt(base.mounts, 'token') : undefined)
   const admission = await admit(intake, base, mount, ports, state).catch(async (error: unknown) => {
-    if (first) await trail?.request({ mount }, asApiError(error))
+    if (first && base.cluster) await trail?.request({ mount, tuned }, asApiError(error))
     throw error
   })
   state.accessor = admission?.caller.accessor ?? ''
-  if (first) await trail?.request({ caller: admission?.caller, mount })
+  if (first && base.cluster) await trail?.request({ caller: admission?.caller, mount, tuned })
   if (!endpoint) throw missed(intake)
   if (intake.fault) throw intake.fault
   return {
@@ -151,17 +185,20 @@ async function admitted(
     ...(admission ? { caller: admission.caller, subject: admission.subject } : {}),
     fetched: base.fetched,
     prepared: intake.prepared,
-    once: (name, work) => remembered(kept, name, work),
+    ...provider(kept),
   }
 }
 
-function remembered<T>(
-  kept: Map<string, Promise<unknown>>,
-  name: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  if (!kept.has(name)) kept.set(name, work())
-  return kept.get(name) as Promise<T>
+/** Calls to the provider in one attempt; those of earlier attempts are not made again. */
+function provider(kept: Map<string, Promise<unknown>>): Pick<Call, 'once' | 'asked'> {
+  const before = kept.size
+  return {
+    once: <T>(name: string, work: () => Promise<T>) => {
+      if (!kept.has(name)) kept.set(name, work())
+      return kept.get(name) as Promise<T>
+    },
+    asked: () => kept.size > before,
+  }
 }
 
 const missed = ({ found }: Intake): ApiError =>
@@ -187,8 +224,7 @@ async function admit(
     return undefined
   }
   if (found.endpoint.access.by === 'anyone') {
-    // nobody may learn which mounts exist from how an anonymous request fails (CVE-2020-25594)
-    if (unknownMount) throw new ApiError('permission_denied', '', { reason: { why: 'no-mount' } })
+    // a mount that does not exist is the endpoint's business: its refusal must not tell (CVE-2020-25594)
     if (intake.bodyFault) throw intake.bodyFault
     return undefined
   }
@@ -218,6 +254,7 @@ async function completed(
     {
       response: JSON.stringify(body),
       path: facts.path,
+      mount: call.mount?.accessor,
       ttl: facts.wrapTtl,
       now: call.now,
       wrappedAccessor: answer.kind === 'auth' ? answer.auth.accessor : '',

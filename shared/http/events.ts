@@ -16,6 +16,7 @@ export interface FrontEvent {
   requestContext?: {
     elb?: unknown
     requestId?: string
+    domainName?: string
     http?: { method?: string; sourceIp?: string }
     identity?: { sourceIp?: string }
   }
@@ -24,9 +25,13 @@ export interface FrontEvent {
 export interface FrontAnswer {
   statusCode: number
   headers: Record<string, string>
+  /** for a load balancer that wants its headers so, and ignores the others */
+  multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: false
 }
+
+const LONGEST_ID = 256
 
 type Shared = Pick<HttpRequest, 'headers' | 'body' | 'bodyLength'>
 
@@ -40,7 +45,7 @@ export function frontOf(event: FrontEvent): keyof typeof fronts {
  * The three front ends. They differ in who has decoded the path: an HTTP API has, the others have not, and it
  * must be decoded exactly once. The caller's address comes from the front end's own knowledge; behind a load
  * balancer that is the last address of X-Forwarded-For, which the balancer itself appended.
- * @see architecture 18, aws-platform 1.3
+ * @see docs/spec/transport.md#front-ends
  */
 const fronts = {
   httpApi: (event: FrontEvent) => ({
@@ -68,10 +73,15 @@ export function requestOf(event: FrontEvent, deadline: number): HttpRequest {
   return {
     ...fronts[frontOf(event)](event),
     ...sharedOf(event),
-    id: event.requestContext?.requestId ?? '',
+    domain: event.requestContext?.domainName ?? '',
+    gatewayId: gatewayIdOf(event),
     deadline,
   }
 }
+
+/** A load balancer has no number of its own but that of a trace. */
+const gatewayIdOf = (event: FrontEvent): string =>
+  event.requestContext?.requestId ?? headersOf(event)['x-amzn-trace-id']?.slice(0, LONGEST_ID) ?? ''
 
 function sharedOf(event: FrontEvent): Shared {
   const bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8')
@@ -105,10 +115,41 @@ function decoded(text: string): string {
   }
 }
 
-/** A response in the shape that all three front ends take. */
-export const answerOf = ({ status, headers, body }: HttpResponse, head: boolean): FrontAnswer => ({
+/** A response in the shape that the front end of an event takes. */
+export const answerOf = (
+  event: FrontEvent,
+  { status, headers, body }: HttpResponse,
+  head: boolean,
+): FrontAnswer => ({
   statusCode: status,
   headers: { ...headers },
+  ...listsFor(event, headers),
   body: head ? '' : body,
   isBase64Encoded: false,
 })
+
+const listsFor = (event: FrontEvent, headers: HttpResponse['headers']) =>
+  frontOf(event) === 'alb' && event.multiValueHeaders
+    ? {
+        multiValueHeaders: Object.fromEntries(
+          Object.entries(headers).map(([name, value]) => [name, [value]]),
+        ),
+      }
+    : {}
+
+const MEGABYTE = 1024 * 1024
+
+/** Bytes of an answer as Lambda's runtime serialises it: what Lambda takes, and what a load balancer takes. */
+const LARGEST_ANSWER = { httpApi: 6 * MEGABYTE, restApi: 6 * MEGABYTE, alb: MEGABYTE }
+
+/** A character may come to six bytes, `\u0000`, and the headers to some more. */
+const MOST_BYTES = 6
+const FRAME = 4096
+
+/** Whether a front end can carry an answer. */
+export const fits = (event: FrontEvent, answer: FrontAnswer): boolean => {
+  const largest = LARGEST_ANSWER[frontOf(event)]
+  return (
+    answer.body.length * MOST_BYTES + FRAME <= largest || Buffer.byteLength(JSON.stringify(answer)) <= largest
+  )
+}

@@ -1,10 +1,11 @@
 import type { Early, Operation, RequestFacts } from '../api/call.ts'
 import type { Endpoint, Group } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { FieldFault, readFields } from '../api/fields.ts'
+import { FieldFault, readFields, unknownWarning } from '../api/fields.ts'
 import type { Ports } from '../ports.ts'
 import type { Key } from '../storage/kinds.ts'
 import type { Secret } from '../values/secret.ts'
+import { helpWith } from './help.ts'
 import { type Match, match } from './match.ts'
 import { belowVersion, pathFault } from './path.ts'
 import { checkNamespace, operationOf, parametersOf, tokenOf, wrapTtlOf } from './read-request.ts'
@@ -30,19 +31,21 @@ export interface Intake {
 }
 
 /** @throws ApiError for what is refused before anything is read: odd paths, verbs, namespaces, headers */
-export async function takeIn(group: Group, request: HttpRequest, ports: Ports): Promise<Intake> {
+export async function takeIn(group: Group, request: HttpRequest, id: string, ports: Ports): Promise<Intake> {
   const fault = pathFault(request.path)
   if (fault) throw invalid(fault)
   const path = belowVersion(request.path)
   const operation = operationOf(request)
-  const found = refuseHead(request, match(group, operation, path))
+  const found = (await helpWith(group, request, path)) ?? refuseHead(request, match(group, operation, path))
   checkNamespace(request, path)
-  const wrapTtl = wrapTtlOf(request)
+  const wrapTtl = isProbe(found) ? undefined : wrapTtlOf(request)
   const facts: RequestFacts = {
-    id: ports.entropy.uuid(),
+    id,
+    gatewayId: request.gatewayId,
     path: found.path,
     operation: operation ?? 'read',
     source: request.source,
+    domain: request.domain,
     deadline: request.deadline,
     ...(wrapTtl === undefined ? {} : { wrapTtl }),
   }
@@ -58,6 +61,19 @@ export async function takeIn(group: Group, request: HttpRequest, ports: Ports): 
   }
   return 'miss' in found ? base : readParameters(base, found, request, operation ?? 'read', ports)
 }
+
+// machines probe with whatever headers they always send, and there is nothing to wrap
+const isProbe = (found: Match): boolean =>
+  !('miss' in found) &&
+  found.endpoint.access.by === 'anyone' &&
+  found.endpoint.answers === 'plain' &&
+  found.endpoint.method === 'GET'
+
+/** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
+const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
+  wrapTtl === undefined || access.by !== 'anyone' || answers === 'auth'
+    ? undefined
+    : invalid('X-Vault-Wrap-TTL: of what anyone may call only a login can be wrapped')
 
 // HEAD is an operation of its own, which almost nothing implements.
 const refuseHead = (request: HttpRequest, found: Match): Match =>
@@ -76,6 +92,8 @@ async function readParameters(
   if ('fault' in body) return { ...base, bodyFault: body.fault }
   const overridden = Object.keys(body.value).filter(name => Object.hasOwn(params, name))
   const raw = Object.fromEntries(Object.entries(body.value).filter(([name]) => !Object.hasOwn(params, name)))
+  const unwrappable = wrapFault(endpoint, base.facts)
+  if (unwrappable) return { ...base, raw, fault: unwrappable }
   const parsed = await settled(() => readFields(endpoint.fields, raw))
   if ('fault' in parsed) return { ...base, raw, fault: parsed.fault }
   const { given, unknown } = parsed.value
@@ -83,9 +101,7 @@ async function readParameters(
     ...(overridden.length > 0
       ? [`parameters of the path replaced these of the body: ${overridden.join(', ')}`]
       : []),
-    ...(unknown.length > 0 && !endpoint.freeForm
-      ? [`unknown parameters were ignored: ${unknown.join(', ')}`]
-      : []),
+    ...(unknown.length > 0 && !endpoint.freeForm ? [unknownWarning(unknown)] : []),
   ]
   const read = { ...base, raw, given, warnings }
   const { prepare } = endpoint

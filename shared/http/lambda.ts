@@ -2,54 +2,83 @@ import middy from '@middy/core'
 import type { Context } from 'aws-lambda'
 import { awsPorts } from '../adapters/aws/ports.ts'
 import { type Group, usesOf } from '../api/endpoint.ts'
-import { answers } from '../api/errors.ts'
+import { answers, invalid } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
 import { type Served, serve } from './dispatch.ts'
-import { answerOf, type FrontEvent, requestOf } from './events.ts'
+import { answerOf, type FrontAnswer, type FrontEvent, fits, requestOf } from './events.ts'
+import { renderError } from './render.ts'
 
-/** Time for calls to the provider in one request, and what is left for everything else (architecture 4). */
+/** Time for calls to the provider in one request, and what is left for everything else. */
 const PROVIDER_MS = 10_000
 const REST_MS = 4_000
 
-/** The Lambda handler of a group: an event of any front end in, its answer out. */
+/** The Lambda handler of a group: an event of any front end in, its answer out. Several may be under way at once. */
 export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, usesOf(group))) {
   const served = serve(group, ports)
   return middy<FrontEvent>({ timeoutEarlyInMillis: 0 })
     .use(observe(ports))
-    .handler(async (event: FrontEvent, context: Context) => {
+    .handler(async (event: FrontEvent, context: Context): Promise<Observed> => {
       const left = context.getRemainingTimeInMillis()
-      const request = requestOf(event, ports.clock.now() + Math.min(PROVIDER_MS, Math.max(1, left - REST_MS)))
-      const result = await served(request)
-      return { ...result, front: answerOf(result.response, request.method === 'HEAD') }
+      const deadline = ports.clock.now() + Math.min(PROVIDER_MS, Math.max(1, left - REST_MS))
+      const request = requestOf(event, deadline)
+      const { value: done, calls } = await ports.meter.measured(() => served(request))
+      const value = fits(event, answerOf(event, done.response, false)) ? done : refused(done)
+      const front = answerOf(event, value.response, request.method === 'HEAD')
+      return { served: value, gatewayId: request.gatewayId, calls, front }
     })
 }
 
-type Observed = Served & { front: ReturnType<typeof answerOf> }
+/** What a request came to: what its log line is made of, and the answer. */
+interface Observed {
+  served: Served
+  gatewayId: string
+  calls: Readonly<Record<string, number>>
+  front: FrontAnswer
+}
+
+/** A request's own part of the middleware's state: nothing of one request stands where another finds it. */
+interface Observing {
+  internal: Record<string, unknown>
+  response: Observed | FrontAnswer | null
+}
+
+/** Writes the log line of a request and leaves its answer. */
+const observe = (ports: Ports) => ({
+  before: ({ internal }: Observing) => {
+    internal['started'] = ports.clock.now()
+  },
+  after: (request: Observing) => {
+    const { served, gatewayId, calls, front } = request.response as Observed
+    const milliseconds = ports.clock.now() - Number(request.internal['started'])
+    tell(served, { gateway_id: gatewayId, milliseconds, calls }, ports)
+    request.response = front
+  },
+})
+
+/** What becomes of an answer that the front end cannot carry. */
+function refused(served: Served): Served {
+  const error = invalid('the answer is too large: use the parameters after and limit')
+  const response = renderError(error)
+  const { 'x-request-id': id = '' } = served.response.headers
+  return { ...served, error, response: { ...response, headers: { ...response.headers, 'x-request-id': id } } }
+}
 
 /** One line per request: what it was, who called, how it ended, what it cost. Never a value of a parameter. */
-function observe({ log, meter, clock }: Ports) {
-  let started = 0
-  return {
-    before: () => {
-      started = clock.now()
-      meter.take()
-    },
-    after: (request: { response: Observed | ReturnType<typeof answerOf> | null }) => {
-      const { operation, accessor, error, response, front } = request.response as Observed
-      const line = {
-        operation,
-        status: response.status,
-        milliseconds: clock.now() - started,
-        calls: meter.take(),
-        ...(accessor === '' ? {} : { accessor }),
-        ...(error ? { code: error.code, why: error.reason?.['why'] } : {}),
-      }
-      if (error && answers[error.code].status >= 500)
-        log.error('request', { ...line, cause: describe(error) })
-      else log.info('request', line)
-      request.response = front
-    },
+function tell(
+  { id, operation, accessor, error, response }: Served,
+  facts: Readonly<Record<string, unknown>>,
+  { log }: Ports,
+): void {
+  const line = {
+    id,
+    operation,
+    status: response.status,
+    ...facts,
+    ...(accessor === '' ? {} : { accessor }),
+    ...(error ? { code: error.code, why: error.reason?.['why'] } : {}),
   }
+  if (error && answers[error.code].status >= 500) log.error('request', { ...line, cause: describe(error) })
+  else log.info('request', line)
 }
 
 const describe = (error: Error): string[] =>

@@ -1,5 +1,6 @@
 import type { Operation } from '../api/call.ts'
-import { type Endpoint, type Group, operationOf, paramOf, pathsOf } from '../api/endpoint.ts'
+import { type Endpoint, type Group, operationOf, pathsOf } from '../api/endpoint.ts'
+import { normalForm, paramOf } from '../api/params.ts'
 
 /** The endpoint of a request with its path parameters, or how the request missed. */
 export type Match =
@@ -62,10 +63,21 @@ export function match(group: Group, operation: Operation | undefined, path: stri
   }
 }
 
+/** The rows that serve a path, whatever the operation, under the template that it matches first. */
+export function rowsAt(
+  group: Group,
+  path: string,
+): { template: string; rows: readonly Endpoint[]; params: Readonly<Record<string, string>> } | undefined {
+  const routes = routesOf(group)
+  const template = routes.find(route => route.pattern.test(path))?.template
+  if (template === undefined) return undefined
+  const same = routes.filter(route => route.template === template)
+  const groups = same.map(route => route.pattern.exec(path)?.groups).find(Boolean)
+  return { template, rows: same.map(route => route.endpoint), params: normalised(groups ?? {}) }
+}
+
 const normalised = (groups: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(groups).map(([name, text]) => [name, paramOf(name).normal?.(text) ?? text]),
-  )
+  Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, normalForm(name, text)]))
 
 // The path as typed, but with names as they count: a policy for role/prod governs role/PROD as well.
 const typed = (template: string, params: Readonly<Record<string, string>>): string =>

@@ -3,7 +3,7 @@
  * policy is looked at: what is authorised has to be what is executed (CVE-2026-3605).
  *
  * @param path decoded once
- * @see auth-behaviour 1.2 (7)
+ * @see docs/spec/transport.md#paths
  */
 export function pathFault(path: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for

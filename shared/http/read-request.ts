@@ -3,6 +3,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { readFlag } from '../api/fields.ts'
 import { LONGEST_TOKEN } from '../tokens/token.ts'
+import { LONGEST_WRAPPING } from '../tokens/wrapping.ts'
 import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { Secret } from '../values/secret.ts'
@@ -20,7 +21,7 @@ const verbs: ReadonlyMap<string, Operation> = new Map([
 /**
  * What a request wants to do; undefined for verbs that nothing implements.
  * @throws ApiError `unclear_list_flag`, `unsupported_media_type`
- * @see auth-behaviour 1.1
+ * @see docs/spec/transport.md#verbs
  */
 export function operationOf(request: HttpRequest): Operation | undefined {
   if (
@@ -51,7 +52,7 @@ export function tokenOf({ headers }: HttpRequest): Secret | undefined {
 /**
  * Admits only the root namespace: named by nothing, by the empty text, or by `root`.
  * @throws ApiError
- * @see auth-behaviour 1.3, OpenBao GHSA-mwr2-wmgp-crj6
+ * @see docs/spec/transport.md#namespaces
  */
 export function checkNamespace({ headers }: HttpRequest, path: string): void {
   const given = [headers['x-vault-namespace'], headers['x-service-namespace']]
@@ -70,6 +71,7 @@ export function wrapTtlOf({ headers }: HttpRequest): number | undefined {
   const given = headers['x-vault-wrap-ttl'] ?? headers['x-service-wrap-ttl']
   const seconds = given === undefined ? 0 : parseDuration(given)
   if (seconds === undefined) throw invalid('X-Vault-Wrap-TTL is not a duration')
+  if (seconds > LONGEST_WRAPPING) throw invalid('X-Vault-Wrap-TTL must not be longer than 768h')
   return seconds === 0 ? undefined : seconds
 }
 
@@ -79,7 +81,7 @@ const LIMITS: JsonLimits = { depth: 64, members: 10_000, values: 100_000 }
 /**
  * The parameters of a request: of the body when it writes, of the query otherwise.
  * @throws ApiError; messages never quote the body
- * @see auth-behaviour 1.2
+ * @see docs/spec/transport.md#bodies
  */
 export function parametersOf(
   request: HttpRequest,
@@ -93,6 +95,8 @@ export function parametersOf(
   if (isForm(request)) return fromPairs([...new URLSearchParams(request.body)])
   const read = readJson(request.body, { ...LIMITS, uniqueKeys: endpoint.uniqueKeys ?? false })
   if ('fault' in read) throw invalid(faults[read.fault])
+  // what command lines send when there is nothing to say
+  if (read.value === null) return {}
   if (!isObject(read.value)) throw invalid('the body must be a JSON object')
   return read.value
 }

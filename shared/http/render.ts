@@ -1,5 +1,5 @@
 import type { Answer, Auth } from '../api/call.ts'
-import { ApiError, answers, invalid } from '../api/errors.ts'
+import { ApiError, answers } from '../api/errors.ts'
 import type { WrapInfo } from '../tokens/wrapping.ts'
 import type { HttpResponse } from './request.ts'
 
@@ -9,9 +9,6 @@ const HEADERS = {
   'strict-transport-security': 'max-age=31536000; includeSubDomains',
   'x-content-type-options': 'nosniff',
 } as const
-
-/** A Lambda may answer with 6 MB, all in all. */
-const LARGEST_ANSWER = 5_500_000
 
 /** What surrounds an answer. */
 export interface Frame {
@@ -24,9 +21,12 @@ export interface Frame {
   warnings: readonly string[]
 }
 
-/** The body of a success, before it is put on the wire; undefined is 204. @see auth-behaviour 1.4 */
+/**
+ * The body of a success, before it is put on the wire; undefined is 204.
+ * @see docs/spec/transport.md#successes
+ */
 export function envelopeOf(answer: Answer, frame: Frame): Record<string, unknown> | undefined {
-  const warnings = [...(answer.warnings ?? []), ...frame.warnings]
+  const warnings = [...new Set([...(answer.warnings ?? []), ...frame.warnings])]
   const envelope = (data: unknown, auth: Auth | null = null) => ({
     request_id: frame.requestId,
     lease_id: '',
@@ -73,10 +73,7 @@ export function render(answer: Answer, frame: Frame): HttpResponse {
     const { 'content-type': _, ...headers } = HEADERS
     return { status: 204, headers, body: '' }
   }
-  const body = JSON.stringify(envelope)
-  if (body.length > LARGEST_ANSWER)
-    return renderError(invalid('the answer is too large: use the parameters after and limit'))
-  return { status: statusOf(answer), headers: HEADERS, body }
+  return { status: statusOf(answer), headers: HEADERS, body: JSON.stringify(envelope) }
 }
 
 /** A success whose content waits elsewhere. */
@@ -96,7 +93,7 @@ export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
   }),
 })
 
-/** A failure on the wire. @see auth-behaviour 1.5 */
+/** A failure on the wire. @see docs/spec/transport.md#errors */
 export function renderError(error: ApiError): HttpResponse {
   const row: { status: number; always?: string } = answers[error.code]
   const text = row.always ?? error.message

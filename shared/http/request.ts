@@ -11,7 +11,10 @@ export interface HttpRequest {
   bodyLength: number
   /** address of the peer, from the front end's own knowledge */
   source: string
-  id: string
+  /** name under which the front end was called, from its own knowledge; empty where it has none */
+  domain: string
+  /** what the front end calls the request; empty when it was invoked directly */
+  gatewayId: string
   /** epoch milliseconds at which the answer has to be on its way */
   deadline: number
 }

@@ -32,7 +32,7 @@ const DEEPEST = 16
  * Bounds: 16 levels, as many bytes as the caller hands over.
  *
  * @returns undefined for anything else; never throws
- * @see auth-behaviour 4.2.2 (2)
+ * @see docs/spec/login-ec2.md#pkcs7
  */
 export function readBer(input: Buffer): Node | undefined {
   const node = readNode(input, 0, input.length, 0)

@@ -13,9 +13,14 @@ export interface Identity {
   uniqueId: string
 }
 
+declare const verified: unique symbol
+
+/** An identity that STS answered for the caller's own signature. Only `readIdentity` makes one. */
+export type VerifiedIdentity = Identity & { readonly [verified]: true }
+
 const NAMESPACE = 'https://sts.amazonaws.com/doc/2011-06-15/'
 
-/** Codes of STS that tell a caller what is wrong with its signature; no other text of STS is passed on. */
+/** Codes of STS that tell what is wrong with a signature; no other text of STS is passed on. */
 const CODES = [
   'AccessDenied',
   'ExpiredToken',
@@ -34,18 +39,29 @@ const CODES = [
  * Reads the answer of STS strictly: exactly the document of a caller identity and nothing around it.
  *
  * @throws ApiError `busy` or `provider_failed` when STS could not answer
- * @see auth-behaviour 4.3.2, CVE-2020-16250
+ * @see docs/spec/login-iam.md#answer-of-sts (CVE-2020-16250)
  */
-export function readIdentity({ status, contentType, body }: StsAnswer): Identity | Refusal {
+export function readIdentity({ status, contentType, body }: StsAnswer): VerifiedIdentity | StsRefusal {
   const document = contentType === 'text/xml' ? readXml(body.replace(/^[ \t\r\n]+/, '')) : undefined
   const code = document && errorCode(document)
   if (status === 429 || isThrottling(code)) throw new ApiError('busy', 'STS is throttling', { retryAfter: 1 })
   if (status >= 500) throw new ApiError('provider_failed', 'STS could not answer')
   if (contentType !== 'text/xml') return unexpected
-  if (status !== 200)
-    return refusal('sts-refused', `STS answered ${code && CODES.includes(code) ? code : status}`)
+  if (status >= 400)
+    return { ...notAccepted, seen: { status, ...(code && CODES.includes(code) ? { code } : {}) } }
+  if (status !== 200) return refusal('sts-refused', `STS answered ${status}`)
   return (document && identityOf(document)) ?? unexpected
 }
+
+/** A refusal with what STS said, for the audit log and for `explain`. */
+type StsRefusal = Refusal & { seen?: Record<string, unknown> }
+
+/** The one text for every request that proves nothing; a mount that does not exist has no other. */
+export const notAccepted = refusal(
+  'sts-refused',
+  'STS answered that the request is not signed validly, or no longer: ' +
+    'check the credentials, the clock and the region that it was signed for',
+)
 
 const unexpected = refusal('sts-answer', 'unexpected answer from STS')
 
@@ -54,7 +70,7 @@ const errorCode = (document: Element): string | undefined => {
   return error && only(error, 'Code')?.text
 }
 
-function identityOf(document: Element): Identity | Refusal {
+function identityOf(document: Element): VerifiedIdentity | Refusal {
   const result =
     document.name === 'GetCallerIdentityResponse' ? only(document, 'GetCallerIdentityResult') : undefined
   const [arn, userId, account] = ['Arn', 'UserId', 'Account'].map(name => result && only(result, name)?.text)
@@ -64,5 +80,6 @@ function identityOf(document: Element): Identity | Refusal {
     return refusal('principal-type', 'only IAM users and assumed roles can log in')
   }
   const uniqueId = userId.split(':')[0] ?? ''
-  return entity.account === account && uniqueId !== '' ? { arn, entity, uniqueId } : unexpected
+  if (entity.account !== account || uniqueId === '') return unexpected
+  return { arn, entity, uniqueId } as VerifiedIdentity
 }

@@ -8,7 +8,7 @@ import { verifySignedData } from './pkcs7.ts'
 import { readSignedData, type SignedData } from './signed-data.ts'
 import type { TrustedKey } from './trust.ts'
 
-/** What the provider says about an instance, signed by it. @see aws-platform 5 */
+/** What the provider says about an instance, signed by it. @see docs/spec/login-ec2.md#document */
 export interface InstanceDocument {
   instanceId: string
   /** empty when the document names none */
@@ -20,11 +20,15 @@ export interface InstanceDocument {
   startedAt: Instant
 }
 
+declare const verified: unique symbol
+
+/** A document over whose bytes a trusted key's signature was verified. Only `proveDocument` makes one. */
+export type VerifiedProof = InstanceDocument & { readonly [verified]: true }
+
 /** A proof as sent: read, but not verified. */
-export type DocumentProof = { document: InstanceDocument } & (
+export type DocumentProof =
   | { form: 'pkcs7'; message: SignedData }
   | { form: 'identity'; bytes: Buffer; signature: Buffer }
-)
 
 export interface ProofInput {
   pkcs7?: string
@@ -32,17 +36,16 @@ export interface ProofInput {
   signature?: string
 }
 
-const unverifiable = (form: DocumentProof['form'], why: string): Refusal =>
-  refusal(
-    why,
-    form === 'pkcs7'
-      ? 'the PKCS#7 signature of the identity document could not be verified'
-      : 'the signature of the identity document could not be verified',
-  )
+/** The one text for every failure of proof: what exactly failed is for the audit log. */
+const UNVERIFIED =
+  'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
+  'or identity with signature or another document for which a certificate is registered'
+
+const unverifiable = (why: string): Refusal => refusal(why, UNVERIFIED)
 
 /**
  * Reads what a login sent; a refusal when it cannot be a signed identity document at all.
- * @see auth-behaviour 4.2.1, 4.2.4
+ * @see docs/spec/login-ec2.md#proof
  */
 export function readProof({
   pkcs7 = '',
@@ -64,9 +67,7 @@ function readIdentity(identity: string, signature: string): DocumentProof | Refu
   const signed = decodeWrappedBase64(signature)
   if (!bytes?.length) return refusal('identity-encoding', 'identity must be base64')
   if (!signed) return refusal('signature-encoding', 'signature must be base64')
-  const document = readDocument(bytes)
-  if ('why' in document) return document
-  return { form: 'identity', document, bytes, signature: signed }
+  return { form: 'identity', bytes, signature: signed }
 }
 
 const ARMOUR = /^\s*-----BEGIN (PKCS7|CMS)-----\r?\n([\s\S]*?)\r?\n?-----END \1-----\s*$/
@@ -75,13 +76,13 @@ function readPkcs7(pkcs7: string): DocumentProof | Refusal {
   const body = ARMOUR.exec(pkcs7)?.[2] ?? pkcs7
   const der = decodeBase64(body.replace(/[\r\n]+/g, ''))
   const message = der && readSignedData(der)
-  if (!message) return unverifiable('pkcs7', 'not-signed-data')
-  const document = readDocument(message.content)
-  if ('why' in document) return document
-  return { form: 'pkcs7', document, message }
+  return message ? { form: 'pkcs7', message } : unverifiable('not-signed-data')
 }
 
-/** What each kind of key signs; registered ones were chosen by form already. @see auth-behaviour 4.2.4 */
+/**
+ * What each kind of key signs; registered ones were chosen by form already.
+ * @see docs/spec/login-ec2.md#certificates
+ */
 const formsOf: Readonly<Record<TrustedKey['origin'], readonly DocumentProof['form'][]>> = {
   registered: ['pkcs7', 'identity'],
   rsa2048: ['pkcs7', 'identity'],
@@ -90,28 +91,31 @@ const formsOf: Readonly<Record<TrustedKey['origin'], readonly DocumentProof['for
 }
 
 /**
- * Whether one of the keys vouches for the document; undefined when it does, else the reason why not.
+ * The document, if one of the keys vouches for it. It is read only once a signature over its bytes was verified.
  *
  * @param legacy whether SHA-1 and, for documents in pkcs7 form, DSA and RSA-1024 count
- * @see auth-behaviour 4.2.2, 4.2.3
+ * @see docs/spec/login-ec2.md#proof
  */
-export function refuseProof(
+export function proveDocument(
   proof: DocumentProof,
   keys: readonly TrustedKey[],
   legacy: boolean,
-): Refusal | undefined {
-  // A key that the provider uses in some regions, or for one form, must not speak for another.
-  const { region } = proof.document
-  const speaking = keys.filter(
-    ({ origin, regions }) => formsOf[origin].includes(proof.form) && (!regions || regions.includes(region)),
-  )
+): VerifiedProof | Refusal {
+  const ofForm = keys.filter(({ origin }) => formsOf[origin].includes(proof.form))
+  const fault = faultOf(proof, ofForm, legacy)
+  if (fault) return unverifiable(fault)
+  const document = readDocument(proof.form === 'pkcs7' ? proof.message.content : proof.bytes)
+  if ('why' in document) return document
+  // A key that the provider uses in some regions must not speak for another.
+  const here = ofForm.filter(({ regions }) => !regions || regions.includes(document.region))
+  const foreign = here.length === ofForm.length ? undefined : faultOf(proof, here, legacy)
+  return foreign ? unverifiable(foreign) : (document as VerifiedProof)
+}
+
+function faultOf(proof: DocumentProof, keys: readonly TrustedKey[], legacy: boolean): string | undefined {
   const verdict =
-    proof.form === 'pkcs7' ? verifySignedData(proof.message, speaking, legacy) : bySignature(proof, speaking)
-  if (!('fault' in verdict)) return undefined
-  if (verdict.fault === 'sha1') {
-    return refusal('sha1', 'SHA-1 signatures are not accepted; use the rsa2048 document')
-  }
-  return unverifiable(proof.form, verdict.fault)
+    proof.form === 'pkcs7' ? verifySignedData(proof.message, keys, legacy) : bySignature(proof, keys)
+  return 'fault' in verdict ? verdict.fault : undefined
 }
 
 /** Refusals that a certificate registered by an administrator can still turn. */
@@ -133,7 +137,7 @@ const LIMITS: JsonLimits = { depth: 8, members: 200, values: 1000, uniqueKeys: t
 const INSTANCE = /^i-[0-9a-f]{8,17}$/
 const ACCOUNT = /^\d{12}$/
 
-/** The document's fields, from exactly the bytes that were signed. @see auth-behaviour 4.2.4, T-44 */
+/** The document's fields, from exactly the bytes that were signed. @see docs/spec/login-ec2.md#document */
 export function readDocument(bytes: Buffer): InstanceDocument | Refusal {
   const fault = (what: string) => refusal('document', `the identity document ${what}`)
   const text = bytes.toString('utf8')

@@ -13,7 +13,7 @@ const RSA_BITS = 2048
  *
  * @param legacy whether SHA-1, DSA and RSA keys below 2048 bits count
  * @returns the key behind the first signer, or the fault
- * @see auth-behaviour 4.2.2, README of the certificates
+ * @see docs/spec/login-ec2.md#pkcs7
  */
 export function verifySignedData(
   message: SignedData,

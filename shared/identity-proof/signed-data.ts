@@ -1,6 +1,9 @@
 import { type Node, octets, oid, readBer, TAG, toDer, withTag } from './ber.ts'
 
-/** A CMS SignedData, as far as a verification needs it. @see RFC 5652 section 5 */
+/**
+ * A CMS SignedData, as far as a verification needs it.
+ * @see https://www.rfc-editor.org/rfc/rfc5652#section-5
+ */
 export interface SignedData {
   content: Buffer
   signers: readonly Signer[]
@@ -56,7 +59,7 @@ const algorithms: Readonly<Record<string, { family: Signer['family']; digest?: D
   '1.2.840.10045.4.3.4': { family: 'ecdsa', digest: 'sha512' },
 }
 
-/** Larger ones are no identity documents. @see auth-behaviour 4.2.2 (2) */
+/** Larger ones are no identity documents. @see docs/spec/login-ec2.md#pkcs7 */
 const LARGEST = 65_536
 
 /** Version of a SignedData and of a SignerInfo whose signers are named by issuer and serial number. */

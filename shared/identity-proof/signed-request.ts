@@ -36,7 +36,7 @@ const BODIES = ['Action=GetCallerIdentity&Version=2011-06-15', 'Version=2011-06-
  * Reads the four `iam_*` parameters. Nothing that STS might read in another way than we do gets through.
  *
  * @throws ApiError `invalid_request`
- * @see auth-behaviour 4.3.1 steps 1 to 4, T-27, T-28
+ * @see docs/spec/login-iam.md#request
  */
 export function readSignedRequest(input: RequestInput): SignedRequest {
   const { method } = input
@@ -113,7 +113,7 @@ const VALUE = /^[\t\x20-\x7e]*$/
 const MOST_VALUES = 100
 const LONGEST_HEADERS = 16_384
 
-/** @see auth-behaviour 4.3.1 step 4 */
+/** @see docs/spec/login-iam.md#headers */
 function readHeaders(given: unknown): ReadonlyMap<string, readonly string[]> {
   const headers = new Map<string, string[]>()
   let size = 0

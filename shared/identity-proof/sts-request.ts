@@ -1,28 +1,24 @@
 import { type Refusal, refusal } from '../api/errors.ts'
 import type { StsRequest } from '../ports.ts'
-import { GLOBAL_STS_REGION, partitionOf, regionOfStsHost, stsHost } from '../values/region.ts'
 import { sameSecret } from '../values/secret.ts'
 import type { SignedRequest } from './signed-request.ts'
+import { chooseEndpoint, type EndpointRules } from './sts-endpoint.ts'
 
-/** What decides where a caller's request goes. */
-export interface StsRules {
+/** What decides whether a caller's request is sent, and where. */
+export interface StsRules extends EndpointRules {
   /** empty: not required */
   serverId: string
   allowedHeaders: readonly string[]
-  /** empty: the partition's default */
-  endpoint: string
-  regionFromClient: boolean
-  /** region of the configured endpoint; empty: unknown */
-  endpointRegion: string
-  /** region of this deployment, whose partition the mount belongs to */
-  homeRegion: string
   maxRetries: number
 }
 
 /** Both spellings of the header that ties a request to one server. */
 const SERVER_ID = ['X-Service-Cloud-Iam-Server-Id', 'X-Vault-Aws-Iam-Server-Id']
 
-/** Headers and query keys of AWS that a caller-identity request needs. @see auth-behaviour 4.3.1 step 6 */
+/**
+ * Headers and query keys of AWS that a caller-identity request needs.
+ * @see docs/spec/login-iam.md#allowed-headers
+ */
 const AMZ = [
   'X-Amz-Algorithm',
   'X-Amz-Content-Sha256',
@@ -53,7 +49,7 @@ const isHopByHop = (name: string): boolean => HOP_BY_HOP.includes(name) || name.
  * The request to send to STS, rebuilt from its parts: target host by configuration, only headers that are
  * signed or needed, never anything else of the caller's. Refused when a part must not be sent.
  *
- * @see auth-behaviour 4.3.1 steps 5 to 7, 4.3.2; architecture 8
+ * @see docs/spec/login-iam.md#sent-headers
  */
 export function rebuildRequest(request: SignedRequest, rules: StsRules): StsRequest | Refusal {
   const endpoint = chooseEndpoint(request, rules)
@@ -149,39 +145,4 @@ function forwarded(
   if (body !== '' || signedHeaders.includes('content-length'))
     lines.push(['Content-Length', String(Buffer.byteLength(body))])
   return lines
-}
-
-const unknownHost = refusal('sts-host', 'iam_request_url does not name an endpoint of STS')
-
-// The connection always goes to a host of our choice; the name that the client signed is only a header.
-function chooseEndpoint(request: SignedRequest, rules: StsRules): { url: string } | Refusal {
-  const region = regionOfStsHost(request.host)
-  if (rules.regionFromClient) return regionalEndpoint(request, region, rules)
-  if (rules.endpoint !== '') {
-    const { host, origin } = new URL(rules.endpoint)
-    return region !== undefined || request.host === host ? { url: origin } : unknownHost
-  }
-  if (region === undefined) return unknownHost
-  const global = partitionOf(rules.homeRegion) === 'aws'
-  const home = global ? stsHost() : stsHost(rules.homeRegion)
-  if (region === (global ? GLOBAL_STS_REGION : rules.homeRegion)) return { url: `https://${home}` }
-  return refusal(
-    'sts-region',
-    `the request is signed for ${request.host}: sign for ${home}, or have use_sts_region_from_client switched on in config/client`,
-  )
-}
-
-function regionalEndpoint(
-  { scope, host }: SignedRequest,
-  region: string | undefined,
-  rules: StsRules,
-): { url: string } | Refusal {
-  const partition = partitionOf(scope.region)
-  if (!partition || scope.service !== 'sts')
-    return refusal('sts-region', 'the signature names no region of STS')
-  if (partition !== partitionOf(rules.endpointRegion || rules.homeRegion)) {
-    return refusal('sts-partition', 'the signature is for another partition of the cloud')
-  }
-  if (region !== scope.region) return unknownHost
-  return { url: `https://${host === stsHost() ? host : stsHost(region)}` }
 }

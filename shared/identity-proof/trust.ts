@@ -52,7 +52,7 @@ let legacy: Promise<TrustedKey[]> | undefined
 
 /**
  * The provider's own keys: `rsa2048` always, `dsa` and `rsa` (1024 bits) only where the deployment still
- * accepts them. The older ones are not even loaded otherwise. @see architecture 17
+ * accepts them. The older ones are not even loaded otherwise. @see docs/spec/login-ec2.md#certificates
  */
 export async function builtInKeys(legacySignatures: boolean): Promise<readonly TrustedKey[]> {
   if (!legacySignatures) return modern

@@ -1,4 +1,4 @@
-/** An entity with its one alias: a workload as a mount knows it. @see auth-behaviour 4.4 (2) */
+/** An entity with its one alias: a workload as a mount knows it. @see docs/spec/tokens.md#entities */
 export interface Alias {
   entityId: string
   aliasId: string

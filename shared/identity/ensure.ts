@@ -12,30 +12,35 @@ export interface Sighting {
   fresh: { entityId: string; aliasId: string }
 }
 
-/**
- * The entity behind a login, and what has to be written: everything at the first sighting, the metadata when
- * they changed, otherwise nothing. @see auth-behaviour 4.4 (2)
- */
+/** What has to be written, both parts mostly nothing. */
+export interface AliasWrites {
+  /** at the first sighting, together with the token */
+  created: readonly Change[]
+  /** when only the metadata changed; logins of one alias may bring different ones, so that nothing may depend on it */
+  metadata?: Change
+}
+
+/** The entity behind a login, and what has to be written. @see docs/spec/tokens.md#entities */
 export function ensureAlias(
   stored: Item<'alias'> | undefined,
   seen: Sighting,
-): { alias: Alias; changes: Change[] } {
+): { alias: Alias } & AliasWrites {
   const place = key('alias', seen.mount, seen.name)
   if (!stored) {
     const alias = newAlias(seen)
     const pointer = { mount: seen.mount, name: seen.name }
     return {
       alias,
-      changes: [
+      created: [
         create(place, alias),
         create(key('entity', alias.entityId), pointer),
         create(key('alias-id', alias.aliasId), pointer),
       ],
     }
   }
-  if (sameTexts(stored.data.metadata, seen.metadata)) return { alias: stored.data, changes: [] }
+  if (sameTexts(stored.data.metadata, seen.metadata)) return { alias: stored.data, created: [] }
   const alias = { ...stored.data, metadata: seen.metadata, updatedAt: seen.now }
-  return { alias, changes: [replace(place, stored, alias)] }
+  return { alias, created: [], metadata: replace(place, stored, alias) }
 }
 
 const newAlias = ({ mount, name, metadata, now, fresh }: Sighting): Alias => ({

@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../api/errors.ts'
 import { bool, list, map, text } from '../api/fields.ts'
 import { type listFields, pageOf } from '../api/listing.ts'
 import type { MountTable } from '../mounts/mount.ts'
-import { isPolicyName, ROOT, sanitisePolicies } from '../policies/names.ts'
+import { isPolicyName, POLICY_NAMES, policySet, ROOT, sanitisePolicies } from '../policies/names.ts'
 import { erase, eraseAs, replace } from '../storage/changes.ts'
 import { type Item, key, partitions } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
@@ -12,7 +12,7 @@ import type { Alias } from './alias.ts'
 export const entityFields = {
   name: text('Name of the entity'),
   disabled: bool('Whether logins and tokens of the entity are refused'),
-  policies: list('Policies that every token of the entity has in addition'),
+  policies: list('Policies that every token of the entity has in addition', { counts: policySet }),
   metadata: map('Texts by name'),
 }
 
@@ -52,8 +52,7 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Outc
   const { given } = call
   const policies = given.policies && sanitisePolicies(given.policies)
   if (policies?.includes(ROOT)) throw invalid('policies must not contain root')
-  if (policies?.some(name => !isPolicyName(name)))
-    throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
+  if (policies?.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
   const next: Alias = {
     ...item.data,
     entityName: given.name || item.data.entityName,

@@ -44,11 +44,13 @@ export type JobName = keyof typeof jobs
 export async function runJob(payload: unknown, ports: Ports, deadline: number): Promise<void> {
   const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
   const { schema, work } = jobs[name]
-  const result = await work(jobRun(ports, deadline), v.parse(schema, payload))
+  const { value: result, calls } = await ports.meter.measured(() =>
+    work(jobRun(ports, deadline), v.parse(schema, payload)),
+  )
   ports.log.info('job', {
     job: name,
     result: result === 'done' ? 'done' : 'again',
-    calls: ports.meter.take(),
+    calls,
   })
   if (result !== 'done') await ports.background.start({ job: name, ...result.again })
 }

@@ -1,5 +1,4 @@
-import { ApiError } from '../api/errors.ts'
-import { currentCluster } from '../cluster/current.ts'
+import { activeCluster } from '../cluster/current.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 
 /** Work that outlives a request, in a Lambda of its own. A run that would outlast it goes on in the next. */
@@ -24,16 +23,10 @@ export function jobRun(ports: Ports, deadline: number): JobRun {
     ports,
     deadline,
     cluster: async () => {
-      if (!read || ports.clock.now() - read.readAt > RECORD_MS)
-        read = await currentCluster(ports).catch(unlessRetired)
+      if (!read || ports.clock.now() - read.readAt > RECORD_MS) read = await activeCluster(ports)
       return read
     },
   }
-}
-
-function unlessRetired(error: unknown): undefined {
-  if (!(error instanceof ApiError && error.code === 'busy')) throw error
-  return undefined
 }
 
 /** Whether there is time for another step. */

@@ -1,4 +1,4 @@
-import type { Cursor } from '../ports.ts'
+import type { Cursor, OneOrMore } from '../ports.ts'
 import type { Item, Kind } from '../storage/kinds.ts'
 import { hasTime, type JobRun } from './job.ts'
 
@@ -14,18 +14,18 @@ export interface ScanPlace {
 export const fromTheBeginning: ScanPlace = { segment: 0 }
 
 /**
- * Does something with all items of a kind, page by page, while there is time.
+ * Does something with all items of some kinds, page by page, while there is time.
  * @returns where to go on; undefined at the end
  */
 export async function scanAll<K extends Kind>(
   run: JobRun,
-  kind: K,
+  kinds: OneOrMore<K>,
   start: ScanPlace,
   work: (items: Item<K>[]) => Promise<void>,
 ): Promise<ScanPlace | undefined> {
   let from = start.from
   for (let segment = start.segment; segment < SEGMENTS; segment++) {
-    for await (const { items, next } of run.ports.store.scan(kind, { index: segment, of: SEGMENTS, from })) {
+    for await (const { items, next } of run.ports.store.scan(kinds, { index: segment, of: SEGMENTS, from })) {
       await work(items)
       if (!hasTime(run)) return next ? { segment, from: next } : { segment: segment + 1 }
     }

@@ -8,6 +8,8 @@ export interface Worker {
   timeout: number
   /** hours between runs, for one that a schedule starts */
   every?: number
+  /** deployed together with the API, which must not run without it */
+  withApi?: true
 }
 
 /** One line per worker, named after its folder in functions/. */
@@ -27,5 +29,6 @@ export const workers = {
     uses: ['audit-log'],
     summary: 'carries audit entries from the logs of functions to the log group of the audit log',
     timeout: 1,
+    withApi: true,
   },
 } as const satisfies Record<string, Worker>

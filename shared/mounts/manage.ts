@@ -1,10 +1,23 @@
-import { type Answer, after, answer, type Call, data, type Outcome, subjectOf } from '../api/call.ts'
+import { type Answer, after, answer, type Call, data, nothing, type Outcome, subjectOf } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { anything, bool, duration, FieldFault, readFields, type Supplied, text } from '../api/fields.ts'
-import { replace } from '../storage/changes.ts'
-import { type Item, key } from '../storage/kinds.ts'
+import {
+  anything,
+  bool,
+  duration,
+  type Field,
+  FieldFault,
+  list,
+  type Parsed,
+  readFields,
+  type Supplied,
+  text,
+  unknownWarning,
+  unsupported,
+} from '../api/fields.ts'
+import type { Item } from '../storage/kinds.ts'
 import { isObject } from '../values/json.ts'
 import { NAME } from '../values/names.ts'
+import { sha256 } from '../values/secret.ts'
 import {
   defaultTtlOf,
   type Mount,
@@ -15,21 +28,51 @@ import {
   mountTokenTypes,
 } from './mount.ts'
 import { newMount } from './new-mount.ts'
+import { storeMounts } from './store.ts'
 
-const tuning = {
-  default_lease_ttl: duration('Lifetime of tokens when nothing else is said; 0: 768h'),
-  max_lease_ttl: duration('Greatest lifetime of tokens; 0: 768h'),
-  token_type: text(`One of ${mountTokenTypes.join(', ')}`),
-  description: text('For people'),
-  listing_visibility: text('`unauth` shows the mount to everybody; `hidden` or empty does not'),
+/** A lifetime as command lines send it: always there, and empty when nothing was said about it. */
+function lease(doc: string): Field<number> {
+  const field = duration(doc)
+  return { ...field, read: raw => (raw === '' ? undefined : raw === 'system' ? 0 : field.read(raw)) }
 }
 
-export const tuneFields = tuning
+/** Settings that are kept as they were sent. */
+const kept = {
+  listing_visibility: text('`unauth` shows the mount to everybody; `hidden` or empty does not'),
+  audit_non_hmac_request_keys: list('Parameters that the audit log shows as they are'),
+  audit_non_hmac_response_keys: list('Data of answers that the audit log shows as they are'),
+  passthrough_request_headers: list('Kept and answered, without effect: the method reads no headers'),
+  allowed_response_headers: list('Kept and answered, without effect: the method sets no headers'),
+}
+
+const WITHOUT_EFFECT = ['passthrough_request_headers', 'allowed_response_headers'] as const
+
+const plugin = 'Not supported: there are no plugins'
+
+export const tuneFields = {
+  default_lease_ttl: lease(
+    'Lifetime of tokens when nothing else is said; 0 or `system`: 768h; empty: no change',
+  ),
+  max_lease_ttl: lease('Greatest lifetime of tokens; 0 or `system`: 768h; empty: no change'),
+  token_type: text(`One of ${mountTokenTypes.join(', ')}`, { counts: type => type || 'default-service' }),
+  description: text('For people'),
+  ...kept,
+  options: unsupported('Not supported: the method has no options'),
+  force_no_cache: unsupported('Not supported: nothing is cached'),
+  plugin_name: unsupported(plugin),
+  plugin_version: unsupported(plugin),
+  override_pinned_version: unsupported(plugin),
+  identity_token_key: unsupported('Not supported: the service signs no identity tokens'),
+  user_lockout_config: unsupported('Not supported: the method knows no passwords'),
+  allowed_managed_keys: unsupported('Not supported: there are no managed keys'),
+  delegated_auth_accessors: unsupported('Not supported: nothing is delegated'),
+  trim_request_trailing_slashes: unsupported('Not supported'),
+}
 
 export const enableFields = {
   type: text(`One of ${methodTypes.join(', ')}`, { required: true }),
   description: text('For people'),
-  config: anything('default_lease_ttl, max_lease_ttl, token_type, listing_visibility'),
+  config: anything('What the tuning of a mount takes'),
   local: bool('Accepted and ignored: all mounts replicate'),
   seal_wrap: bool('Accepted and ignored: secrets are always sealed'),
 }
@@ -48,8 +91,6 @@ function pathOf(call: Call): string {
   return path
 }
 
-const write = (table: Item<'mounts'>, next: MountTable) => replace(key('mounts'), table, next)
-
 /** POST sys/auth/:path: enables the auth method under another name. */
 export function enableMount(call: Call<typeof enableFields>): Outcome {
   const table = tableOf(call)
@@ -58,22 +99,43 @@ export function enableMount(call: Call<typeof enableFields>): Outcome {
   const type = methodTypes.find(one => one === call.given.type)
   if (!type) throw invalid(`type must be one of ${methodTypes.join(', ')}`)
   const blank = newMount({ path, type, description: call.given.description ?? '' }, call.ports.entropy.uuid())
-  const mount = tuned(blank, tuningIn(call.given.config))
-  return after([write(table, { ...table.data, mounts: [...table.data.mounts, mount] })])
+  const { given, unknown } = tuningIn(call.given.config)
+  const next = { ...table.data, mounts: [...table.data.mounts, tuned(blank, given)] }
+  return after(
+    storeMounts(table, next),
+    nothing(
+      warningsOf(
+        given,
+        unknown.map(name => `config.${name}`),
+      ),
+    ),
+  )
 }
 
+/** A setting that is not honoured is told of: nobody may believe that it counts. */
+const warningsOf = (given: Supplied<typeof tuneFields>, unknown: readonly string[]): string[] => [
+  ...WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is kept, but has no effect`),
+  ...(unknown.length > 0 ? [unknownWarning(unknown)] : []),
+]
+
 /** The settings inside a mount's first request, read as those of its tuning are. */
-function tuningIn(config: unknown): Supplied<typeof tuneFields> {
-  if (config === undefined || config === null) return {}
+function tuningIn(config: unknown): Parsed<typeof tuneFields> {
+  if (config === undefined || config === null) return { given: {}, unknown: [] }
   if (!isObject(config)) throw invalid('config must be an object')
   try {
-    return readFields(tuneFields, config).given
+    return readFields(tuneFields, config)
   } catch (error) {
     throw error instanceof FieldFault ? invalid(error.message) : error
   }
 }
 
+/** What holds a token in requests to the token store and in its answers. */
+const TOKENS = ['token', 'id']
+
 function tuned(mount: Mount, given: Supplied<typeof tuneFields>): Mount {
+  const shown = [...(given.audit_non_hmac_request_keys ?? []), ...(given.audit_non_hmac_response_keys ?? [])]
+  if (mount.type === 'token' && shown.some(name => TOKENS.includes(name)))
+    throw invalid('the audit log never shows tokens: audit_non_hmac keys must not name token or id')
   const tokenType =
     given.token_type === undefined
       ? mount.tokenType
@@ -91,10 +153,10 @@ function tuned(mount: Mount, given: Supplied<typeof tuneFields>): Mount {
     description: given.description ?? mount.description,
     defaultLeaseTtl: given.default_lease_ttl ?? mount.defaultLeaseTtl,
     maxLeaseTtl: given.max_lease_ttl ?? mount.maxLeaseTtl,
-    options:
-      given.listing_visibility === undefined
-        ? mount.options
-        : { ...mount.options, listing_visibility: given.listing_visibility },
+    options: {
+      ...mount.options,
+      ...Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(kept, name))),
+    },
   }
   if (next.defaultLeaseTtl > maxTtlOf(next))
     throw invalid('default_lease_ttl must not be greater than max_lease_ttl')
@@ -120,7 +182,7 @@ export function disableMount(call: Call): Outcome {
   const { mounts, removing } = table.data
   const next = { mounts: mounts.filter(one => one !== mount), removing: [...removing, mount] }
   return {
-    ...after([write(table, next)]),
+    ...after(storeMounts(table, next)),
     // should this fail, the hourly round starts it
     afterwards: () => call.ports.background.start({ job: 'remove-mount', mount: mount.accessor }),
   }
@@ -131,9 +193,9 @@ export function tuneMount(call: Call<typeof tuneFields>): Outcome {
   const table = tableOf(call)
   const mount = found(table.data, pathOf(call))
   const next = tuned(mount, call.given)
-  return after([
-    write(table, { ...table.data, mounts: table.data.mounts.map(one => (one === mount ? next : one)) }),
-  ])
+  const mounts = table.data.mounts.map(one => (one === mount ? next : one))
+  const unknown = Object.keys(call.raw).filter(name => !Object.hasOwn(tuneFields, name))
+  return after(storeMounts(table, { ...table.data, mounts }), nothing(warningsOf(call.given, unknown)))
 }
 
 /** GET sys/auth/:path/tune. */
@@ -142,6 +204,45 @@ export const readTuning = (call: Call): Outcome =>
 
 /** GET sys/auth: all mounts by path. */
 export const listMounts = (call: Call): Outcome => answer(mountsAnswer(tableOf(call).data.mounts))
+
+/**
+ * GET sys/mounts: the secret engines, as far as there are any. Clients look here for what is beside the auth methods.
+ * Their identifiers follow from the token store's, which is as old as the cluster.
+ */
+export const listEngines = (call: Call): Outcome =>
+  answer(enginesAnswer(mountAt(tableOf(call).data, 'token')?.uuid ?? ''))
+
+const engines = {
+  identity: 'identity store',
+  system: 'system endpoints used for control, policy and debugging',
+}
+
+const enginesAnswer = (seed: string): Answer =>
+  data({
+    'identity/': engineAnswer('identity', seed),
+    'sys/': engineAnswer('system', seed),
+  })
+
+function engineAnswer(type: keyof typeof engines, seed: string): Record<string, unknown> {
+  const uuid = derivedUuid(`${seed}/${type}`)
+  return {
+    accessor: `${type}_${uuid.slice(0, 8)}`,
+    type,
+    description: engines[type],
+    uuid,
+    config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
+    local: false,
+    seal_wrap: false,
+    external_entropy_access: false,
+    options: {},
+  }
+}
+
+/** A UUID (version 8) that follows from a text. */
+const derivedUuid = (text: string): string =>
+  sha256(text)
+    .toString('hex')
+    .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5')
 
 /** GET sys/auth/:path. */
 export const readMount = (call: Call): Outcome =>
@@ -166,12 +267,12 @@ const mountAnswer = (mount: Mount): Record<string, unknown> => ({
     max_lease_ttl: mount.maxLeaseTtl,
     force_no_cache: false,
     token_type: mount.tokenType,
-    ...visibilityOf(mount),
+    ...keptOf(mount),
   },
   local: false,
   seal_wrap: false,
   external_entropy_access: false,
-  options: null,
+  options: {},
 })
 
 const tuningAnswer = (mount: Mount): Record<string, unknown> => ({
@@ -180,17 +281,20 @@ const tuningAnswer = (mount: Mount): Record<string, unknown> => ({
   token_type: mount.tokenType,
   description: mount.description,
   force_no_cache: false,
-  ...visibilityOf(mount),
+  ...keptOf(mount),
 })
 
-const visibilityOf = ({ options }: Mount) =>
-  options['listing_visibility'] ? { listing_visibility: options['listing_visibility'] } : {}
+/** What is empty is left out, as clients expect it. */
+const keptOf = ({ options }: Mount): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(options).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value)),
+  )
 
-/** GET sys/internal/ui/mounts: what is shown to everybody. @see auth-behaviour CVE-2020-25594 */
+/** GET sys/internal/ui/mounts: what is shown to everybody. (CVE-2020-25594) */
 export function visibleMounts(call: Call): Outcome {
   const shown = call.mounts.mounts.filter(mount => mount.options['listing_visibility'] === 'unauth')
   const auth = Object.fromEntries(
-    shown.map(({ path, type, description }) => [`${path}/`, { type, description, options: null }]),
+    shown.map(({ path, type, description }) => [`${path}/`, { type, description, options: {} }]),
   )
   return answer(data({ auth, secret: {} }))
 }

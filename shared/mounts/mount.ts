@@ -46,6 +46,10 @@ export const mountAt = (table: MountTable, path: string): Mount | undefined =>
 export const isMounted = (table: MountTable, accessor: string): boolean =>
   table.mounts.some(mount => mount.accessor === accessor)
 
+/** Names of parameters, or of data of answers, that the audit log shows as they are in requests to a mount. */
+export const shownKeys = (mount: Mount | undefined, part: 'request' | 'response'): readonly string[] =>
+  (mount?.options[`audit_non_hmac_${part}_keys`] as readonly string[] | undefined) ?? []
+
 /** Whether the mount is the auth method under one of its names. */
 export const isMethod = (mount: Mount): boolean => mount.type !== 'token'
 

@@ -1,6 +1,7 @@
-import { isDeepStrictEqual } from 'node:util'
-import { isObject } from '../values/json.ts'
-import type { Capability, ParameterRules, Rule } from './policy.ts'
+import { lowerSegment, type Spelling, spellingOf } from '../api/params.ts'
+import { mergedParameters, type Parameter, parametersPass } from './parameters.ts'
+import type { Capability, Rule } from './policy.ts'
+import { covering } from './tree.ts'
 
 /** What a caller may do, compiled from all of its policies. */
 export interface Access {
@@ -22,20 +23,18 @@ export interface Attempt {
   wrapTtl?: number
 }
 
-/** A parameter with all names it goes by: the one that was typed, and the current one of a deprecated name. */
-export interface Parameter {
-  names: readonly string[]
-  value: unknown
-}
-
 /** Nothing at all. */
 export const noAccess: Access = { root: false, rules: [] }
 
-/** Unites the rules of several policies: the same path text adds up, `deny` wins. @see auth-behaviour 9.6 (2) */
+/** Unites the rules of several policies: the same path text adds up, `deny` wins. */
 export const unite = (policies: readonly (readonly Rule[])[]): readonly Rule[] =>
-  [...Map.groupBy(policies.flat(), rule => rule.path)].map(([path, rules]) => {
-    const [only] = rules
-    return rules.length === 1 && only ? only : merged(path, rules)
+  united(policies.flat(), rule => rule.path)
+
+/** One rule for each path that the rules' paths come to. */
+const united = (rules: readonly Rule[], pathOf: (rule: Rule) => string): Rule[] =>
+  [...Map.groupBy(rules, pathOf)].map(([path, same]) => {
+    const [only] = same
+    return same.length === 1 && only ? { ...only, path } : merged(path, same)
   })
 
 function merged(path: string, rules: readonly Rule[]): Rule {
@@ -46,93 +45,86 @@ function merged(path: string, rules: readonly Rule[]): Rule {
     allowed: mergedParameters(rules.map(rule => rule.allowed)),
     denied: mergedParameters(rules.map(rule => rule.denied)),
     required: [...new Set(rules.flatMap(rule => rule.required))],
-    minWrapping: stated(rules.map(rule => rule.minWrapping)).reduce((a, b) => (a && a < b ? a : b), 0),
-    maxWrapping: stated(rules.map(rule => rule.maxWrapping)).reduce((a, b) => Math.max(a, b), 0),
+    minWrapping: least(rules.map(rule => rule.minWrapping)),
+    maxWrapping: least(rules.map(rule => rule.maxWrapping)),
   }
 }
 
-/** Bounds that say something: 0 says nothing. */
-const stated = (bounds: readonly number[]): number[] => bounds.filter(bound => bound > 0)
+/** The smallest bound that says something: 0 says nothing. */
+const least = (bounds: readonly number[]): number =>
+  bounds.filter(bound => bound > 0).reduce((a, b) => (a > 0 && a < b ? a : b), 0)
 
-function mergedParameters(all: readonly ParameterRules[]): ParameterRules {
-  const values = new Map<string, unknown[]>()
-  const open = new Set<string>()
-  for (const [name, given] of all.flatMap(rules => Object.entries(rules))) {
-    const seen = values.get(name)
-    if (seen) for (const value of given) seen.push(value)
-    else values.set(name, [...given])
-    // an empty list means every value, and stays so
-    if (given.length === 0) open.add(name)
-  }
-  const united: Record<string, readonly unknown[]> = Object.create(null)
-  for (const [name, given] of values) united[name] = open.has(name) ? [] : given
-  return united
-}
-
-/** Whether the caller may do it. @see auth-behaviour 9.6 */
+/** Whether the caller may do it. @see docs/spec/policies.md#which-rule-decides */
 export function permits(access: Access, attempt: Attempt): boolean {
   if (access.root) return true
-  const rule = governing(access.rules, attempt)
+  const govern = attempt.capability === 'list' ? governingList : governing
+  const rule = govern(access.rules, attempt.path)
   if (!rule || rule.capabilities.has('deny') || !rule.capabilities.has(attempt.capability)) return false
   if (attempt.sudo && !rule.capabilities.has('sudo')) return false
-  return parametersPass(rule, attempt) && wrappingPasses(rule, attempt.wrapTtl ?? 0)
+  return parametersAllowed(rule, attempt) && wrappingPasses(rule, attempt.wrapTtl ?? 0)
 }
 
-/** The capabilities on a path, sorted; `["deny"]` where there are none. */
+/** The capabilities on a path, sorted: those that are enforced on it; `["deny"]` where there are none. */
 export function capabilitiesOn(access: Access, path: string): Capability[] {
   if (access.root) return ['root' as Capability]
-  // with a trailing slash it is a listing that is asked about
-  const rule = governing(access.rules, { path, capability: path.endsWith('/') ? 'list' : 'read' })
-  const found = rule ? [...rule.capabilities].sort() : []
-  return found.length === 0 ? ['deny'] : found
+  const others = governing(access.rules, path)?.capabilities ?? []
+  const listing = governingList(access.rules, path)?.capabilities
+  const found = new Set<Capability>([...others].filter(one => one !== 'list'))
+  if (listing?.has('list')) for (const one of ['list', 'sudo'] as const) if (listing.has(one)) found.add(one)
+  return found.size === 0 ? ['deny'] : [...found].sort()
+}
+
+/** The one rule that decides about everything but listings: an exact one, or the best pattern. */
+function governing(rules: readonly Rule[], path: string): Rule | undefined {
+  const spelling = spellingOf(path)
+  const spellings = spelling.slashless ? [spelling.path, `${spelling.path}/`] : [spelling.path]
+  return strongest(
+    coinciding(
+      spellings.flatMap(one => covering(rules, { ...spelling, path: one })),
+      spelling,
+    ),
+  )
 }
 
 /**
- * The one rule that decides. A listing may be written with or without its trailing slash, so that rules about
- * both spellings count, and neither may escape a deny that stands on the other one (GHSA-xp3c-3jw3-4vcr).
- * @see auth-behaviour 9.6 (3), (4)
+ * The one rule that decides about a listing, which may be written with or without its trailing slash: rules about
+ * both spellings count, the one with the slash first. A deny that governs either wins (GHSA-xp3c-3jw3-4vcr). One that
+ * covers both gives way on both: to an exact rule, or to a better one for the spelling with the slash.
  */
-function governing(rules: readonly Rule[], { path, capability }: Attempt): Rule | undefined {
-  if (capability !== 'list') return exact(rules, path) ?? best(rules, [path])
+function governingList(rules: readonly Rule[], path: string): Rule | undefined {
+  const { path: _, ...spelling } = spellingOf(path)
   const bare = path.replace(/\/$/, '')
-  const slashed = exact(rules, `${bare}/`)
-  const plain = exact(rules, bare)
-  const denied = [slashed, plain].find(isDeny) ?? (slashed ? undefined : denyBelow(rules, bare))
-  return denied ?? slashed ?? plain ?? best(rules, [`${bare}/`, bare])
+  const rulesOn = (one: string) =>
+    coinciding(covering(rules, { ...spelling, path: one, emptyLast: true }), spelling)
+  const [slashed, plain] = [rulesOn(`${bare}/`), rulesOn(bare)]
+  const [ofSlashed, ofPlain] = [strongest(slashed), strongest(plain)]
+  if (isDeny(ofSlashed) && !(covers(plain, ofSlashed) && plain.some(isExact))) return ofSlashed
+  if (isDeny(ofPlain) && !covers(slashed, ofPlain)) return ofPlain
+  return slashed.find(isExact) ?? strongest([...plain, ...slashed])
 }
 
-const isDeny = (rule: Rule | undefined): boolean => rule?.capabilities.has('deny') ?? false
+const isDeny = (rule: Rule | undefined): rule is Rule => rule?.capabilities.has('deny') ?? false
 
-/** A deny that governs the spelling with a slash, and speaks of that one alone. */
-function denyBelow(rules: readonly Rule[], bare: string): Rule | undefined {
-  const rule = best(rules, [`${bare}/`])
-  return rule && isDeny(rule) && !covers(rule.path, bare) ? rule : undefined
+const covers = (rules: readonly Rule[], { path }: Rule): boolean => rules.some(rule => rule.path === path)
+
+/** Rules whose paths mean the same, as one each. */
+const coinciding = (rules: readonly Rule[], spelling: Omit<Spelling, 'path'>): Rule[] =>
+  united(rules, rule => meaningOf(rule.path, spelling))
+
+/** What a rule's path means where a path has several spellings. */
+function meaningOf(path: string, { caseless, slashless }: Omit<Spelling, 'path'>): string {
+  if (slashless) return path.replace(/(?<=.)\/$/, '')
+  return caseless === undefined ? path : lowerSegment(path, caseless)
 }
 
-const isPattern = (path: string): boolean => path.endsWith('*') || path.split('/').includes('+')
+const isExact = ({ path }: Rule): boolean => !path.endsWith('*') && !path.split('/').includes('+')
 
-const exact = (rules: readonly Rule[], path: string): Rule | undefined =>
-  rules.find(rule => rule.path === path && !isPattern(rule.path))
+/** The exact rule, or the pattern to which all others have to give way. */
+const strongest = (rules: readonly Rule[]): Rule | undefined =>
+  rules.find(isExact) ??
+  rules.reduce<Rule | undefined>((a, b) => (a && !yields(a.path, b.path) ? a : b), undefined)
 
-/** The pattern to which all others that cover one of the paths have to give way. */
-const best = (rules: readonly Rule[], paths: readonly string[]): Rule | undefined =>
-  rules
-    .filter(rule => isPattern(rule.path) && paths.some(path => covers(rule.path, path)))
-    .reduce<Rule | undefined>((a, b) => (a && !yields(a.path, b.path) ? a : b), undefined)
-
-function covers(pattern: string, path: string): boolean {
-  const open = pattern.endsWith('*')
-  const wanted = (open ? pattern.slice(0, -1) : pattern).split('/')
-  const given = path.split('/')
-  if (open ? given.length < wanted.length : given.length !== wanted.length) return false
-  return wanted.every((part, index) => {
-    const segment = given[index] ?? ''
-    if (part === '+') return segment !== ''
-    return open && index === wanted.length - 1 ? segment.startsWith(part) : segment === part
-  })
-}
-
-/** Whether pattern `a` has to give way to `b`. @see auth-behaviour 9.6 (4) */
+/** Whether pattern `a` has to give way to `b`. @see docs/spec/policies.md#which-rule-decides */
 function yields(a: string, b: string): boolean {
   const first = (path: string) =>
     Math.min(...['+', '*'].map(mark => (path.includes(mark) ? path.indexOf(mark) : path.length)))
@@ -146,46 +138,8 @@ function yields(a: string, b: string): boolean {
 
 const CHECKED: readonly Capability[] = ['create', 'update', 'patch']
 
-function parametersPass(rule: Rule, { capability, parameters }: Attempt): boolean {
-  if (!parameters || !CHECKED.includes(capability)) return true
-  const given = parameters.map(({ names, value }) => ({
-    names: names.map(name => name.toLowerCase()),
-    value,
-  }))
-  // fields are case-sensitive: a name in capitals is not the parameter that is required
-  if (rule.required.some(name => !parameters.some(({ names }) => names.includes(name)))) return false
-  if (given.length > 0 && Object.hasOwn(rule.denied, '*')) return false
-  if (given.some(({ names, value }) => names.some(name => isListed(rule.denied[name], value)))) return false
-  if (Object.keys(rule.allowed).length === 0) return true
-  return given.every(({ names, value }) => {
-    const listed = names.filter(name => rule.allowed[name])
-    return listed.length > 0
-      ? listed.some(name => isListed(rule.allowed[name], value))
-      : Object.hasOwn(rule.allowed, '*')
-  })
-}
-
-function isListed(values: readonly unknown[] | undefined, value: unknown): boolean {
-  if (!values) return false
-  return values.length === 0 || values.some(pattern => sameValue(pattern, value))
-}
-
-function sameValue(pattern: unknown, value: unknown): boolean {
-  if (typeof pattern === 'string' && typeof value === 'string') return globs(pattern, value)
-  if (isObject(pattern) || isObject(value) || Array.isArray(pattern) || Array.isArray(value)) {
-    // both as plain data: what HCL made has no prototype
-    return isDeepStrictEqual(structuredClone(pattern), structuredClone(value))
-  }
-  return String(pattern) === String(value)
-}
-
-function globs(pattern: string, value: string): boolean {
-  const bare = pattern.replace(/^\*|\*$/g, '')
-  if (pattern === '*') return true
-  if (pattern.startsWith('*') && pattern.endsWith('*')) return value.includes(bare)
-  if (pattern.startsWith('*')) return value.endsWith(bare)
-  return pattern.endsWith('*') ? value.startsWith(bare) : value === pattern
-}
+const parametersAllowed = (rule: Rule, { capability, parameters }: Attempt): boolean =>
+  !parameters || !CHECKED.includes(capability) || parametersPass(rule, parameters)
 
 const wrappingPasses = ({ minWrapping, maxWrapping }: Rule, ttl: number): boolean =>
   (minWrapping === 0 || ttl >= minWrapping) && (maxWrapping === 0 || (ttl > 0 && ttl <= maxWrapping))

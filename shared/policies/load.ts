@@ -5,24 +5,50 @@ import { ROOT } from './names.ts'
 import { parsePolicy } from './parse.ts'
 import type { Rule } from './policy.ts'
 
-/** Parsed texts by text: parsing is pure, so that what was parsed once need not be parsed again. */
-const parsed = new Map<string, readonly Rule[]>()
-/** Characters of texts that are remembered. */
-const MOST_PARSED = 4_000_000
-let remembered = 0
-
-function rulesOf(text: string): readonly Rule[] {
-  const found = parsed.get(text)
-  if (found) return found
-  const rules = parsePolicy(text)
-  remembered += text.length
-  if (remembered > MOST_PARSED) {
-    parsed.clear()
-    remembered = text.length
-  }
-  parsed.set(text, rules)
-  return rules
+interface Parsed {
+  /** no other text has ever had it */
+  number: number
+  rules: readonly Rule[]
 }
+
+/** Results of pure work by name, forgotten all at once when together they weigh more than allowed. */
+function remembering<T>(most: number) {
+  const known = new Map<string, T>()
+  let weight = 0
+  return (name: string, work: () => T, weigh: (made: T) => number): T => {
+    const found = known.get(name)
+    if (found) return found
+    const made = work()
+    const own = weigh(made)
+    weight += own
+    if (weight > most) {
+      known.clear()
+      weight = own
+    }
+    known.set(name, made)
+    return made
+  }
+}
+
+/** By text, up to as many characters: what was parsed once need not be parsed again. */
+const parsed = remembering<Parsed>(4_000_000)
+/** By the numbers of their texts, up to as many rules. */
+const united = remembering<readonly Rule[]>(20_000)
+let texts = 0
+
+const rulesOf = (text: string): Parsed =>
+  parsed(
+    text,
+    () => ({ number: texts++, rules: parsePolicy(text) }),
+    () => text.length,
+  )
+
+const unitedOf = (policies: readonly Parsed[]): readonly Rule[] =>
+  united(
+    policies.map(({ number }) => number).join(),
+    () => unite(policies.map(one => one.rules)),
+    rules => rules.length,
+  )
 
 /** What a caller may do, from its policies' names and their stored texts. Unknown names allow nothing. */
 export function compileAccess(
@@ -30,6 +56,6 @@ export function compileAccess(
   stored: readonly (Item<'policy'> | undefined)[],
 ): Access {
   const written = new Map(stored.flatMap(item => (item ? [[item.sk, item.data.text]] : [])))
-  const texts = names.map(name => written.get(name) ?? builtInPolicies.get(name) ?? '')
-  return { root: names.includes(ROOT), rules: unite(texts.filter(text => text !== '').map(rulesOf)) }
+  const found = names.map(name => written.get(name) ?? builtInPolicies.get(name) ?? '')
+  return { root: names.includes(ROOT), rules: unitedOf(found.filter(text => text !== '').map(rulesOf)) }
 }

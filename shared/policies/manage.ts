@@ -1,18 +1,17 @@
 import { isUtf8 } from 'node:buffer'
-import { after, answer, type Call, callerOf, data, keys, type Outcome, subjectOf } from '../api/call.ts'
+import { after, answer, type Call, data, keys, type Outcome, subjectOf } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { list, text } from '../api/fields.ts'
+import { text } from '../api/fields.ts'
 import { erase, replace } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
 import { decodeBase64 } from '../values/base64.ts'
-import { capabilitiesOn } from './access.ts'
 import { builtInPolicies } from './builtin.ts'
-import { DEFAULT, isPolicyName, ROOT } from './names.ts'
+import { DEFAULT, isPolicyName, POLICY_NAMES, ROOT } from './names.ts'
 import { PolicyFault, parsePolicy } from './parse.ts'
 
 export const policyFields = {
-  policy: text('The policy in HCL or JSON, also as base64'),
-  rules: text('Deprecated: policy'),
+  policy: text('The policy in HCL or JSON, also as base64', { counts: plainText }),
+  rules: text('Deprecated: policy', { now: 'policy', counts: plainText }),
 }
 
 const nameOf = (call: Call): string => call.params['policy_name'] ?? ''
@@ -21,8 +20,7 @@ const nameOf = (call: Call): string => call.params['policy_name'] ?? ''
 export function writePolicy(call: Call<typeof policyFields>): Outcome {
   const name = nameOf(call)
   if (name === ROOT) throw invalid('the policy root cannot be changed')
-  if (!isPolicyName(name))
-    throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
+  if (!isPolicyName(name)) throw invalid(POLICY_NAMES)
   const given = call.given.policy ?? call.given.rules ?? ''
   if (given.trim() === '') throw invalid('policy is required')
   const written = plainText(given)
@@ -34,7 +32,7 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
   return after([replace(key('policy', name), subjectOf(call, 'policy'), { text: written })])
 }
 
-// No policy is itself valid base64: none does without quotes or braces.
+/** The text of a policy, from base64 or as it is. No policy is itself valid base64: none does without quotes or braces. */
 function plainText(given: string): string {
   const bytes = decodeBase64(given)
   if (bytes && !isUtf8(bytes)) throw invalid('policy is not UTF-8 text')
@@ -71,21 +69,4 @@ export const listPolicies = async (call: Call): Promise<Outcome> => answer(keys(
 export async function listRules(call: Call): Promise<Outcome> {
   const names = await namesOf(call)
   return answer(data({ keys: names, policies: names }))
-}
-
-export const capabilityFields = {
-  paths: list('Paths to tell the caller’s capabilities on'),
-  path: text('Deprecated: paths'),
-}
-
-/** POST sys/capabilities-self. */
-export function capabilitiesSelf(call: Call<typeof capabilityFields>): Outcome {
-  const paths = [...(call.given.paths ?? []), ...(call.given.path ? [call.given.path] : [])].map(path =>
-    path.replace(/^\//, ''),
-  )
-  if (paths.length === 0) throw invalid('paths is required')
-  const { rights } = callerOf(call)
-  const found = Object.fromEntries(paths.map(path => [path, capabilitiesOn(rights, path)]))
-  const first = paths[0] ?? ''
-  return answer(data({ ...found, ...(paths.length === 1 ? { capabilities: found[first] } : {}) }))
 }

@@ -25,7 +25,7 @@ const shorthands: ReadonlyMap<unknown, readonly Capability[]> = new Map(
  * unknown arguments, templates, wildcards in the wrong place.
  *
  * @throws PolicyFault
- * @see auth-behaviour 9.5, 9.6
+ * @see docs/spec/policies.md#language
  */
 export function parsePolicy(text: string): Rule[] {
   return pathsOf(text.trimStart().startsWith('{') ? fromJson(text) : fromHcl(text)).map(([path, body]) =>

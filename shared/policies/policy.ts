@@ -4,7 +4,7 @@ export interface StoredPolicy {
   text: string
 }
 
-/** What a rule may allow. `deny` clears the others. @see auth-behaviour 9.5 */
+/** What a rule may allow. `deny` clears the others. @see docs/spec/policies.md#capabilities */
 export const capabilities = [
   'create',
   'read',

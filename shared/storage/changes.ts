@@ -3,11 +3,14 @@ import type { Item, Key, Kind, Stored } from './kinds.ts'
 /** What a write expects to find: nothing, the revision that was read, or whatever is there. */
 export type Expected = 'absent' | 'any' | { rev: string }
 
-/** One element of a commit. All elements of a commit take effect together or not at all. */
+/**
+ * One element of a commit. All elements of a commit take effect together or not at all. There is none that only
+ * checks: transactions that overlap on one item cancel each other, and what is checked is what many share.
+ */
 export type Change =
   | { readonly put: Key; readonly data: Stored[Kind]; readonly expected: Expected; readonly times: Times }
   | { readonly delete: Key; readonly expected: Expected }
-  | { readonly check: Key; readonly expected: Expected | 'present' }
+  | { readonly count: Key; readonly left: number; readonly expected: Expected }
 
 /** Epoch seconds, all optional. */
 export interface Times {
@@ -42,6 +45,17 @@ export const replace = <K extends Kind>(
   data: Stored[K],
   times: Times = {},
 ): Change => ({ put: key, data, expected: read ? { rev: read.rev } : 'absent', times })
+
+/** Sets the counter of an item that must still be as it was read; everything else stays what it is. */
+export const countDown = (item: Item, left: number): Change => ({
+  count: item,
+  left,
+  expected: { rev: item.rev },
+})
+
+/** The item that a change is about. */
+export const keyOf = (change: Change): Key =>
+  'put' in change ? change.put : 'delete' in change ? change.delete : change.count
 
 /** Deletes an item, whether it exists or not. */
 export const erase = (key: Key): Change => ({ delete: key, expected: 'any' })

@@ -4,6 +4,7 @@ import type { DenyEntry } from '../auth-method/deny-list/entry.ts'
 import type { Role } from '../auth-method/roles/role.ts'
 import type { Rotation } from '../auth-method/rotate-root/rotation.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../auth-method/tidy/settings.ts'
+import type { Slot } from '../ceremony/attempt.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../cluster/record.ts'
 import type { Alias, Pointer } from '../identity/alias.ts'
 import type { MountTable } from '../mounts/mount.ts'
@@ -15,6 +16,7 @@ import { sha256 } from '../values/secret.ts'
 /** What each kind of item holds. */
 export interface Stored {
   mounts: MountTable
+  'mounts-revision': Record<never, never>
   'client-config': ClientConfig
   'identity-config': IdentityConfig
   'tidy-settings': TidySettings
@@ -37,6 +39,7 @@ export interface Stored {
   cluster: ClusterRecord
   keyring: Keyring
   'recovery-key': RecoveryKey
+  ceremony: Slot
 }
 
 export type Kind = keyof Stored
@@ -48,15 +51,26 @@ export interface Key<K extends Kind = Kind> {
   readonly sk: string
 }
 
+/**
+ * `mount`: its items stand in a collection of the mount's own. `alias`: they lead to an alias of a mount. `login`:
+ * each says which mount it came from, if any (`mount`). `token`: they stand beside a token.
+ */
+type Taker = 'mount' | 'alias' | 'login' | 'token'
+
 interface Spec {
-  /** `data` is what a DR secondary must have; `cluster` never leaves this cluster (architecture 4) */
-  table: 'data' | 'cluster'
-  /** which Merkle subtree an item belongs to (dr-behaviour 2.4); both are replicated */
+  /**
+   * `data` is what a DR secondary must have; `cluster` never leaves this cluster; of `ceremony` no copy is ever
+   * made, neither by a stream nor by point-in-time recovery.
+   */
+  table: 'data' | 'cluster' | 'ceremony'
+  /** which Merkle subtree an item belongs to; both are replicated */
   class: 'replicated' | 'local'
   /** the collection, of everybody or of one owner (a mount's accessor, say) */
   pk: string | ((owner: string) => string)
   /** the item, where a collection holds just one of the kind; otherwise its name */
   sk?: string
+  /** what takes it along when it is removed; absent: nothing does */
+  goesWith?: Taker
   /** 16 partitions by hash of the name, so that no partition's write limit binds the collection */
   spread?: true
   /**
@@ -66,6 +80,10 @@ interface Spec {
   expiry?: 'dies' | 'swept'
   /** stored as one JSON text, which is cheaper to read than a map of maps: for what every request reads */
   packed?: true
+  /** a number of the data that stands beside them, so that whoever may count it down may change nothing else */
+  counter?: string
+  /** the use that storing one needs instead of `write`; but for `mint`, nobody deletes one either */
+  guard?: 'mint' | 'genesis' | 'ceremony'
   /** fields that hold a `Sealed` text */
   sealed?: readonly string[]
 }
@@ -73,48 +91,110 @@ interface Spec {
 /** One row per kind of item. Adding a kind is its line here and its type in `Stored`. */
 export const kinds = {
   mounts: { table: 'data', class: 'replicated', pk: 'mounts', sk: 'auth', packed: true },
+  // written by every commit that writes the mounts, so that both have one revision
+  'mounts-revision': { table: 'data', class: 'replicated', pk: 'mounts-revision', sk: 'auth' },
   'client-config': {
     table: 'data',
     class: 'replicated',
     pk: mount => `${mount}#config`,
+    goesWith: 'mount',
     sk: 'client',
     sealed: ['secretKey', 'previousSecretKey'],
   },
-  'identity-config': { table: 'data', class: 'replicated', pk: mount => `${mount}#config`, sk: 'identity' },
-  'tidy-settings': { table: 'data', class: 'replicated', pk: mount => `${mount}#tidy` },
-  certificate: { table: 'data', class: 'replicated', pk: mount => `${mount}#certificate` },
-  'sts-role': { table: 'data', class: 'replicated', pk: mount => `${mount}#sts` },
-  role: { table: 'data', class: 'replicated', pk: mount => `${mount}#role`, sealed: ['hmacKey'] },
+  'identity-config': {
+    table: 'data',
+    class: 'replicated',
+    pk: mount => `${mount}#config`,
+    goesWith: 'mount',
+    sk: 'identity',
+  },
+  'tidy-settings': { table: 'data', class: 'replicated', pk: mount => `${mount}#tidy`, goesWith: 'mount' },
+  certificate: { table: 'data', class: 'replicated', pk: mount => `${mount}#certificate`, goesWith: 'mount' },
+  'sts-role': { table: 'data', class: 'replicated', pk: mount => `${mount}#sts`, goesWith: 'mount' },
+  role: {
+    table: 'data',
+    class: 'replicated',
+    pk: mount => `${mount}#role`,
+    goesWith: 'mount',
+    sealed: ['hmacKey'],
+  },
   access: {
     table: 'data',
     class: 'local',
     pk: mount => `${mount}#access`,
+    goesWith: 'mount',
     spread: true,
     expiry: 'swept',
     sealed: ['clientNonce'],
   },
-  deny: { table: 'data', class: 'replicated', pk: mount => `${mount}#deny`, spread: true, expiry: 'swept' },
-  token: { table: 'data', class: 'local', pk: accessor => `token#${accessor}`, sk: 'token', expiry: 'dies' },
-  child: { table: 'data', class: 'local', pk: parent => `token#${parent}` },
+  deny: {
+    table: 'data',
+    class: 'replicated',
+    pk: mount => `${mount}#deny`,
+    goesWith: 'mount',
+    spread: true,
+    expiry: 'swept',
+  },
+  token: {
+    table: 'data',
+    class: 'local',
+    pk: accessor => `token#${accessor}`,
+    goesWith: 'login',
+    sk: 'token',
+    expiry: 'dies',
+    counter: 'numUses',
+    guard: 'mint',
+  },
+  child: { table: 'data', class: 'local', pk: parent => `token#${parent}`, goesWith: 'token', guard: 'mint' },
   'token-role': { table: 'data', class: 'replicated', pk: 'token-role' },
   wrapped: {
     table: 'data',
     class: 'local',
     pk: accessor => `token#${accessor}`,
+    goesWith: 'login',
     sk: 'wrapped',
     expiry: 'dies',
+    guard: 'mint',
     sealed: ['response'],
   },
   policy: { table: 'data', class: 'replicated', pk: 'policy' },
-  alias: { table: 'data', class: 'replicated', pk: mount => `${mount}#alias`, spread: true },
-  entity: { table: 'data', class: 'replicated', pk: 'entity', spread: true },
-  'alias-id': { table: 'data', class: 'replicated', pk: 'alias-id', spread: true },
-  'recovery-key': { table: 'data', class: 'replicated', pk: 'recovery', sk: 'key', sealed: ['key'] },
-  cluster: { table: 'cluster', class: 'local', pk: 'cluster', sk: 'record' },
-  keyring: { table: 'cluster', class: 'local', pk: 'cluster', sk: 'keyring' },
-  'tidy-run': { table: 'cluster', class: 'local', pk: mount => `${mount}#tidy` },
-  'tidy-stamp': { table: 'cluster', class: 'local', pk: mount => `${mount}#tidy-stamp` },
-  rotation: { table: 'cluster', class: 'local', pk: mount => `${mount}#rotation`, sk: 'guard' },
+  alias: {
+    table: 'data',
+    class: 'replicated',
+    pk: mount => `${mount}#alias`,
+    goesWith: 'mount',
+    spread: true,
+  },
+  entity: { table: 'data', class: 'replicated', pk: 'entity', goesWith: 'alias', spread: true },
+  'alias-id': { table: 'data', class: 'replicated', pk: 'alias-id', goesWith: 'alias', spread: true },
+  'recovery-key': {
+    table: 'data',
+    class: 'replicated',
+    pk: 'recovery',
+    sk: 'key',
+    guard: 'genesis',
+    sealed: ['key'],
+  },
+  cluster: { table: 'cluster', class: 'local', pk: 'cluster', sk: 'record', guard: 'genesis' },
+  keyring: { table: 'cluster', class: 'local', pk: 'cluster', sk: 'keyring', guard: 'genesis' },
+  'tidy-run': { table: 'cluster', class: 'local', pk: mount => `${mount}#tidy`, goesWith: 'mount' },
+  'tidy-stamp': { table: 'cluster', class: 'local', pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
+  rotation: {
+    table: 'cluster',
+    class: 'local',
+    pk: mount => `${mount}#rotation`,
+    goesWith: 'mount',
+    sk: 'guard',
+  },
+  ceremony: {
+    table: 'ceremony',
+    class: 'local',
+    pk: 'ceremony',
+    sk: 'slot',
+    expiry: 'dies',
+    guard: 'ceremony',
+    sealed: ['secrets'],
+  },
 } as const satisfies Record<Kind, Spec>
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]
@@ -125,6 +205,14 @@ const HEX = 16
 
 /** The row of a kind, with its optional columns. */
 export const specOf = (kind: Kind): Spec => kinds[kind]
+
+/** The kinds of what goes with something. */
+export type KindGoingWith<T extends Taker> = {
+  [K in Kind]: (typeof kinds)[K] extends { goesWith: T } ? K : never
+}[Kind]
+
+export const kindsGoingWith = <T extends Taker>(taker: T): KindGoingWith<T>[] =>
+  (Object.keys(kinds) as KindGoingWith<T>[]).filter(kind => specOf(kind).goesWith === taker)
 
 /** The key of an item: what the collection needs (its owner, if it has owners), then the item's name. */
 export function key<K extends Kind>(kind: K, ...parts: [...Owner<K>, ...Name<K>]): Key<K> {
@@ -140,6 +228,15 @@ export interface Partitions<K extends Kind = Kind> {
   readonly kind: K
   readonly pks: readonly string[]
 }
+
+/** Partitions of guarded kinds in a table, as patterns: whoever is not their guard keeps away from them. */
+export const guardedPartitions = (table: Spec['table'], guard: Spec['guard'] & {}): string[] => [
+  ...new Set(
+    Object.values<Spec>(kinds)
+      .filter(spec => spec.table === table && spec.guard === guard)
+      .map(({ pk }) => (typeof pk === 'string' ? pk : pk('*'))),
+  ),
+]
 
 /** Where all items of a kind (of one owner) stand. */
 export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partitions<K> {

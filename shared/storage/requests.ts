@@ -1,10 +1,12 @@
 import type { Change, Expected } from './changes.ts'
 import { type Item, type Key, type Kind, specOf } from './kinds.ts'
 
-/** Names of the two tables. */
+/** Names of the tables. */
 export interface Tables {
   data: string
   cluster: string
+  /** only where a ceremony is kept */
+  ceremony?: string
 }
 
 /** An item as it stands in a table. Attribute names are reserved words nowhere. */
@@ -14,18 +16,26 @@ export interface StoredItem {
   kind: Kind
   rev: string
   data: unknown
+  /** the counter of its kind; absent: 0 */
+  uses?: number
   expires?: number
   due?: number
   ttl?: number
 }
 
-export const tableOf = (tables: Tables, key: Key): string => tables[specOf(key.kind).table]
+/** The table of an item. @throws Error for one that this function was not given */
+export function tableOf(tables: Tables, { kind }: Pick<Key, 'kind'>): string {
+  const { table } = specOf(kind)
+  const name = tables[table]
+  if (!name) throw new Error(`the table of a ${kind} needs the use "${table}" in the endpoint table`)
+  return name
+}
 
 /** One element of a transaction in the engine's terms (document form). */
 export type WriteItem =
   | { Put: Conditional & { Item: StoredItem } }
+  | { Update: Conditional & { Key: { pk: string; sk: string }; UpdateExpression: string } }
   | { Delete: Conditional & { Key: { pk: string; sk: string } } }
-  | { ConditionCheck: Conditional & { Key: { pk: string; sk: string }; ConditionExpression: string } }
 
 interface Conditional {
   TableName: string
@@ -48,7 +58,7 @@ export const isKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
 export const isStorable = (write: WriteItem): boolean =>
   'Put' in write
     ? isKey(write.Put.Item) && Buffer.byteLength(JSON.stringify(write.Put.Item)) <= LARGEST_ITEM
-    : isKey('Delete' in write ? write.Delete.Key : write.ConditionCheck.Key)
+    : isKey('Delete' in write ? write.Delete.Key : write.Update.Key)
 
 /**
  * A change as the plain strategy writes it: one conditional element.
@@ -60,53 +70,72 @@ export function toWrite(change: Change, rev: string, tables: Tables, now: number
     const { put, data, times, expected } = change
     const ttl = times.ttl ?? (times.expires === undefined ? undefined : times.expires + GRACE)
     const { pk, sk, kind } = put
-    const stored = specOf(kind).packed ? JSON.stringify(data) : data
     const item: StoredItem = {
       pk,
       sk,
       kind,
       rev,
-      data: stored,
+      ...laidOut(kind, data),
       ...times,
       ...(ttl === undefined ? {} : { ttl }),
     }
     return { Put: { TableName: tableOf(tables, put), Item: item, ...condition(put, expected, now) } }
   }
-  if ('delete' in change) {
-    const { pk, sk } = change.delete
+  if ('count' in change) {
+    const { pk, sk } = change.count
+    const checked = condition(change.count, change.expected, now)
     return {
-      Delete: {
-        TableName: tableOf(tables, change.delete),
+      Update: {
+        TableName: tableOf(tables, change.count),
         Key: { pk, sk },
-        ...condition(change.delete, change.expected, now),
+        ...checked,
+        UpdateExpression: 'SET uses = :left, rev = :next',
+        ExpressionAttributeValues: {
+          ...checked.ExpressionAttributeValues,
+          ':left': change.left,
+          ':next': rev,
+        },
       },
     }
   }
-  const { pk, sk } = change.check
-  const checked = condition(change.check, change.expected, now)
+  const { pk, sk } = change.delete
   return {
-    ConditionCheck: {
-      TableName: tableOf(tables, change.check),
+    Delete: {
+      TableName: tableOf(tables, change.delete),
       Key: { pk, sk },
-      ...checked,
-      ConditionExpression: checked.ConditionExpression ?? 'attribute_exists(pk)',
+      ...condition(change.delete, change.expected, now),
     },
   }
 }
 
+/** The data of an item as they stand in the table, their counter beside them. */
+function laidOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
+  const { packed, counter } = specOf(kind)
+  if (packed) return { data: JSON.stringify(data) }
+  if (counter === undefined) return { data }
+  const { [counter]: uses, ...rest } = data as Record<string, unknown>
+  return { data: rest, ...(uses ? { uses: Number(uses) } : {}) }
+}
+
+function readBack(kind: Kind, { data, uses }: StoredItem): unknown {
+  const { packed, counter } = specOf(kind)
+  if (packed) return JSON.parse(String(data))
+  if (counter === undefined) return data
+  const rest = data as Record<string, unknown>
+  return { ...rest, [counter]: uses ?? rest[counter] ?? 0 }
+}
+
 function condition(
   { kind }: Key,
-  expected: Expected | 'present',
+  expected: Expected,
   now: number,
 ): Pick<Conditional, 'ConditionExpression' | 'ExpressionAttributeValues'> {
   if (expected === 'any') return {}
-  if (expected === 'absent' || expected === 'present') {
-    const present = expected === 'present'
-    const there = present ? 'attribute_exists(pk)' : 'attribute_not_exists(pk)'
-    if (specOf(kind).expiry !== 'dies') return { ConditionExpression: there }
-    const alive = 'AND (attribute_not_exists(expires) OR expires > :now)'
+  if (expected === 'absent') {
+    const absent = 'attribute_not_exists(pk)'
+    if (specOf(kind).expiry !== 'dies') return { ConditionExpression: absent }
     return {
-      ConditionExpression: present ? `${there} ${alive}` : `${there} OR expires <= :now`,
+      ConditionExpression: `${absent} OR expires <= :now`,
       ExpressionAttributeValues: { ':now': now },
     }
   }
@@ -126,6 +155,12 @@ export function fromStored<K extends Kind>(
   if (specOf(kind).expiry === 'dies' && stored.expires !== undefined && stored.expires <= now)
     return undefined
   const { pk, sk, rev, expires } = stored
-  const data = specOf(kind).packed ? JSON.parse(String(stored.data)) : stored.data
-  return { kind, pk, sk, rev, data, ...(expires === undefined ? {} : { expires }) } as Item<K>
+  return {
+    kind,
+    pk,
+    sk,
+    rev,
+    data: readBack(kind, stored),
+    ...(expires === undefined ? {} : { expires }),
+  } as Item<K>
 }

@@ -2,28 +2,32 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:cry
 import type { Sealed } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
-/** The keys of one version of the keyring. */
+/** The keys of one term of the keyring. */
 export interface Term {
   version: number
   /** AES-256: fields of items, and batch tokens */
   items: Buffer
   tokens: Buffer
-  /** HMAC-SHA-256: values in the audit log */
-  audit: Buffer
 }
 
 const NONCE = 12
 const TAG = 16
 const KEY = 32
 
-/** The working keys that follow from a data key. */
-export function termOf(version: number, dataKey: Uint8Array): Term {
-  const derive = (purpose: string) =>
-    Buffer.from(hkdfSync('sha256', dataKey, '', `cloud-auth ${purpose}`, KEY))
-  return { version, items: derive('items'), tokens: derive('batch tokens'), audit: derive('audit') }
-}
+const derived = (dataKey: Uint8Array, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', dataKey, '', `cloud-auth ${purpose}`, KEY))
 
-/** Where a sealed text belongs: it opens nowhere else. The table's name is not part of it (architecture 9). */
+/** The working keys that follow from a data key. */
+export const termOf = (version: number, dataKey: Uint8Array): Term => ({
+  version,
+  items: derived(dataKey, 'items'),
+  tokens: derived(dataKey, 'batch tokens'),
+})
+
+/** HMAC-SHA-256 of values in the audit log, and of what accessors follow from: it never rotates. */
+export const hmacKeyOf = (fixedKey: Uint8Array): Buffer => derived(fixedKey, 'audit')
+
+/** Where a sealed text belongs: it opens nowhere else. The table's name is not part of it. */
 const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string =>
   JSON.stringify([kind, pk, sk, field, version])
 
@@ -51,22 +55,34 @@ export function openBatch(terms: readonly Term[], sealed: string): string | unde
 }
 
 /** How a secret appears in the audit log. */
-export const auditHash = (term: Term, text: string): string =>
-  `hmac-sha256:${createHmac('sha256', term.audit).update(text).digest('hex')}`
+export const auditHash = (hmacKey: Buffer, text: string): string =>
+  `hmac-sha256:${createHmac('sha256', hmacKey).update(text).digest('hex')}`
 
-function split(terms: readonly Term[], sealed: string): { term: Term | undefined; body: string } {
-  const dot = sealed.indexOf('.')
-  const version = sealed.slice(0, Math.max(dot, 0))
-  return { term: terms.find(one => String(one.version) === version), body: sealed.slice(dot + 1) }
+const VERSION = /^[1-9]\d{0,8}(?=\.)/
+
+/** The term that a sealed text names; undefined when it names none. */
+export const versionIn = (sealed: string): number | undefined => {
+  const named = VERSION.exec(sealed)?.[0]
+  return named === undefined ? undefined : Number(named)
 }
 
-function encrypt(key: Buffer, place: string, text: string, nonce: Buffer): string {
+function split(terms: readonly Term[], sealed: string): { term: Term | undefined; body: string } {
+  const version = versionIn(sealed)
+  return {
+    term: terms.find(one => one.version === version),
+    body: sealed.slice(sealed.indexOf('.') + 1),
+  }
+}
+
+/** Nonce, ciphertext and tag as base64url: AES-256-GCM, bound to a place. */
+export function encrypt(key: Buffer, place: string, text: string, nonce: Buffer): string {
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
   const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([body, cipher.getAuthTag()]).toString('base64url')
 }
 
-function decrypt(key: Buffer, place: string, body: string): string | undefined {
+/** Undefined for everything that was not encrypted with this key for this place. */
+export function decrypt(key: Buffer, place: string, body: string): string | undefined {
   const bytes = Buffer.from(body, 'base64url')
   if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== body) return undefined
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE), { authTagLength: TAG })

@@ -4,7 +4,7 @@ import { text } from '../api/fields.ts'
 import { type ClusterRecord, isActive } from '../cluster/record.ts'
 import { key } from '../storage/kinds.ts'
 
-/** Overrides of the status by situation; each takes a number. @see dr-behaviour 8.5 */
+/** Overrides of the status by situation; each takes a number. @see docs/spec/cluster.md#health */
 export const healthFields = {
   uninitcode: text('Status when not initialised; default 501'),
   sealedcode: text('Accepted for compatibility: this service has no sealed state'),
@@ -31,7 +31,7 @@ function situationOf(record: ClusterRecord | undefined): keyof typeof situations
   return isActive(record) ? 'active' : 'secondary'
 }
 
-/** GET and HEAD sys/health: for load balancers and monitors. @see dr-behaviour 8.5 */
+/** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
 export function health(call: Call<typeof healthFields>): Outcome {
   const bad = Object.entries(call.given).find(
     ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(value ?? ''),
@@ -51,7 +51,8 @@ const healthOf = ({ ports, now }: Call<typeof healthFields>, record: ClusterReco
   replication_performance_mode: 'disabled',
   replication_dr_mode: record?.mode ?? 'disabled',
   server_time_utc: Math.floor(now / 1000),
-  version: ports.deployment.version,
+  version: ports.deployment.apiVersion,
+  product_version: ports.deployment.version,
   enterprise: true,
   cluster_name: record?.name ?? ports.deployment.clusterName,
   cluster_id: record?.id ?? '',
@@ -60,7 +61,10 @@ const healthOf = ({ ports, now }: Call<typeof healthFields>, record: ClusterReco
   replication_primary_canary_age_ms: 0,
 })
 
-/** GET sys/seal-status. KMS keeps the keys: an initialised cluster is never sealed. @see dr-behaviour 8.4 */
+/**
+ * GET sys/seal-status. KMS keeps the keys: an initialised cluster is never sealed.
+ * @see docs/spec/cluster.md#seal-status
+ */
 export async function sealStatus(call: Call): Promise<Outcome> {
   const record = call.cluster?.record
   const [recovery] = record ? await call.ports.store.read([key('recovery-key')]) : [undefined]
@@ -75,7 +79,8 @@ export async function sealStatus(call: Call): Promise<Outcome> {
       n: recovery?.data.shares ?? 0,
       progress: 0,
       nonce: '',
-      version: call.ports.deployment.version,
+      version: call.ports.deployment.apiVersion,
+      product_version: call.ports.deployment.version,
       build_date: '',
       migration: false,
       recovery_seal: true,
@@ -86,8 +91,12 @@ export async function sealStatus(call: Call): Promise<Outcome> {
   })
 }
 
-/** GET sys/leader: there are no nodes, so the cluster leads itself. @see dr-behaviour 11.1 */
-export const leader = (call: Call): Outcome => answer(leaderOf(call.ports.deployment.apiAddress))
+/** GET sys/leader: there are no nodes, so the cluster leads itself. */
+export const leader = ({ request, ports: { deployment } }: Call): Outcome => {
+  const scheme = deployment.plainEndpoints ? 'http' : 'https'
+  const asked = request.domain === '' ? '' : `${scheme}://${request.domain}`
+  return answer(leaderOf(deployment.apiAddress || asked))
+}
 
 const leaderOf = (address: string): Answer => ({
   kind: 'plain',

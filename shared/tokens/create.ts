@@ -4,20 +4,31 @@ import { bool, duration, int, list, map, type Supplied, text } from '../api/fiel
 import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
 import { permits } from '../policies/access.ts'
 import { builtInPolicies } from '../policies/builtin.ts'
-import { DEFAULT, isPolicyName, ROOT, sanitisePolicies, withDefault } from '../policies/names.ts'
-import { type Change, put } from '../storage/changes.ts'
+import {
+  DEFAULT,
+  isPolicyName,
+  POLICY_NAMES,
+  policySet,
+  ROOT,
+  sanitisePolicies,
+  withDefault,
+} from '../policies/names.ts'
+import { put } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { Secret } from '../values/secret.ts'
 import { DEEPEST_FAMILY } from './family.ts'
 import { authOf, displayName, issueBatch, issueService } from './mint.ts'
+import { networksOf } from './networks.ts'
+import { defaultParameters, keptTerms } from './parameters.ts'
+import type { TokenParameters } from './terms.ts'
 import {
-  accessorOf,
+  accessorIn,
   BATCH_PREFIX,
-  hashOf,
   isRoot,
   LONGEST_TOKEN,
   SERVICE_PREFIX,
   secondsOf,
+  storedHashOf,
   type Token,
   tokenText,
 } from './token.ts'
@@ -25,7 +36,7 @@ import { lifetime } from './ttl.ts'
 
 export const createFields = {
   id: text('Text of the token, instead of a random one; needs sudo', { secret: true }),
-  policies: list('Policies; default: those of the parent'),
+  policies: list('Policies; default: those of the parent', { counts: policySet }),
   meta: map('Metadata, texts by name'),
   no_parent: bool('Make an orphan; needs sudo'),
   no_default_policy: bool('Leave the policy `default` out'),
@@ -48,6 +59,8 @@ export interface CreateFacts {
   /** the caller may do this path with sudo, or is root */
   privileged: boolean
   path: string
+  /** address of the caller */
+  source: string
   /** epoch milliseconds */
   now: number
   /** what a token role says; without one the caller's own rights decide */
@@ -66,14 +79,11 @@ export interface RoleRules {
   allowed?: (wanted: readonly string[]) => readonly string[]
   /** throws when one of the policies is not for tokens of the role */
   forbid: (policies: readonly string[]) => void
+  /** says nothing of policies: root gives root by it */
+  unlisted: boolean
   orphan: boolean
   renewable: boolean
-  period: number
-  explicitMaxTtl: number
-  numUses: number
-  boundCidrs: readonly string[]
-  noDefaultPolicy: boolean
-  type: 'default' | 'service' | 'batch'
+  terms: TokenParameters
   /** what a token is where neither role nor request says it */
   otherwise: Token['type']
   pathSuffix: string
@@ -82,22 +92,24 @@ export interface RoleRules {
 /**
  * The token that a request makes.
  * @throws ApiError `invalid_request`
- * @see auth-behaviour 9.2, "Create rules"
+ * @see docs/spec/tokens.md#creation
  */
 export function decideToken(facts: CreateFacts): { token: Token; warnings: string[] } {
   const { given, parent, role, now } = facts
+  const terms = role?.terms ?? defaultParameters
   checkParent(facts)
   const type = typeOf(given, role)
   const orphan = facts.orphan || (role?.orphan ?? false) || (given.no_parent ?? false)
   const policies = policiesOf(facts)
-  const period = smallest(given.period ?? 0, role?.period ?? 0)
-  const explicitMax = smallest(given.explicit_max_ttl ?? 0, role?.explicitMaxTtl ?? 0)
-  const numUses = smallest(given.num_uses ?? 0, role?.numUses ?? 0)
+  const period = smallest(given.period ?? 0, terms.period)
+  const explicitMax = smallest(given.explicit_max_ttl ?? 0, terms.explicitMaxTtl)
+  const numUses = smallest(given.num_uses ?? 0, terms.numUses)
   if (type === 'batch') checkBatch(given, { numUses, period, policies })
   const endless = policies.includes(ROOT) && !given.ttl && period === 0 && explicitMax === 0
   const granted = endless
     ? { ttl: 0, warnings: [] }
     : grantedOf({ ttl: given.ttl ?? 0, period, explicitMax }, now)
+  const networks = tiedTo(facts)
   const token: Token = {
     type,
     hash: '',
@@ -108,19 +120,36 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
     ...(role ? { role: role.name } : {}),
     ...(orphan
       ? {}
-      : { parent: parent.accessor, ...(parent.token.entity ? { entity: parent.token.entity } : {}) }),
+      : {
+          parent: parent.accessor,
+          parentCreatedAt: parent.token.createdAt,
+          ...(parent.token.entity ? { entity: parent.token.entity } : {}),
+        }),
     depth: orphan ? 0 : parent.token.depth + 1,
-    numUses,
     renewable:
       type === 'service' && granted.ttl > 0 && (role?.renewable ?? true) && (given.renewable ?? true),
     createdAt: now,
     ttl: granted.ttl,
     creationTtl: granted.ttl,
-    explicitMaxTtl: explicitMax,
-    period,
-    boundCidrs: role?.boundCidrs ?? (orphan ? [] : parent.token.boundCidrs),
+    ...keptTerms({
+      ...terms,
+      numUses,
+      explicitMaxTtl: explicitMax,
+      period,
+      boundCidrs: endless ? [] : networks,
+    }),
   }
-  return { token, warnings: granted.warnings }
+  const unbound = endless && networks.length > 0
+  return { token, warnings: [...granted.warnings, ...(unbound ? [UNBOUND] : [])] }
+}
+
+const UNBOUND = 'token_bound_cidrs and token_strictly_bind_ip do not apply to a root token without end'
+
+/** Those of the token role, or else of whoever makes the token, unless it has sudo: an orphan does not escape. */
+function tiedTo({ role, parent, privileged, source }: CreateFacts): readonly string[] {
+  const own = role ? networksOf(role.terms, source) : []
+  if (own.length > 0) return own
+  return privileged ? [] : parent.token.boundCidrs
 }
 
 const smallest = (...limits: number[]): number =>
@@ -153,21 +182,21 @@ function checkParent({ given, parent, privileged, role, orphan }: CreateFacts): 
 function typeOf({ type }: CreateGiven, role: RoleRules | undefined): Token['type'] {
   if (type !== undefined && !['', 'service', 'batch'].includes(type))
     throw invalid('type must be service or batch')
-  if (role && role.type !== 'default') return role.type
+  if (role && role.terms.type !== 'default') return role.terms.type
   if (type === 'service' || type === 'batch') return type
   return role?.otherwise ?? 'service'
 }
 
 function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] {
   const wanted = sanitisePolicies(given.policies ?? [])
-  if (wanted.some(name => !isPolicyName(name)))
-    throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
-  const suppressed = (given.no_default_policy ?? false) || (role?.noDefaultPolicy ?? false)
+  if (wanted.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
+  const suppressed = (given.no_default_policy ?? false) || (role?.terms.noDefaultPolicy ?? false)
   const own = parent.token.policies
   const allowed = role?.allowed?.(wanted)
   const policies = allowed ? sanitisePolicies(allowed) : wanted.length > 0 ? wanted : own
   role?.forbid(policies)
-  if (role && policies.includes(ROOT)) throw invalid('a token role cannot give the policy root')
+  if (role && !role.unlisted && policies.includes(ROOT))
+    throw invalid('a token role that lists policies cannot give the policy root')
   if (allowed) return withDefault(policies, suppressed)
   if (policies.includes(ROOT) && !isRoot(parent.token))
     throw invalid('root tokens may not be created without parent token being root')
@@ -206,7 +235,7 @@ export async function creating(
 ): Promise<Outcome> {
   const caller = callerOf(call)
   const { sealer, entropy } = call.ports
-  const { path } = call.request
+  const { path, source } = call.request
   const privileged = (['update', 'create'] as const).some(capability =>
     permits(caller.rights, { path, capability, sudo: true }),
   )
@@ -215,30 +244,36 @@ export async function creating(
     parent: caller,
     privileged,
     path,
+    source,
     now: call.now,
     ...how,
   })
-  const text = (await customText(call)) ?? tokenText(entropy.bytes)
-  const issued = token.type === 'batch' ? await issueBatch(token, sealer) : issueService(token, text)
+  const chosen = chosenText(call.given.id)
+  const text = chosen ?? tokenText(entropy.bytes)
+  const hash = await storedHashOf(text.reveal(), sealer)
+  const issued = token.type === 'batch' ? await issueBatch(token, sealer) : issueService(token, text, hash)
+  if (chosen) await checkFree(call, accessorIn(issued.token))
   const unknown = await unknownPolicies(call, token.policies)
-  return after([...issued.changes, ...family(token, issued.accessor)], {
+  return after([...issued.changes, ...wayFromParent(issued.token)], {
     kind: 'auth',
-    auth: { ...authOf(token, issued.text, token.meta, []), accessor: issued.accessor },
+    auth: authOf(issued.token, issued.text, token.meta, []),
     warnings: [...warnings, ...unknown.map(name => `policy "${name}" does not exist`)],
   })
 }
 
-/** The child is found from its parent, which has to live at the moment of the commit. A chosen id may come again. */
-function family(token: Token, accessor: string): Change[] {
-  if (token.parent === undefined) return []
-  const alive: Change = { check: key('token', token.parent), expected: 'present' }
-  return accessor === '' ? [] : [alive, put(key('child', token.parent, accessor), {})]
-}
+/**
+ * By it the child is found from its parent; a chosen id may come again. Whether the parent still lives is not
+ * checked in the commit, where children made at once would cancel each other: a child of a dead parent is dead.
+ */
+const wayFromParent = (token: Token) =>
+  token.parent === undefined || token.type === 'batch'
+    ? []
+    : [put(key('child', token.parent, accessorIn(token)), {})]
 
 /** What a header can carry. */
 const VISIBLE = /^[\x21-\x7e]+$/
 
-async function customText({ given: { id }, ports }: Call<typeof createFields>): Promise<Secret | undefined> {
+function chosenText(id: string | undefined): Secret | undefined {
   if (!id) return undefined
   if (
     id.includes('.') ||
@@ -250,9 +285,12 @@ async function customText({ given: { id }, ports }: Call<typeof createFields>): 
   }
   if (id.length > LONGEST_TOKEN || !VISIBLE.test(id))
     throw invalid(`id may hold up to ${LONGEST_TOKEN} visible ASCII characters`)
-  const [taken] = await ports.store.read([key('token', accessorOf(hashOf(id)))])
-  if (taken) throw invalid('a token of this id exists')
   return new Secret(id)
+}
+
+async function checkFree({ ports }: Call, accessor: string): Promise<void> {
+  const [taken] = await ports.store.read([key('token', accessor)])
+  if (taken) throw invalid('a token of this id exists')
 }
 
 async function unknownPolicies(call: Call<typeof createFields>, names: readonly string[]): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { isMounted, type MountTable } from '../mounts/mount.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
-import { type Change, erase, replace } from '../storage/changes.ts'
+import { type Change, eraseAs, replace } from '../storage/changes.ts'
 import { type Item, key, partitions } from '../storage/kinds.ts'
 import { endOf, secondsOf, type Token } from './token.ts'
 
@@ -22,16 +22,21 @@ export function isAlive(token: Readonly<Token>, { ports, mounts }: Around): bool
   )
 }
 
+/** What a token remembers of its parent. */
+type Child = Readonly<Pick<Token, 'parent' | 'parentCreatedAt'>>
+
+/** Whether what stands at a child's parent's place is its parent, not somebody who chose the same id later. */
+const isParentOf = (child: Child, there: Readonly<Token> | undefined): boolean =>
+  there !== undefined && (child.parentCreatedAt === undefined || child.parentCreatedAt === there.createdAt)
+
 /** Whether every ancestor of a token still lives: a token dies with its parent, at once. */
-export async function ancestorsLive(
-  token: Readonly<Pick<Token, 'parent'>>,
-  around: Around,
-): Promise<boolean> {
-  let parent = token.parent
-  for (let depth = 0; parent !== undefined; depth++) {
-    const [item] = await around.ports.store.read([key('token', parent)])
-    if (!item || depth > DEEPEST_FAMILY || !isAlive(item.data, around)) return false
-    parent = item.data.parent
+export async function ancestorsLive(token: Child, around: Around): Promise<boolean> {
+  let child = token
+  for (let depth = 0; child.parent !== undefined; depth++) {
+    const [item] = await around.ports.store.read([key('token', child.parent)])
+    if (!item || depth > DEEPEST_FAMILY || !isParentOf(child, item.data) || !isAlive(item.data, around))
+      return false
+    child = item.data
   }
   return true
 }
@@ -42,29 +47,44 @@ export async function livingToken(accessor: string, around: Around): Promise<Ite
   return item && isAlive(item.data, around) && (await ancestorsLive(item.data, around)) ? item : undefined
 }
 
-/** Accessors of a token's direct children. */
-export const childrenOf = async (accessor: string, { store }: Pick<Ports, 'store'>): Promise<string[]> =>
-  (await store.list(partitions('child', accessor))).map(item => item.sk)
+/** A pointer to a child, and the child; nobody where the child is gone, or its id has been chosen by others. */
+interface Led {
+  pointer: Item<'child'>
+  child?: Item<'token'>
+}
+
+async function childrenOf(accessor: string, { store }: Pick<Ports, 'store'>): Promise<Led[]> {
+  const pointers = await store.list(partitions('child', accessor))
+  const found = await store.read(pointers.map(pointer => key('token', pointer.sk)))
+  return pointers.map((pointer, index) => {
+    const child = found[index]
+    return child?.data.parent === accessor ? { pointer, child } : { pointer }
+  })
+}
 
 /**
  * Removes the descendants of a token that is gone. They are dead already, for they have lost an ancestor; this
- * frees their places. Stops at the deadline: tidy removes the rest.
+ * frees their places. Who lives is left alone, whatever points at it. Stops at the deadline: tidy removes the rest.
+ * @param eldest `dead`: the token is dead, although it may still be stored
  */
 export async function sweepFamily(
   accessor: string,
   ports: Pick<Ports, 'store' | 'clock'>,
   cluster: () => Promise<ClusterRead>,
   deadline: number,
+  eldest: 'dead' | 'gone' = 'gone',
 ): Promise<number> {
   let removed = 0
   const waiting = [accessor]
   for (let next = waiting.pop(); next !== undefined && ports.clock.now() < deadline; next = waiting.pop()) {
-    for (const child of await childrenOf(next, ports)) {
-      await ports.store.commit(
-        [erase(key('token', child)), erase(key('child', next, child))],
-        await cluster(),
-      )
-      waiting.push(child)
+    const children = await childrenOf(next, ports)
+    // read after the children: who was made again before them is seen
+    const [there] = eldest === 'dead' && next === accessor ? [] : await ports.store.read([key('token', next)])
+    for (const { pointer, child } of children) {
+      if (child && isParentOf(child.data, there?.data)) continue
+      const changes = [...(child ? [eraseAs(child)] : []), eraseAs(pointer)]
+      if ((await ports.store.commit(changes, await cluster())) === 'conflict') continue
+      waiting.push(pointer.sk)
       removed += 1
     }
   }
@@ -77,20 +97,21 @@ export async function sweepFamily(
  * @returns whether no child is left
  */
 export async function orphanChildren(
+  parent: Item<'token'>,
   accessor: string,
   ports: Pick<Ports, 'store' | 'clock'>,
   cluster: ClusterRead,
 ): Promise<boolean> {
   const results: ('done' | 'conflict')[] = []
-  for (const child of await childrenOf(accessor, ports)) {
-    const pointer = erase(key('child', accessor, child))
-    const [item] = await ports.store.read([key('token', child)])
-    results.push(await ports.store.commit([...(item ? [orphaned(item)] : []), pointer], cluster))
+  for (const { pointer, child } of await childrenOf(accessor, ports)) {
+    if (child && !isParentOf(child.data, parent.data)) continue
+    const changes = [...(child ? [orphaned(child)] : []), eraseAs(pointer)]
+    results.push(await ports.store.commit(changes, cluster))
   }
   return results.every(result => result === 'done')
 }
 
 function orphaned(item: Item<'token'>): Change {
-  const { parent: _, ...orphan } = item.data
+  const { parent: _, parentCreatedAt: __, ...orphan } = item.data
   return replace(item, item, orphan, item.expires === undefined ? {} : { expires: item.expires })
 }

@@ -5,11 +5,15 @@ import { key } from '../storage/kinds.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
 import { ancestorsLive, isAlive, livingToken } from './family.ts'
-import { accessorOf, BATCH_PREFIX, endOf, entityIdOf, hashOf, secondsOf, type Token } from './token.ts'
+import { keptAnswer } from './parameters.ts'
+import { accessorFor, BATCH_PREFIX, endOf, entityIdOf, secondsOf, type Token } from './token.ts'
 
 export const tokenField = { token: text('The token', { secret: true }) }
 export const requiredToken = { token: text('The token', { secret: true, required: true }) }
-export const accessorField = { accessor: text('Accessor of the token', { required: true }) }
+export const accessorField = {
+  // secret, because a token may be sent here by mistake
+  accessor: text('Accessor of the token', { required: true, secret: true }),
+}
 
 /** What a lookup finds. */
 interface Found {
@@ -49,7 +53,7 @@ export async function tokenByAccessor(call: Call, accessor: string) {
 }
 
 /** A token by its text. @throws ApiError `bad_token` */
-async function findToken(call: Call, asked: string): Promise<Found> {
+export async function findToken(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_PREFIX)) {
     const content = await call.ports.sealer.openToken(asked.slice(BATCH_PREFIX.length))
     const token = content === undefined ? undefined : (JSON.parse(content) as Token)
@@ -57,13 +61,13 @@ async function findToken(call: Call, asked: string): Promise<Found> {
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
-  const accessor = accessorOf(hashOf(asked))
+  const accessor = await accessorFor(asked, call.ports.sealer)
   const item = await livingToken(accessor, call)
   if (!item) throw new ApiError('bad_token')
   return { token: item.data, id: asked, accessor }
 }
 
-/** @see auth-behaviour 9.2, "Lookup data" */
+/** @see docs/spec/tokens.md#lookup */
 async function shown(call: Call, { token, id, accessor }: Found): Promise<Record<string, unknown>> {
   const end = endOf(token)
   const issued = token.renewedAt ?? token.createdAt
@@ -78,17 +82,14 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     meta: token.meta,
     entity_id: entityIdOf(token),
     orphan: token.parent === undefined,
-    num_uses: token.numUses,
     renewable: token.renewable,
     creation_time: secondsOf(token.createdAt),
     issue_time: printTime(token.createdAt),
     creation_ttl: token.creationTtl,
     ttl: end === undefined ? 0 : Math.max(0, end - secondsOf(call.now)),
     expire_time: end === undefined ? null : printTime(issued - (issued % 1000) + token.ttl * 1000),
-    explicit_max_ttl: token.explicitMaxTtl,
+    ...keptAnswer(token),
     ...(token.role ? { role: token.role } : {}),
-    ...(token.period > 0 ? { period: token.period } : {}),
-    ...(token.boundCidrs.length > 0 ? { bound_cidrs: token.boundCidrs } : {}),
     ...(token.renewedAt === undefined
       ? {}
       : { last_renewal: printTime(token.renewedAt), last_renewal_time: secondsOf(token.renewedAt) }),

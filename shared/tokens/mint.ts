@@ -8,8 +8,11 @@ import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import type { Secret } from '../values/secret.ts'
 import type { Grant } from './grant.ts'
+import { networksOf } from './networks.ts'
+import { keptTerms } from './parameters.ts'
+import type { TokenParameters } from './terms.ts'
 import {
-  accessorOf,
+  accessorIn,
   BATCH_PREFIX,
   endOf,
   entityIdOf,
@@ -43,7 +46,7 @@ export async function mintLogin(grant: Grant, facts: MintFacts, sealer: Sealer):
   const identityPolicies = sanitisePolicies(facts.alias.policies)
   return {
     ...minted,
-    auth: authOf(token, minted.text, { ...token.meta, ...grant.disclosed }, identityPolicies),
+    auth: authOf(minted.token, minted.text, { ...token.meta, ...grant.disclosed }, identityPolicies),
     warnings,
   }
 }
@@ -57,21 +60,22 @@ export function tokenOf(
   { mount, alias, now }: Omit<MintFacts, 'text'>,
 ): { token: Token; warnings: string[] } {
   if (alias.disabled) throw new ApiError('permission_denied', '', { reason: { why: 'entity-disabled' } })
-  const type = tokenTypeOf(grant.type, mount)
+  const { terms } = grant
+  const type = tokenTypeOf(terms.type, mount)
   const granted = lifetime(
     {
       increment: 0,
-      ttl: grant.ttl,
-      period: grant.period,
-      methodMax: grant.methodMax,
-      explicitMax: grant.explicitMax,
+      ttl: terms.ttl,
+      period: terms.period,
+      methodMax: terms.maxTtl,
+      explicitMax: terms.explicitMaxTtl,
     },
     { default: defaultTtlOf(mount), max: maxTtlOf(mount) },
     secondsOf(now),
     secondsOf(now),
   )
   if ('why' in granted) throw invalid(granted.text)
-  if (type === 'batch' && (grant.period > 0 || grant.numUses > 0)) {
+  if (type === 'batch' && (terms.period > 0 || terms.numUses > 0)) {
     throw invalid('the role asks for a periodic or limited-use token, but the mount gives batch tokens')
   }
   const token: Token = {
@@ -79,51 +83,47 @@ export function tokenOf(
     hash: '',
     path: grant.path,
     displayName: displayName(mount.path, grant.displayName),
-    policies: withDefault(grant.policies, grant.noDefaultPolicy),
+    policies: withDefault(terms.policies, terms.noDefaultPolicy),
     meta: grant.metadata,
     mount: mount.accessor,
     entity: { id: alias.entityId, mount: alias.mount, alias: alias.name },
     login: grant.login,
     depth: 0,
-    numUses: grant.numUses,
     renewable: type === 'service',
     createdAt: now,
     ttl: granted.ttl,
     creationTtl: granted.ttl,
-    explicitMaxTtl: grant.explicitMax,
-    period: grant.period,
-    boundCidrs: grant.boundCidrs,
+    ...keptTerms({ ...terms, boundCidrs: networksOf(terms, grant.source) }),
   }
   return { token, warnings: granted.warnings }
 }
 
 /** What a role's or mount's token type comes to. */
-export function tokenTypeOf(wanted: Grant['type'], mount: Pick<Mount, 'tokenType'>): Token['type'] {
+export function tokenTypeOf(wanted: TokenParameters['type'], mount: Pick<Mount, 'tokenType'>): Token['type'] {
   if (mount.tokenType === 'service' || mount.tokenType === 'batch') return mount.tokenType
   if (wanted !== 'default') return wanted
   return mount.tokenType === 'default-batch' ? 'batch' : 'service'
 }
 
-/** `<mount>-<name>` of letters, digits and dashes. @see auth-behaviour 9.1 */
+/** `<mount>-<name>` of letters, digits and dashes. @see docs/spec/tokens.md#minting */
 export const displayName = (prefix: string, name: string): string =>
   (name === '' ? prefix : `${prefix}-${name}`).replace(/[^A-Za-z0-9-]/g, '-').replace(/^-+|-+$/g, '')
 
 interface Issued {
+  token: Token
   /** the token's text as its holder gets it */
   text: string
-  accessor: string
   changes: readonly Change[]
 }
 
-/** A stored token under the hash of its text. */
-export function issueService(token: Token, text: Secret): Issued {
-  const hash = hashOf(text.reveal())
+/** A stored token under the hash of its text: by default that of a random one. */
+export function issueService(token: Token, text: Secret, hash = hashOf(text.reveal())): Issued {
   const stored = { ...token, hash }
   const expires = endOf(stored)
   return {
+    token: stored,
     text: text.reveal(),
-    accessor: accessorOf(hash),
-    changes: [create(key('token', accessorOf(hash)), stored, expires === undefined ? {} : { expires })],
+    changes: [create(key('token', accessorIn(stored)), stored, expires === undefined ? {} : { expires })],
   }
 }
 
@@ -135,10 +135,10 @@ export async function issueBatch(token: Token, sealer: Sealer): Promise<Issued> 
   const text = BATCH_PREFIX + (await sealer.sealToken(JSON.stringify(token)))
   if (text.length > LONGEST_TOKEN)
     throw invalid('the policies and metadata are too long for a batch token, which carries them itself')
-  return { text, accessor: '', changes: [] }
+  return { token, text, changes: [] }
 }
 
-/** The `auth` object for a token. @see auth-behaviour 1.4 */
+/** The `auth` object for a token. @see docs/spec/transport.md#successes */
 export const authOf = (
   token: Token,
   text: string,
@@ -146,7 +146,7 @@ export const authOf = (
   identityPolicies: readonly string[],
 ): Auth => ({
   client_token: text,
-  accessor: token.type === 'batch' ? '' : accessorOf(hashOf(text)),
+  accessor: accessorIn(token),
   policies: [...new Set([...token.policies, ...identityPolicies])].sort(),
   ...(token.policies.length > 0 ? { token_policies: token.policies } : {}),
   ...(identityPolicies.length > 0 ? { identity_policies: identityPolicies } : {}),

@@ -1,106 +1,70 @@
 import { invalid } from '../api/errors.ts'
-import { bool, duration, int, list, type Supplied, text } from '../api/fields.ts'
-import { isPolicyName, sanitisePolicies } from '../policies/names.ts'
-import { isCidr } from '../values/cidr.ts'
-import type { TokenParameters } from './stored.ts'
+import type { Field } from '../api/fields.ts'
+import { type KeptTerms, type Taker, type TermFieldName, type TokenParameters, termRows } from './terms.ts'
 
-export const tokenFields = {
-  token_ttl: duration('Lifetime of tokens, extended by each renewal'),
-  token_max_ttl: duration('Greatest lifetime of tokens'),
-  token_policies: list('Policies of tokens'),
-  token_bound_cidrs: list('Networks from which logins are accepted and tokens may be used'),
-  token_explicit_max_ttl: duration('Hard limit of the lifetime, whatever changes later'),
-  token_no_default_policy: bool('Leave the policy `default` out'),
-  token_num_uses: int('How many requests a token may make; 0: any number'),
-  token_period: duration('Period of periodic tokens'),
-  token_type: text('`service`, `batch` or `default` (what the mount says)'),
-  policies: list('Deprecated: token_policies'),
-  ttl: duration('Deprecated: token_ttl'),
-  max_ttl: duration('Deprecated: token_max_ttl'),
-  period: duration('Deprecated: token_period'),
+type TermFields = Readonly<Record<TermFieldName, Field<unknown>>>
+
+/** What a role may supply; which names there are is for its fields to say. */
+type Given = { readonly [name in TermFieldName]?: unknown }
+
+/** The fields by which roles, or token roles, take their terms. */
+export function tokenFields(taker: Taker): TermFields {
+  const current = termRows.flatMap(([_, { name, of, kind, doc, counts }]) =>
+    of.includes(taker) ? [[name, kind(doc, counts ? { counts } : {})] as const] : [],
+  )
+  const deprecated = termRows.flatMap(([_, { name, kind, counts, old }]) =>
+    old?.of.includes(taker)
+      ? [[old.name, kind(`Deprecated: ${name}`, { now: name, ...(counts ? { counts } : {}) })] as const]
+      : [],
+  )
+  return Object.fromEntries([...current, ...deprecated]) as TermFields
 }
 
-type Given = Supplied<typeof tokenFields>
-
-export const defaultParameters: TokenParameters = {
-  boundCidrs: [],
-  explicitMaxTtl: 0,
-  maxTtl: 0,
-  noDefaultPolicy: false,
-  numUses: 0,
-  period: 0,
-  policies: [],
-  ttl: 0,
-  type: 'default',
+/** Terms that say nothing. */
+export const defaultParameters = {
+  ...Object.fromEntries(termRows.map(([key, { neutral }]) => [key, neutral])),
   legacy: {},
-}
+} as TokenParameters
 
 /**
  * Merges supplied parameters into stored ones and checks the result.
  *
  * @param mountMax greatest lifetime of the mount, seconds
  * @throws ApiError `invalid_request`
- * @see auth-behaviour 3.7.4
+ * @see docs/spec/roles.md#token-parameters
  */
 export function mergeParameters(stored: TokenParameters, given: Given, mountMax: number): TokenParameters {
-  const merged: TokenParameters = {
-    boundCidrs: given.token_bound_cidrs ?? stored.boundCidrs,
-    explicitMaxTtl: given.token_explicit_max_ttl ?? stored.explicitMaxTtl,
-    maxTtl: given.token_max_ttl ?? given.max_ttl ?? stored.maxTtl,
-    noDefaultPolicy: given.token_no_default_policy ?? stored.noDefaultPolicy,
-    numUses: given.token_num_uses ?? stored.numUses,
-    period: given.token_period ?? given.period ?? stored.period,
-    policies: given.token_policies ?? legacyPolicies(given) ?? stored.policies,
-    ttl: given.token_ttl ?? given.ttl ?? stored.ttl,
-    type: tokenType(given.token_type) ?? stored.type,
-    legacy: mergeLegacy(stored.legacy, given),
+  const sent = given as Readonly<Record<string, unknown>>
+  const merged: Record<string, unknown> = {}
+  const legacy: Record<string, unknown> = {}
+  for (const [key, row] of termRows) {
+    const current = readAs(row, sent[row.name])
+    const old = row.old && readAs(row.old, sent[row.old.name])
+    merged[key] = current ?? old ?? stored[key] ?? row.neutral
+    // a deprecated spelling is remembered only while it says the same as the current one
+    const says = old === undefined ? undefined : (current ?? old)
+    const kept = says ?? (current === undefined ? storedLegacy(stored, key) : undefined)
+    if (kept !== undefined) legacy[key] = kept
   }
-  const fault = faultOf(merged, mountMax)
+  const next = { ...merged, legacy } as TokenParameters
+  const fault = faultOf(next, mountMax)
   if (fault) throw invalid(fault)
-  return merged
+  return next
 }
 
-const legacyPolicies = (given: Given): string[] | undefined =>
-  given.policies && sanitisePolicies(given.policies)
+const storedLegacy = ({ legacy }: TokenParameters, key: string): unknown =>
+  (legacy as Readonly<Record<string, unknown>>)[key]
 
-// A deprecated spelling is remembered only while it says the same as the current one.
-function mergeLegacy(stored: TokenParameters['legacy'], given: Given): TokenParameters['legacy'] {
-  const policies = pair(given.token_policies, legacyPolicies(given), stored.policies)
-  const ttl = pair(given.token_ttl, given.ttl, stored.ttl)
-  const maxTtl = pair(given.token_max_ttl, given.max_ttl, stored.maxTtl)
-  const period = pair(given.token_period, given.period, stored.period)
-  return {
-    ...(policies === undefined ? {} : { policies }),
-    ...(ttl === undefined ? {} : { ttl }),
-    ...(maxTtl === undefined ? {} : { maxTtl }),
-    ...(period === undefined ? {} : { period }),
-  }
-}
-
-const pair = <T>(current: T | undefined, old: T | undefined, stored: T | undefined): T | undefined => {
-  if (current !== undefined) return old === undefined ? undefined : current
-  return old ?? stored
-}
-
-function tokenType(given: string | undefined): TokenParameters['type'] | undefined {
-  if (given === undefined) return undefined
-  if (given === '' || given === 'default') return 'default'
-  if (given === 'service' || given === 'batch') return given
-  throw invalid('token_type must be service, batch or default')
-}
+const readAs = ({ store }: { store?(given: unknown): unknown }, given: unknown): unknown =>
+  given === undefined || !store ? given : store(given)
 
 function faultOf(merged: TokenParameters, mountMax: number): string | undefined {
-  if (merged.boundCidrs.some(network => !isCidr(network)))
-    return 'token_bound_cidrs: not an address or network'
+  for (const [key, { fault }] of termRows) {
+    const found = fault?.(merged[key], mountMax)
+    if (found) return found
+  }
   if (merged.maxTtl > 0 && merged.ttl > merged.maxTtl)
     return 'token_ttl must not be greater than token_max_ttl'
-  if (merged.period > mountMax)
-    return `token_period must not be greater than the mount’s maximum of ${mountMax} seconds`
-  if (merged.numUses < 0) return 'token_num_uses must not be negative'
-  if (merged.policies.some(name => !isPolicyName(name))) {
-    return 'token_policies: a policy name may hold visible ASCII characters other than ":" and ","'
-  }
-  if (sanitisePolicies(merged.policies).includes('root')) return 'token_policies must not contain root'
   if (merged.type === 'batch' && (merged.period > 0 || merged.numUses > 0)) {
     return 'batch tokens can have neither token_period nor token_num_uses'
   }
@@ -115,19 +79,31 @@ export const parameterWarnings = (parameters: TokenParameters, mountMax: number)
       ]
     : []
 
-/** How the parameters read back. Deprecated spellings appear only where they were used. */
-export const parametersAnswer = (parameters: TokenParameters): Record<string, unknown> => ({
-  token_bound_cidrs: parameters.boundCidrs,
-  token_explicit_max_ttl: parameters.explicitMaxTtl,
-  token_max_ttl: parameters.maxTtl,
-  token_no_default_policy: parameters.noDefaultPolicy,
-  token_num_uses: parameters.numUses,
-  token_period: parameters.period,
-  token_policies: parameters.policies,
-  token_ttl: parameters.ttl,
-  token_type: parameters.type,
-  ...(parameters.legacy.policies?.length ? { policies: parameters.legacy.policies } : {}),
-  ...(parameters.legacy.ttl ? { ttl: parameters.legacy.ttl } : {}),
-  ...(parameters.legacy.maxTtl ? { max_ttl: parameters.legacy.maxTtl } : {}),
-  ...(parameters.legacy.period ? { period: parameters.legacy.period } : {}),
-})
+/** How the terms of a role read back. Deprecated spellings appear where they were used; some of token roles always. */
+export function parametersAnswer(parameters: TokenParameters, taker: Taker): Record<string, unknown> {
+  const shown: Record<string, unknown> = {}
+  for (const [key, { name, of, neutral, old }] of termRows) {
+    if (of.includes(taker)) shown[name] = parameters[key] ?? neutral
+    const used = storedLegacy(parameters, key)
+    if (!old?.of.includes(taker)) continue
+    if (saysSomething(used) || (taker === 'token-role' && old.always)) shown[old.name] = used ?? neutral
+  }
+  return shown
+}
+
+const saysSomething = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))
+
+const keptRows = termRows.filter(([_, { kept }]) => kept)
+
+/** What a token keeps of terms. */
+export const keptTerms = (parameters: TokenParameters): KeptTerms =>
+  Object.fromEntries(keptRows.map(([key, { neutral }]) => [key, parameters[key] ?? neutral])) as KeptTerms
+
+/** How a lookup shows what a token keeps. */
+export const keptAnswer = (token: KeptTerms): Record<string, unknown> =>
+  Object.fromEntries(
+    keptRows.flatMap(([key, { name, kept }]) => {
+      const value = (token as Readonly<Record<string, unknown>>)[key]
+      return kept === 'shown' || saysSomething(value) ? [[name.replace(/^token_/, ''), value]] : []
+    }),
+  )

@@ -9,7 +9,7 @@ import { type Item, key } from '../storage/kinds.ts'
 import { livingToken } from './family.ts'
 import { accessorField, requiredToken, tokenByAccessor } from './lookup.ts'
 import { authOf } from './mint.ts'
-import { accessorOf, BATCH_PREFIX, endOf, hashOf, secondsOf, type Token } from './token.ts'
+import { accessorFor, accessorIn, BATCH_PREFIX, endOf, secondsOf, type Token } from './token.ts'
 import { lifetime } from './ttl.ts'
 
 const increment = { increment: duration('Lifetime from now that is wished for') }
@@ -22,7 +22,7 @@ export const renewAccessorFields = { ...accessorField, ...increment }
 export async function renew(call: Call<typeof renewFields>): Promise<Outcome> {
   const asked = call.given.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw notRenewable()
-  const item = await livingToken(accessorOf(hashOf(asked)), call)
+  const item = await livingToken(await accessorFor(asked, call.ports.sealer), call)
   if (!item) throw invalid('token not found')
   return renewing(call, item, asked, call.given.increment ?? 0)
 }
@@ -41,9 +41,9 @@ export async function renewAccessor(call: Call<typeof renewAccessorFields>): Pro
   return renewing(call, item, '', call.given.increment ?? 0)
 }
 
-const notRenewable = () => invalid('the token is not renewable')
+const notRenewable = () => invalid('lease is not renewable')
 
-/** Renews a living token. @see auth-behaviour 5, 9.3 */
+/** Renews a living token. @see docs/spec/tokens.md#renewal */
 async function renewing(call: Call, item: Item<'token'>, shownText: string, wish: number): Promise<Outcome> {
   const token = item.data
   if (!token.renewable) throw notRenewable()
@@ -66,7 +66,7 @@ async function renewing(call: Call, item: Item<'token'>, shownText: string, wish
   const expires = endOf(renewed)
   return after(
     [
-      replace(key('token', accessorOf(token.hash)), item, renewed, expires === undefined ? {} : { expires }),
+      replace(key('token', accessorIn(token)), item, renewed, expires === undefined ? {} : { expires }),
       ...limits.changes,
     ],
     {
@@ -95,6 +95,5 @@ async function authAnswer(call: Call, token: Token, shownText: string): Promise<
   const [alias] = entity
     ? await call.ports.store.read([key('alias', entity.mount, entity.alias)])
     : [undefined]
-  const auth = authOf(token, shownText, token.meta, alias?.data.policies ?? [])
-  return { ...auth, accessor: accessorOf(token.hash) }
+  return authOf(token, shownText, token.meta, alias?.data.policies ?? [])
 }

@@ -6,16 +6,16 @@ import { type Change, erase } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { orphanChildren, sweepFamily } from './family.ts'
 import type { accessorField, requiredToken } from './lookup.ts'
-import { accessorOf, BATCH_PREFIX, hashOf, type Token } from './token.ts'
+import { accessorFor, BATCH_PREFIX, type Token } from './token.ts'
 
 /**
  * POST auth/token/revoke: the token and all its descendants, or a wrapping token with what it leads to. An unknown
  * token is as good as revoked.
  */
-export function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
+export async function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.given.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
-  return revoking(call, accessorOf(hashOf(asked)))
+  return revoking(call, await accessorFor(asked, call.ports.sealer))
 }
 
 const noBatch = () => invalid('batch tokens cannot be revoked')
@@ -41,15 +41,15 @@ const TRIES = 10
 export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.given.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
-  const accessor = accessorOf(hashOf(asked))
+  const accessor = await accessorFor(asked, call.ports.sealer)
   const [item] = await call.ports.store.read([key('token', accessor)])
   if (!item) throw invalid('token not found')
   const release = async (cluster: ClusterRead) => {
-    for (let tries = 1; !(await orphanChildren(accessor, call.ports, cluster)); tries++)
+    for (let tries = 1; !(await orphanChildren(item, accessor, call.ports, cluster)); tries++)
       if (tries === TRIES) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
   }
   await release(clusterOf(call))
-  // once the token is gone it gets no more children: these were made while it went
+  // these were made while it went; one that is made later still is dead
   const late = async () => release(await currentCluster(call.ports))
   return { ...after(gone(accessor, item.data)), afterwards: late }
 }

@@ -1,23 +1,7 @@
 import type { Sealed } from '../values/secret.ts'
+import type { TokenParameters } from './terms.ts'
 
-/** What a role says about the tokens it gives: the parameters that all methods share. */
-export interface TokenParameters {
-  boundCidrs: readonly string[]
-  /** seconds; 0 says nothing, as in the others */
-  explicitMaxTtl: number
-  maxTtl: number
-  noDefaultPolicy: boolean
-  numUses: number
-  period: number
-  /** as given, not yet sanitised */
-  policies: readonly string[]
-  ttl: number
-  type: 'default' | 'service' | 'batch'
-  /** the deprecated spellings, kept only where they were used */
-  legacy: { policies?: readonly string[]; ttl?: number; maxTtl?: number; period?: number }
-}
-
-/** What tokens made through `auth/token/create/:role_name` may be. @see auth-behaviour 9.2 */
+/** What tokens made through `auth/token/create/:role_name` may be. @see docs/spec/tokens.md#token-roles */
 export interface TokenRole {
   allowedPolicies: readonly string[]
   disallowedPolicies: readonly string[]
@@ -37,6 +21,8 @@ export interface Wrapped {
   hash: string
   response: Sealed
   creationPath: string
+  /** accessor of the mount that answered, if one did */
+  mount?: string
   /** epoch milliseconds */
   createdAt: number
   /** seconds */

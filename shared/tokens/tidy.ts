@@ -1,7 +1,7 @@
 import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
 import { eachOf, type JobResult, type JobRun } from '../jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
-import { type Change, erase } from '../storage/changes.ts'
+import { type Change, erase, eraseAs } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { type Around, ancestorsLive } from './family.ts'
 
@@ -20,36 +20,43 @@ export interface TokenTidyJob {
 /**
  * Removes tokens that have lost an ancestor, and pointers to children that are gone. Such tokens are dead in
  * any case; expired ones are removed by the engine. The cost is that of reading all tokens.
+ * @throws at the end, when some could not be removed: the last part is done again
  */
 export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobResult> {
   const [table] = await run.ports.store.read([key('mounts')])
   if (!table) return 'done'
   const around: Around = { ports: run.ports, mounts: table.data }
-  let removed = 0
+  const counts = { removed: 0, failed: 0 }
+  const count = ({ done, failed }: { done: number; failed: number }) => {
+    counts.removed += done
+    counts.failed += failed
+  }
   const tokens = async (page: Item<'token'>[]) => {
-    removed += (await eachOf(page, item => removedDead(run, item, around))).done
+    count(await eachOf(page, item => removedDead(run, item, around)))
   }
   const pointers = async (page: Item<'child'>[]) => {
-    removed += (await eachOf(page, item => removedLoose(run, item))).done
+    count(await eachOf(page, item => removedLoose(run, item)))
   }
   const left = job.of === 'token' ? await scanAll(run, 'token', job.at, tokens) : undefined
   const start = job.of === 'token' ? fromTheBeginning : job.at
   const rest = left ? undefined : await scanAll(run, 'child', start, pointers)
-  run.ports.log.info('tokens tidied', { removed })
+  run.ports.log[counts.failed > 0 ? 'error' : 'info']('tokens tidied', counts)
   if (left) return { again: { of: 'token', at: left } }
-  return rest ? { again: { of: 'child', at: rest } } : 'done'
+  if (rest) return { again: { of: 'child', at: rest } }
+  if (counts.failed > 0) throw new Error(`${counts.failed} tokens could not be tidied`)
+  return 'done'
 }
 
 async function removedDead(run: JobRun, item: Item<'token'>, around: Around): Promise<boolean> {
   const { parent } = item.data
   if (parent === undefined || (await ancestorsLive(item.data, around))) return false
-  return commits(run, [erase(item), erase(key('child', parent, accessorIn(item.pk)))])
+  return commits(run, [eraseAs(item), erase(key('child', parent, accessorIn(item.pk)))])
 }
 
-// A pointer is written together with its token: where the token is not, it has been.
+// A pointer is written together with its token: where the token is not, or is another's by now, it has been.
 async function removedLoose(run: JobRun, item: Item<'child'>): Promise<boolean> {
   const [token] = await run.ports.store.read([key('token', item.sk)])
-  return token === undefined && commits(run, [erase(item)])
+  return token?.data.parent !== accessorIn(item.pk) && commits(run, [eraseAs(item)])
 }
 
 async function commits(run: JobRun, changes: readonly Change[]): Promise<boolean> {

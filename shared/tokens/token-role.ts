@@ -1,35 +1,43 @@
 import { after, answer, type Call, data, keys, nothing, type Outcome, subjectOf } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { bool, duration, int, list, text } from '../api/fields.ts'
+import { bool, list, text } from '../api/fields.ts'
 import { type listFields, pageOf } from '../api/listing.ts'
 import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
-import { DEFAULT, sanitisePolicies } from '../policies/names.ts'
+import { DEFAULT, policySet } from '../policies/names.ts'
 import { erase, replace } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
-import { matches } from '../values/pattern.ts'
+import { covers } from '../values/pattern.ts'
 import { type createFields, creating, type RoleRules } from './create.ts'
-import { defaultParameters, mergeParameters, parameterWarnings } from './parameters.ts'
+import {
+  defaultParameters,
+  mergeParameters,
+  parametersAnswer,
+  parameterWarnings,
+  tokenFields,
+} from './parameters.ts'
 import type { TokenRole } from './stored.ts'
+import { termRows } from './terms.ts'
 
 export const tokenRoleFields = {
-  allowed_policies: list('Policies that tokens may have; empty: those of the caller'),
-  disallowed_policies: list('Policies that tokens may not have'),
-  allowed_policies_glob: list('Patterns of further policies that tokens may have'),
-  disallowed_policies_glob: list('Patterns of policies that tokens may not have'),
+  allowed_policies: list('Policies that tokens may have; empty: those of the caller', { counts: policySet }),
+  disallowed_policies: list('Policies that tokens may not have', { counts: policySet }),
+  allowed_policies_glob: list(
+    'Patterns of further policies that tokens may have; `*` is any text, anywhere',
+    {
+      counts: policySet,
+    },
+  ),
+  disallowed_policies_glob: list('Patterns of policies that tokens may not have; `*` is any text, anywhere', {
+    counts: policySet,
+  }),
+  allowed_entity_aliases: list('Not supported: an entity comes from a login'),
   orphan: bool('Tokens have no parent'),
   renewable: bool('Tokens can be renewed; default true'),
   path_suffix: text('Appended to the path of tokens'),
+  ...tokenFields('token-role'),
   token_type: text(
     '`service`, `batch`, or `default-service` and `default-batch`: unless the request says it',
   ),
-  token_period: duration('Period of tokens'),
-  token_explicit_max_ttl: duration('Hard limit of the lifetime of tokens'),
-  token_num_uses: int('How many requests a token may make'),
-  token_bound_cidrs: list('Networks from which tokens may be used'),
-  token_no_default_policy: bool('Leave the policy `default` out'),
-  period: duration('Deprecated: token_period'),
-  explicit_max_ttl: duration('Deprecated: token_explicit_max_ttl'),
-  bound_cidrs: list('Deprecated: token_bound_cidrs'),
 }
 
 const initial: TokenRole = {
@@ -50,8 +58,11 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   const stored = subjectOf(call, 'token-role')
   const before = stored?.data ?? initial
   const { given } = call
+  // each name counts for itself: beside others `root` is one of them
   const names = (policies: readonly string[] | undefined, kept: readonly string[]) =>
-    policies ? sanitisePolicies(policies) : kept
+    policies ? policySet(policies) : kept
+  if (given.allowed_entity_aliases?.length)
+    throw invalid('allowed_entity_aliases is not supported: an entity comes from a login')
   const next: TokenRole = {
     allowedPolicies: names(given.allowed_policies, before.allowedPolicies),
     disallowedPolicies: names(given.disallowed_policies, before.disallowedPolicies),
@@ -67,7 +78,16 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
     throw invalid('path_suffix may hold letters, digits, "_", "." and "-"')
   return after(
     [replace(key('token-role', nameOf(call)), stored, next)],
-    nothing(parameterWarnings(next.token, SYSTEM_LEASE_TTL)),
+    nothing([...parameterWarnings(next.token, SYSTEM_LEASE_TTL), ...patternWarnings(next)]),
+  )
+}
+
+function patternWarnings({ allowedPolicies, disallowedPolicies }: TokenRole): string[] {
+  const lists = { allowed_policies: allowedPolicies, disallowed_policies: disallowedPolicies }
+  return Object.entries(lists).flatMap(([field, names]) =>
+    names
+      .filter(name => name.includes('*'))
+      .map(name => `${field}: "${name}" is the name of one policy; patterns belong in ${field}_glob`),
   )
 }
 
@@ -79,15 +99,18 @@ function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRol
   return batch ? { otherwise: 'batch' } : {}
 }
 
-function parametersOf(given: Call<typeof tokenRoleFields>['given']) {
-  const { period, explicit_max_ttl: explicitMax, bound_cidrs: cidrs, ...rest } = given
-  const old = {
-    ...(period === undefined ? {} : { token_period: period }),
-    ...(explicitMax === undefined ? {} : { token_explicit_max_ttl: explicitMax }),
-    ...(cidrs === undefined ? {} : { token_bound_cidrs: cidrs }),
-  }
-  const type = rest.token_type?.startsWith('default-') ? { token_type: 'default' } : {}
-  return { ...old, ...rest, ...type } as Parameters<typeof mergeParameters>[1]
+/**
+ * What is merged. A deprecated name that a read always answers says nothing where it is neutral and the current
+ * name stands beside it: so it is written back.
+ */
+function parametersOf(given: Call<typeof tokenRoleFields>['given']): Parameters<typeof mergeParameters>[1] {
+  const mute = termRows.flatMap(([_, { name, old, neutral }]) =>
+    old?.always && name in given && (given as Record<string, unknown>)[old.name] === neutral
+      ? [old.name]
+      : [],
+  )
+  const type = given.token_type?.startsWith('default-') ? { token_type: 'default' } : {}
+  return Object.fromEntries(Object.entries({ ...given, ...type }).filter(([name]) => !mute.includes(name)))
 }
 
 /** GET auth/token/roles/:role_name. */
@@ -105,12 +128,9 @@ export function readTokenRole(call: Call): Outcome {
       orphan: role.orphan,
       renewable: role.renewable,
       path_suffix: role.pathSuffix,
+      ...parametersAnswer(token, 'token-role'),
       token_type: token.type === 'default' ? `default-${role.otherwise ?? 'service'}` : token.type,
-      token_period: token.period,
-      token_explicit_max_ttl: token.explicitMaxTtl,
-      token_num_uses: token.numUses,
-      token_bound_cidrs: token.boundCidrs,
-      token_no_default_policy: token.noDefaultPolicy,
+      allowed_entity_aliases: [],
     }),
   )
 }
@@ -135,19 +155,20 @@ const rulesOf = (name: string, role: TokenRole): RoleRules => ({
     ? { allowed: wanted => allowedPolicies(role, wanted) }
     : {}),
   forbid: policies => forbid(role, policies),
+  unlisted: [role.allowedPolicies, role.disallowedPolicies, role.allowedGlobs, role.disallowedGlobs].every(
+    names => names.length === 0,
+  ),
   orphan: role.orphan,
   renewable: role.renewable,
-  period: role.token.period,
-  explicitMaxTtl: role.token.explicitMaxTtl,
-  numUses: role.token.numUses,
-  boundCidrs: role.token.boundCidrs,
-  noDefaultPolicy: role.token.noDefaultPolicy || isDisallowed(role, DEFAULT),
-  type: role.token.type,
+  terms: {
+    ...role.token,
+    noDefaultPolicy: role.token.noDefaultPolicy || isDisallowed(role, DEFAULT),
+  },
   otherwise: role.otherwise ?? 'service',
   pathSuffix: role.pathSuffix,
 })
 
-const globbed = (globs: readonly string[], name: string): boolean => globs.some(glob => matches(glob, name))
+const globbed = (globs: readonly string[], name: string): boolean => globs.some(glob => covers(glob, name))
 
 const isDisallowed = (role: TokenRole, name: string): boolean =>
   role.disallowedPolicies.includes(name) || globbed(role.disallowedGlobs, name)

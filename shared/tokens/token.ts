@@ -1,7 +1,11 @@
 import { base62 } from '../values/base62.ts'
-import { Secret, sameSecret, sha256 } from '../values/secret.ts'
+import { Secret, sha256 } from '../values/secret.ts'
+import type { KeptTerms } from './terms.ts'
 
-/** How a login identified itself: what a renewal checks again. Never shown. @see auth-behaviour 4.2.10, 4.3.7 */
+/**
+ * How a login identified itself: what a renewal checks again. Never shown.
+ * @see docs/spec/login-ec2.md#token
+ */
 export interface LoginRecord {
   authType: 'ec2' | 'iam'
   role: string
@@ -10,6 +14,8 @@ export interface LoginRecord {
   /** of the instance, or of the inferred one */
   region?: string
   instanceId?: string
+  /** epoch milliseconds of the creation of the instance's access-list entry; absent on tokens that pre-date it */
+  entryCreatedAt?: number
   /** seconds that the role tag allowed; 0 when it said nothing */
   tagMaxTtl?: number
   canonicalArn?: string
@@ -17,8 +23,8 @@ export interface LoginRecord {
   clientUserId?: string
 }
 
-/** A service token as stored, or a batch token as sealed. */
-export interface Token {
+/** A service token as stored, or a batch token as sealed; of limited uses, those that remain. */
+export interface Token extends KeptTerms {
   type: 'service' | 'batch'
   /** SHA-256 of the token's text, base64url; empty for a batch token */
   hash: string
@@ -36,10 +42,10 @@ export interface Token {
   role?: string
   /** accessor of the parent; absent for an orphan */
   parent?: string
+  /** epoch milliseconds of the parent's creation: who chose the same id later is not the parent */
+  parentCreatedAt?: number
   /** number of ancestors, at most */
   depth: number
-  /** remaining uses; 0 is unlimited */
-  numUses: number
   renewable: boolean
   /** epoch milliseconds */
   createdAt: number
@@ -47,9 +53,6 @@ export interface Token {
   ttl: number
   /** `ttl` as it was at creation */
   creationTtl: number
-  explicitMaxTtl: number
-  period: number
-  boundCidrs: readonly string[]
   /** epoch milliseconds of the last renewal */
   renewedAt?: number
 }
@@ -61,15 +64,30 @@ const ACCESSOR_LENGTH = 24
 export const SERVICE_PREFIX = 'hvs.'
 export const BATCH_PREFIX = 'hvb.'
 
-/** Characters of a token that a request may carry. @see auth-behaviour 1.3 */
+/** Characters of a service token's text. */
+export const TOKEN_TEXT_LENGTH = SERVICE_PREFIX.length + TOKEN_LENGTH
+
+/** Characters of a token that a request may carry. @see docs/spec/transport.md#token */
 export const LONGEST_TOKEN = 8192
 
-/** A new token's text from random bytes: 168 bits, so its plain SHA-256 is a safe key (architecture 7). */
+/** A new token's text from random bytes: 168 bits, so its plain SHA-256 is a safe key. */
 export const tokenText = (random: (length: number) => Buffer): Secret =>
   new Secret(SERVICE_PREFIX + base62(random(TOKEN_BYTES), TOKEN_LENGTH))
 
-/** What is stored of a token's text. */
+/** Makes HMACs under a key that lives as long as the cluster. */
+interface Keyed {
+  hmac(text: string): Promise<string>
+}
+
+/** What is stored of a random token's text. */
 export const hashOf = (text: string): string => sha256(text).toString('base64url')
+
+/**
+ * What is stored of a token's text. A text without our prefix was chosen and may be guessed, so its hash is
+ * keyed: neither the accessor nor the stored token can be compared with guesses elsewhere.
+ */
+export const storedHashOf = async (text: string, keyed: Keyed): Promise<string> =>
+  hashOf(text.startsWith(SERVICE_PREFIX) ? text : await keyed.hmac(`chosen token id\n${text}`))
 
 /**
  * The accessor follows from the token's hash, so that one item serves both ways of looking it up; the way
@@ -78,9 +96,12 @@ export const hashOf = (text: string): string => sha256(text).toString('base64url
 export const accessorOf = (hash: string): string =>
   base62(sha256(`accessor:${hash}`), ACCESSOR_LENGTH).slice(-ACCESSOR_LENGTH)
 
-/** Whether a stored token is the one with this text. */
-export const isTokenOf = (token: Pick<Token, 'hash'>, text: string): boolean =>
-  sameSecret(token.hash, hashOf(text))
+/** The accessor by which a token is known; empty for a batch token. */
+export const accessorIn = ({ hash }: Pick<Token, 'hash'>): string => (hash === '' ? '' : accessorOf(hash))
+
+/** Where a token with this text would be found. */
+export const accessorFor = async (text: string, keyed: Keyed): Promise<string> =>
+  accessorOf(await storedHashOf(text, keyed))
 
 /** Epoch seconds of a moment in milliseconds, cut off. */
 export const secondsOf = (ms: number): number => Math.floor(ms / 1000)

@@ -27,7 +27,7 @@ export interface Granted {
  *
  * @param issuedAt epoch seconds of the token's creation
  * @param now epoch seconds
- * @see auth-behaviour 9.3
+ * @see docs/spec/tokens.md#lifetime
  */
 export function lifetime(wish: Lifetime, mount: MountTtl, issuedAt: number, now: number): Granted | Refusal {
   const max = smallest(mount.max, wish.methodMax, wish.explicitMax)

@@ -6,7 +6,7 @@ import { type Item, key } from '../storage/kinds.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
 import { accessorOf, hashOf, tokenText } from './token.ts'
-import { wrap } from './wrapping.ts'
+import { LONGEST_WRAPPING, wrap } from './wrapping.ts'
 
 export const wrappingField = { token: text('The wrapping token; default: the caller’s', { secret: true }) }
 
@@ -23,8 +23,6 @@ async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrappe
 
 /** POST sys/wrapping/unwrap: the answer as it would have been. A second time there is nothing. */
 export async function unwrap(call: Call<typeof wrappingField>): Promise<Outcome> {
-  if (call.request.wrapTtl !== undefined)
-    throw invalid('what is opened is not wrapped again: sys/wrapping/rewrap exchanges the token')
   const item = await wrappedOf(call)
   const body = await call.ports.sealer.open(item, 'response', item.data.response)
   return after([eraseAs(item)], { kind: 'unwrapped', body: body.reveal() })
@@ -45,11 +43,13 @@ export async function lookupWrapping(call: Call<typeof wrappingField>): Promise<
 /** POST sys/wrapping/rewrap: the same answer under a new token; the old one is spent. */
 export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome> {
   const item = await wrappedOf(call)
+  if (item.data.ttl > LONGEST_WRAPPING) throw invalid('the answer was wrapped for longer than 768h')
   const { sealer, entropy } = call.ports
   const { info, change } = await wrap(
     {
       response: (await sealer.open(item, 'response', item.data.response)).reveal(),
       path: item.data.creationPath,
+      mount: item.data.mount,
       ttl: item.data.ttl,
       now: call.now,
       wrappedAccessor: item.data.wrappedAccessor,

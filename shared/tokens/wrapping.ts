@@ -1,3 +1,4 @@
+import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
 import type { Sealer } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
@@ -6,7 +7,10 @@ import { printTime } from '../values/time.ts'
 import type { Wrapped } from './stored.ts'
 import { accessorOf, hashOf, secondsOf } from './token.ts'
 
-/** What the holder of a wrapping token is told. @see auth-behaviour 1.3 */
+/** How many seconds an answer may wait: 768 h. */
+export const LONGEST_WRAPPING = SYSTEM_LEASE_TTL
+
+/** What the holder of a wrapping token is told. @see docs/spec/tokens.md#wrapping */
 export interface WrapInfo {
   token: string
   accessor: string
@@ -20,6 +24,8 @@ export interface Wrapping {
   /** body of the answer, as it would have been sent */
   response: string
   path: string
+  /** accessor of the mount that answered, if one did */
+  mount: string | undefined
   ttl: number
   now: number
   /** accessor of the token inside, of a login */
@@ -35,6 +41,7 @@ export async function wrap(given: Wrapping, sealer: Sealer): Promise<{ info: Wra
     hash,
     response: await sealer.seal(place, 'response', given.response),
     creationPath: given.path,
+    ...(given.mount === undefined ? {} : { mount: given.mount }),
     createdAt: given.now,
     ttl: given.ttl,
     wrappedAccessor: given.wrappedAccessor,

@@ -1,6 +1,6 @@
 import { isPartition, type Partition } from './region.ts'
 
-/** An IAM entity named by an ARN. @see auth-behaviour 4.3.3 */
+/** An IAM entity named by an ARN. @see docs/spec/login-iam.md#caller */
 export interface Entity {
   type: 'user' | 'role' | 'assumed-role' | 'instance-profile'
   partition: Partition

@@ -6,7 +6,7 @@ const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/
  * missing padding, junk, stray bits in the last character.
  *
  * @returns the bytes, or undefined when the text is not exactly what encoding those bytes gives
- * @see auth-behaviour T-41
+ * @see https://www.rfc-editor.org/rfc/rfc4648#section-4
  */
 export function decodeBase64(text: string): Buffer | undefined {
   if (text.length % 4 !== 0 || !STANDARD.test(text)) return undefined

@@ -3,20 +3,27 @@ import { isIP } from 'node:net'
 /**
  * Whether a text is an address or a network (`10.0.0.1`, `10.0.0.0/8`, `2001:db8::/32`).
  * Host bits may be set: `10.0.0.1/8` is the network 10.0.0.0/8.
- * @see auth-behaviour 3.7.4
+ * @see docs/spec/roles.md#token-parameters
  */
 export const isCidr = (text: string): boolean => readNetwork(text) !== undefined
 
 /**
  * Whether an address lies in at least one of the networks. An IPv4 address inside IPv6 (`::ffff:…`)
  * counts as the IPv4 address, and so does a network of such addresses; no other IPv6 network holds any IPv4
- * address, not even `::/0`. @see auth-behaviour T-33
+ * address, not even `::/0`.
  *
  * @param networks texts that `isCidr` accepts; others match nothing
  */
 export function anyContains(networks: readonly string[], address: string): boolean {
   const one = isIP(address) === 0 ? undefined : readNetwork(address)
   return one !== undefined && networks.some(text => contains(readNetwork(text), one))
+}
+
+/** The network of one address; undefined for a text that is none. */
+export function hostNetwork(address: string): string | undefined {
+  const family = isIP(address)
+  const network = family === 0 ? '' : `${address}/${family === 4 ? WIDTH[4] : WIDTH[6]}`
+  return isCidr(network) ? network : undefined
 }
 
 interface Network {

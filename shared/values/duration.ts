@@ -1,4 +1,4 @@
-/** The largest duration the interface carries, in seconds. @see auth-behaviour 2 */
+/** The largest duration the interface carries, in seconds. @see docs/spec/transport.md#durations */
 export const LONGEST_DURATION = 2 ** 31 - 1
 
 const SECOND = 1_000_000_000n
@@ -24,7 +24,7 @@ const DAY = 86_400
  * `100ms`) or days (`3d`, alone). Parts of a second are cut off; the empty text is 0.
  *
  * @returns seconds, or undefined when the text is none of these, negative, or out of range
- * @see auth-behaviour 2
+ * @see docs/spec/transport.md#durations
  */
 export function parseDuration(text: string): number | undefined {
   if (text === '') return 0
@@ -50,7 +50,7 @@ function nanosecondsOf([, whole = '', fraction = '', unit]: RegExpExecArray): bi
 
 const inRange = (seconds: number): number | undefined => (seconds <= LONGEST_DURATION ? seconds : undefined)
 
-/** Writes seconds as Go prints a duration: `0s`, `5m0s`, `1h0m0s`. @see auth-behaviour 4.2.10 */
+/** Writes seconds as Go prints a duration: `0s`, `5m0s`, `1h0m0s`. @see docs/spec/login-ec2.md#token */
 export function printDuration(seconds: number): string {
   const h = Math.floor(seconds / HOUR)
   const m = Math.floor((seconds % HOUR) / MINUTE)

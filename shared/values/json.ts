@@ -1,6 +1,6 @@
 import { isExact } from './number.ts'
 
-/** Limits of a body, against exhaustion by depth or number. @see auth-behaviour 1.2 (8) */
+/** Limits of a body, against exhaustion by depth or number. @see docs/spec/transport.md#bodies */
 export interface JsonLimits {
   depth: number
   /** members of one object, elements of one array */

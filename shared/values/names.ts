@@ -1,4 +1,7 @@
-/** Names of roles, certificates, accounts, instances and mounts in paths. @see auth-behaviour 1.2 (6) */
+/**
+ * Names of roles, certificates, accounts, instances and mounts in paths.
+ * @see docs/spec/transport.md#names-in-paths
+ */
 export const NAME = /^\w(?:[\w.-]*\w)?$/
 
 /** Lower-cases ASCII letters only: what a locale or Unicode would do differs from place to place. */

@@ -2,7 +2,7 @@ const DECIMAL = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /**
  * Whether a decimal number survives being read as a double: no digit is lost, and an integer is a safe one.
- * What is not exact is refused rather than rounded. @see auth-behaviour 2
+ * What is not exact is refused rather than rounded. @see docs/spec/transport.md#bodies
  */
 export function isExact(literal: string): boolean {
   const value = Number(literal)

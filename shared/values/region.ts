@@ -1,7 +1,7 @@
 /**
  * AWS partitions: the part of the cloud a region, an account and an ARN belong to.
  * `iamRegion` is where a partition's IAM calls are signed for.
- * @see auth-behaviour 4.3.6, aws-platform 3.1
+ * @see https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html
  */
 const partitions = {
   aws: {
@@ -56,7 +56,7 @@ const STS_HOST = /^(sts|sts-fips|vpce-[a-z0-9-]+\.sts)\.([a-z0-9-]+)\.([a-z.]+)$
 
 /**
  * The region that a host name of the security token service stands for: regional, FIPS, dual-stack, VPC
- * endpoint, or the global one. Undefined for every other host. @see auth-behaviour 4.3.2
+ * endpoint, or the global one. Undefined for every other host. @see docs/spec/login-iam.md#endpoint
  */
 export function regionOfStsHost(host: string): string | undefined {
   if (host === stsHost()) return GLOBAL_STS_REGION

@@ -35,7 +35,6 @@ export const sha256 = (value: string | Uint8Array): Buffer => createHash('sha256
 /**
  * Whether two secrets are equal, in time that depends on neither of them.
  * Both sides are hashed first, so that their lengths do not show either.
- * @see auth-behaviour T-45
  */
 export const sameSecret = (a: string | Uint8Array, b: string | Uint8Array): boolean =>
   timingSafeEqual(sha256(a), sha256(b))

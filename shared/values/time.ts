@@ -12,7 +12,7 @@ export interface Instant {
 /**
  * Reads an RFC 3339 time strictly: `T`, an offset, a calendar date that exists.
  * `Date.parse` accepts far more and cuts fractions to milliseconds.
- * @see auth-behaviour T-17
+ * @see https://www.rfc-editor.org/rfc/rfc3339#section-5.6
  */
 export function parseInstant(text: string): Instant | undefined {
   const match = RFC3339.exec(text)

@@ -32,7 +32,7 @@ const TEXT = /[^<]+/y
  * space before or after the one root.
  *
  * @returns the root, or undefined
- * @see auth-behaviour 4.3.2, T-29
+ * @see docs/spec/login-iam.md#answer-of-sts
  */
 export function readXml(text: string): Element | undefined {
   if (text.length > LONGEST || !LEGAL.test(text)) return undefined

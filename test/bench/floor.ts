@@ -8,9 +8,13 @@ import {
   BatchGetCommand,
   DynamoDBDocumentClient,
   PutCommand,
-  QueryCommand,
   TransactWriteCommand,
 } from '@aws-sdk/lib-dynamodb'
+
+interface Place {
+  pk: string
+  sk: string
+}
 
 /** What the parent found out about the login that is measured beside. */
 export interface FloorEvent {
@@ -18,9 +22,9 @@ export interface FloorEvent {
   /** the login's event, whose body is read as JSON */
   body: string
   tables: { data: string; cluster: string }
-  keys: { pk: string; sk: string }[]
-  /** partition that is queried in addition: registered certificates; empty: none */
-  query: string
+  /** what is read, in batches, before AWS is asked; the last thing that is read is everything again */
+  before: Place[][]
+  after: Place[]
   certificate: string
   document: string
   signature: string
@@ -37,27 +41,17 @@ let count = 0
 
 export async function handler(event: FloorEvent): Promise<{ statusCode: number; body: string }> {
   const given = JSON.parse(event.body) as Record<string, string>
-  const cluster = { ConsistentRead: true, Keys: [{ pk: 'cluster', sk: 'record' }] }
-  const data = { ConsistentRead: true, Keys: event.keys }
-  const { data: dataTable, cluster: clusterTable } = event.tables
-  await tables.send(new BatchGetCommand({ RequestItems: { [dataTable]: data, [clusterTable]: cluster } }))
-  if (event.query !== '') await registered(event)
+  for (const keys of event.before) await read(event, keys)
   if (event.type === 'ec2') await provenByEc2(event)
   else await askSts(event)
   const body = JSON.stringify({ auth: { client_token: 'x'.repeat(33), metadata: { role: given['role'] } } })
   return { statusCode: 200, body }
 }
 
-async function registered({ tables: { data }, query }: FloorEvent): Promise<void> {
-  const values = { ':pk': query }
-  await tables.send(
-    new QueryCommand({
-      TableName: data,
-      ConsistentRead: true,
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: values,
-    }),
-  )
+async function read({ tables: { data, cluster } }: FloorEvent, keys: Place[]): Promise<void> {
+  const record = { ConsistentRead: true, Keys: [{ pk: 'cluster', sk: 'record' }] }
+  const items = { ConsistentRead: true, Keys: keys }
+  await tables.send(new BatchGetCommand({ RequestItems: { [data]: items, [cluster]: record } }))
 }
 
 async function provenByEc2(event: FloorEvent): Promise<void> {
@@ -67,10 +61,16 @@ async function provenByEc2(event: FloorEvent): Promise<void> {
   if (!verify('sha256', Buffer.from(document), key, Buffer.from(signature, 'base64')))
     throw new Error('the floor’s signature is wrong')
   await ec2.send(new DescribeInstancesCommand({ InstanceIds: [instanceId] }))
+  await read(event, event.after)
   await tables.send(new TransactWriteCommand({ TransactItems: [put(data, 900), put(data, 500)] }))
 }
 
-async function askSts({ sts, tables: { data } }: FloorEvent): Promise<void> {
+async function askSts(event: FloorEvent): Promise<void> {
+  const {
+    sts,
+    tables: { data },
+    after,
+  } = event
   const { hostname, port } = new URL(sts.url)
   await new Promise<void>((resolve, reject) => {
     const call = request(
@@ -85,6 +85,7 @@ async function askSts({ sts, tables: { data } }: FloorEvent): Promise<void> {
     call.on('error', reject)
     call.end(sts.body)
   })
+  await read(event, after)
   const { Put } = put(data, 900)
   await tables.send(new PutCommand(Put))
 }

@@ -28,6 +28,10 @@ export async function tidyCost(host: Host, entries: number): Promise<TidyCost> {
   const where: Where = {
     tap_url: environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '',
     tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
+    credentials: {
+      accessKeyId: environment['AWS_ACCESS_KEY_ID'] ?? '',
+      secretAccessKey: environment['AWS_SECRET_ACCESS_KEY'] ?? '',
+    },
   }
   const tables = tableStore(where)
   const floor = await deleteEach(where, await seeded('floor', Math.min(FLOOR, entries)))

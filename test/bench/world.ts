@@ -72,20 +72,19 @@ export async function makeWorld(host: Host, instances: number): Promise<World> {
         ...shared,
         type: 'ec2',
         body: ec2[0] ?? '',
-        keys: ec2Keys(accessor, shared.instanceId),
-        query: `${accessor}#certificate`,
+        ...ec2Reads(accessor, shared.instanceId),
       },
-      iam: { ...shared, type: 'iam', body: iam[0] ?? '', keys: iamKeys(accessor), query: '' },
+      iam: { ...shared, type: 'iam', body: iam[0] ?? '', ...iamReads(accessor) },
     },
   }
 }
 
 const plain = (keys: readonly Key[]) => keys.map(({ pk, sk }) => ({ pk, sk }))
 
-/** The items that a login of each type reads at once. */
-const ec2Keys = (mount: string, instanceId: string) =>
-  plain([
-    key('mounts'),
+/** The items that a login of each type reads, beside the cluster record: before AWS is asked, and after. */
+function ec2Reads(mount: string, instanceId: string): Pick<FloorEvent, 'before' | 'after'> {
+  const proof = [key('mounts-revision'), key('certificate', mount, 'local')]
+  const facts = [
     key('client-config', mount),
     key('identity-config', mount),
     key('role', mount, 'fleet'),
@@ -93,16 +92,15 @@ const ec2Keys = (mount: string, instanceId: string) =>
     key('access', mount, instanceId),
     key('tidy-settings', mount, 'identity-accesslist'),
     key('alias', mount, 'x'),
-  ])
+  ]
+  return { before: [plain(proof), plain(facts)], after: plain([...proof, ...facts]) }
+}
 
-const iamKeys = (mount: string) =>
-  plain([
-    key('mounts'),
-    key('client-config', mount),
-    key('identity-config', mount),
-    key('role', mount, 'worker'),
-    key('alias', mount, 'x'),
-  ])
+function iamReads(mount: string): Pick<FloorEvent, 'before' | 'after'> {
+  const form = [key('mounts-revision'), key('client-config', mount)]
+  const facts = [key('identity-config', mount), key('role', mount, 'worker'), key('alias', mount, 'x')]
+  return { before: [plain(form)], after: plain([...form, ...facts]) }
+}
 
 /** A login as the gateway hands it to the Lambda. */
 export const loginEvent = (body: string) => ({

@@ -3,17 +3,17 @@ import { defaultIdentity } from '../../shared/auth-method/config/identity.ts'
 import type { SeenEc2Facts, TagFacts } from '../../shared/auth-method/login-ec2/facts.ts'
 import { parseTag } from '../../shared/auth-method/role-tags/tag.ts'
 import { defaultTidy } from '../../shared/auth-method/tidy/settings.ts'
-import { type InstanceDocument, readDocument } from '../../shared/identity-proof/instance-document.ts'
+import { readDocument, type VerifiedProof } from '../../shared/identity-proof/instance-document.ts'
 import type { Instance } from '../../shared/ports.ts'
 import { type Item, key } from '../../shared/storage/kinds.ts'
 import { documentText } from './instance-document.ts'
 import { ec2Role } from './roles.ts'
 
-/** The fields of a document that can be read. */
-export function documentOf(fields: Record<string, unknown> = {}): InstanceDocument {
+/** A document that counts as verified. */
+export function documentOf(fields: Record<string, unknown> = {}): VerifiedProof {
   const read = readDocument(Buffer.from(documentText(fields)))
   if ('why' in read) throw new Error(read.text)
-  return read
+  return read as VerifiedProof
 }
 
 /** A running instance that satisfies the roles of the tests. */

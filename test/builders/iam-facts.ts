@@ -1,14 +1,14 @@
 import { defaultIdentity } from '../../shared/auth-method/config/identity.ts'
 import type { SeenIamFacts } from '../../shared/auth-method/login-iam/facts.ts'
-import type { Identity } from '../../shared/identity-proof/caller-identity.ts'
+import type { VerifiedIdentity } from '../../shared/identity-proof/caller-identity.ts'
 import { parseEntity } from '../../shared/values/arn.ts'
 import { iamRole } from './roles.ts'
 
 /** Who STS said is calling. */
-export function callerOf(arn: string, uniqueId = 'AROAEXAMPLE'): Identity {
+export function callerOf(arn: string, uniqueId = 'AROAEXAMPLE'): VerifiedIdentity {
   const entity = parseEntity(arn)
   if (!entity) throw new Error(`${arn} is no ARN of an entity`)
-  return { arn, entity, uniqueId }
+  return { arn, entity, uniqueId } as VerifiedIdentity
 }
 
 export const usualArn = 'arn:aws:sts::111122223333:assumed-role/app/i-0123456789abcdef0'
@@ -23,5 +23,7 @@ export const iamFacts = (parts: Partial<SeenIamFacts> = {}): SeenIamFacts => ({
   caller: callerOf(usualArn),
   identity: defaultIdentity,
   mountMax: 1000,
+  fullArn: undefined,
+  inferred: undefined,
   ...parts,
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { afterEach, describe, expect, test } from 'vitest'
 import { readAssembly } from '../../infra/local/assembly.ts'
 
-const place = { account: '111122223333', region: 'eu-west-1', apiAddress: 'http://127.0.0.1:1' }
+const place = { account: '111122223333', region: 'eu-west-1' }
 const directories: string[] = []
 
 /** Reads an assembly of one stack with these resources. */
@@ -51,22 +51,57 @@ const rule = (expression: string) => ({
   Properties: { ScheduleExpression: expression, Targets: [{ Arn: { 'Fn::GetAtt': ['Login', 'Arn'] } }] },
 })
 
-describe('what the embedded host reads from the templates: architecture 7', () => {
+const SHARED = '#/components/x-amazon-apigateway-integrations/'
+const integration = {
+  type: 'aws_proxy',
+  httpMethod: 'POST',
+  payloadFormatVersion: '2.0',
+  uri: {
+    'Fn::Join': [
+      '',
+      [
+        'arn:aws:apigateway:eu-west-1:lambda:path/2015-03-31/functions/',
+        { 'Fn::GetAtt': ['Login', 'Arn'] },
+        '/invocations',
+      ],
+    ],
+  },
+}
+const operation = (name: string, path: string) => ({
+  ...(path === '/$default' ? { isDefaultRoute: true } : {}),
+  responses: { default: { description: 'any' } },
+  'x-amazon-apigateway-integration': { $ref: `${SHARED}${name}` },
+})
+/** An API of these paths, each with the name of its integration. */
+const api = (
+  paths: Record<string, string>,
+  more: { body?: object; properties?: object; login?: object } = {},
+) => ({
+  Type: 'AWS::ApiGatewayV2::Api',
+  Properties: {
+    Body: {
+      openapi: '3.0.1',
+      info: { title: 'x', version: '1' },
+      paths: Object.fromEntries(
+        Object.entries(paths).map(([path, name]) => [
+          path,
+          { 'x-amazon-apigateway-any-method': operation(name, path) },
+        ]),
+      ),
+      components: { 'x-amazon-apigateway-integrations': { login: { ...integration, ...more.login } } },
+      ...more.body,
+    },
+    FailOnWarnings: true,
+    ...more.properties,
+  },
+})
+
+describe('what the embedded host reads from the templates', () => {
   test('functions, tables, routes, schedules and keys, with their names resolved', () => {
     const { directory, model } = read({
       Login: login,
       Data: table,
-      Integration: {
-        Type: 'AWS::ApiGatewayV2::Integration',
-        Properties: { IntegrationUri: { 'Fn::GetAtt': ['Login', 'Arn'] } },
-      },
-      Route: {
-        Type: 'AWS::ApiGatewayV2::Route',
-        Properties: {
-          RouteKey: 'ANY /v1/x',
-          Target: { 'Fn::Join': ['', ['integrations/', { Ref: 'Integration' }]] },
-        },
-      },
+      Api: api({ '/v1/x': 'login', '/$default': 'login' }),
       Hourly: rule('rate(1 hour)'),
       Key: { Type: 'AWS::KMS::Key' },
       Role: { Type: 'AWS::IAM::Role' },
@@ -85,7 +120,10 @@ describe('what the embedded host reads from the templates: architecture 7', () =
       tables: [
         { name: 'api-Data', keySchema: ['k'], attributes: ['a'], indexes: [], ttl: 'ttl', stream: true },
       ],
-      routes: [{ key: 'ANY /v1/x', functionName: 'x-login' }],
+      routes: [
+        { key: 'ANY /v1/x', functionName: 'x-login' },
+        { key: '$default', functionName: 'x-login' },
+      ],
       schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
       keys: ['arn:aws:kms:eu-west-1:111122223333:key/api-Key'],
     })
@@ -102,7 +140,7 @@ describe('what the embedded host reads from the templates: architecture 7', () =
 
 describe('what it cannot honour it refuses, for it would look as if it worked', () => {
   test.each<[name: string, resources: Parameters<typeof read>[0], message: string]>([
-    ['a queue', { Queue: { Type: 'AWS::SQS::Queue' } }, 'cannot honour AWS::SQS::Queue (api/Queue)'],
+    ['a topic', { Topic: { Type: 'AWS::SNS::Topic' } }, 'cannot honour AWS::SNS::Topic (api/Topic)'],
     [
       'a table of another type',
       { Table: { Type: 'AWS::DynamoDB::Table' } },
@@ -123,6 +161,51 @@ describe('what it cannot honour it refuses, for it would look as if it worked', 
       { Login: { ...login, Properties: { ...login.Properties, Code: { S3Key: 'zzz.zip' } } } },
       'the code of x-login',
     ],
+    [
+      'a route that is a resource of its own',
+      { Route: { Type: 'AWS::ApiGatewayV2::Route' } },
+      'cannot honour AWS::ApiGatewayV2::Route (api/Route)',
+    ],
+    ['a path without integration', { Login: login, Api: api({ '/v1/x': 'other' }) }, `${SHARED}other`],
+    [
+      'a verb of its own',
+      {
+        Login: login,
+        Api: api({}, { body: { paths: { '/v1/x': { get: operation('login', '/v1/x') } } } }),
+      },
+      'Body.paths./v1/x',
+    ],
+    [
+      'an authorizer',
+      {
+        Login: login,
+        Api: api(
+          {},
+          {
+            body: {
+              paths: {
+                '/v1/x': {
+                  'x-amazon-apigateway-any-method': { ...operation('login', '/v1/x'), security: [{ a: [] }] },
+                },
+              },
+            },
+          },
+        ),
+      },
+      'security',
+    ],
+    [
+      'rules for other origins',
+      { Login: login, Api: api({}, { body: { 'x-amazon-apigateway-cors': {} } }) },
+      'cors',
+    ],
+    [
+      'an older payload',
+      { Login: login, Api: api({}, { login: { payloadFormatVersion: '1.0' } }) },
+      'payload',
+    ],
+    ['a time limit', { Login: login, Api: api({}, { login: { timeoutInMillis: 1000 } }) }, 'timeoutInMillis'],
+    ['an API with a target', { Login: login, Api: api({}, { properties: { Target: 'x' } }) }, 'Target'],
     [
       'an unknown function of templates',
       {

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { functionNames, usesOfFunction } from '../../infra/build/functions.ts'
 import { built, bundlesOfTests } from './synthesised.ts'
@@ -35,7 +36,7 @@ const clients = {
   '@aws-sdk/client-cloudwatch-logs': ['audit-log'],
 }
 
-describe('what is in the bundles, and what is not: style 8, dependencies 9', () => {
+describe('what is in the bundles, and what is not', () => {
   test.each(Object.entries(clients))('%s only where a use needs it', (client, needed) => {
     for (const name of functionNames()) {
       expect(holds(name, client), name).toBe(usesOfFunction(name).some(use => needed.includes(use)))
@@ -51,7 +52,7 @@ describe('what is in the bundles, and what is not: style 8, dependencies 9', () 
     }
   })
 
-  test('what a login loads before its first event is at most 400 KB (architecture 10)', () => {
+  test('what a login loads before its first event is at most 400 KB', () => {
     expect(eagerBytes('login')).toBeLessThan(400_000)
   })
 
@@ -67,11 +68,37 @@ describe('what is in the bundles, and what is not: style 8, dependencies 9', () 
     },
   )
 
+  test('the fallback knows what all endpoints are called, and nothing of what they do', () => {
+    expect(inputsOf('fallback')).toContain('shared/api/endpoints/all.ts')
+    const domain = inputsOf('fallback').filter(path => /shared\/(auth-method|identity-proof)\//.test(path))
+    expect(domain).toEqual([])
+  })
+
+  test.each(functionNames())('stack traces of %s name our files and lines', name => {
+    const read = (file: string) => readFileSync(`${bundlesOfTests}/${name}/${file}`, 'utf8')
+    const entry = read('index.mjs')
+    expect(entry).toMatch(/\n\/\/# sourceMappingURL=index\.mjs\.map\s*$/)
+    const map = JSON.parse(read('index.mjs.map')) as ConstructorParameters<typeof SourceMap>[0]
+    expect(map.sources).toContainEqual(expect.stringContaining(`functions/${name}/index.ts`))
+    expect(map, 'the sources themselves stay out').not.toHaveProperty('sourcesContent')
+  })
+
+  test('a place in a bundle is found in its source', () => {
+    const file = readFileSync(`${bundlesOfTests}/login/index.mjs`, 'utf8')
+    const lines = file.split('\n')
+    const line = lines.findIndex(text => text.includes('the storage is busy'))
+    const map = JSON.parse(readFileSync(`${bundlesOfTests}/login/index.mjs.map`, 'utf8'))
+    const found = new SourceMap(map).findEntry(line, lines[line]?.indexOf('the storage is busy') ?? 0)
+    expect(found).toMatchObject({
+      originalSource: expect.stringMatching(/shared\/adapters\/aws\/table\.ts$/),
+    })
+  })
+
   test('openpgp goes along unchanged, with its licence, and only where it is used', () => {
     const holders = functionNames().filter(name =>
       existsSync(`${bundlesOfTests}/${name}/node_modules/openpgp/LICENSE`),
     )
-    expect(holders).toEqual(['init'])
+    expect(holders).toEqual(['generate-root', 'init'])
     expect(functionNames().filter(name => holds(name, 'openpgp'))).toEqual([])
   })
 })

@@ -79,7 +79,7 @@ function isAllowed({ file, target, typeOnly }: Import): boolean {
   return path || from.may.includes(to.name) || (typeOnly && (from.typesFrom ?? []).includes(to.name))
 }
 
-describe('imports point downward: style 4, architecture 3', () => {
+describe('imports point downward', () => {
   test('the scan sees the tree', () => {
     expect(files.length).toBeGreaterThan(150)
     expect(within.length).toBeGreaterThan(500)
@@ -122,6 +122,26 @@ describe('imports point downward: style 4, architecture 3', () => {
     expect(into('shared/adapters/', 'infra/')).toEqual([])
     expect(into('functions/', 'infra/')).toEqual([])
     expect([...into('infra/', 'shared/'), ...into('infra/', 'functions/'), ...into('test/', '')]).toEqual([])
+  })
+
+  // one environment serves many requests at once: what a module keeps has to hold for all of them
+  test('modules keep only what does not belong to a request: parsed texts, compiled tables, times of connections', () => {
+    const keeping = files.filter(
+      file =>
+        !file.startsWith('infra/') &&
+        /^(export )?(let |(const|var) \w+(: [^=]+)? = new (Map|Set|WeakMap|WeakSet)(<.*>)?\(\))/m.test(
+          readFileSync(root + file, 'utf8'),
+        ),
+    )
+    expect(keeping.sort()).toEqual([
+      'shared/adapters/aws/connections.ts',
+      'shared/auth-method/explain.ts',
+      'shared/auth-method/login-iam/full-arn.ts',
+      'shared/http/match.ts',
+      'shared/identity-proof/trust.ts',
+      'shared/policies/load.ts',
+      'shared/policies/tree.ts',
+    ])
   })
 
   test('the environment is read in two files', () => {

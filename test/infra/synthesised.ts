@@ -24,24 +24,29 @@ export const built = () => {
   return bundles
 }
 
-/** All resources of a cluster's stacks, by logical id. */
-export async function resourcesOf(
+export interface Template {
+  Resources: Record<string, Resource>
+  Outputs?: Record<string, { Export?: { Name: string } }>
+}
+
+/** The templates of a cluster's stacks, by name of the stack. */
+export async function stacksOf(
   settings: Record<string, unknown> = { stage: 'test' },
-): Promise<Map<string, Resource>> {
+): Promise<Map<string, Template>> {
   await built()
   const directory = mkdtempSync(`${tmpdir()}/cloud-auth-synth-`)
   const app = newApp(directory)
   defineStacks(app, readSettings(settings), bundlesOfTests)
-  const assembly = app.synth()
-  return new Map(
-    assembly.stacks.flatMap(stack => {
-      const { Resources } = JSON.parse(readFileSync(`${directory}/${stack.templateFile}`, 'utf8')) as {
-        Resources: Record<string, Resource>
-      }
-      return Object.entries(Resources)
-    }),
-  )
+  const templates = app.synth().stacks.map(stack => {
+    const text = readFileSync(`${directory}/${stack.templateFile}`, 'utf8')
+    return [stack.stackName, JSON.parse(text) as Template] as const
+  })
+  return new Map(templates)
 }
+
+/** All resources of a cluster's stacks, by logical id. */
+export const resourcesOf = async (settings?: Record<string, unknown>): Promise<Map<string, Resource>> =>
+  new Map([...(await stacksOf(settings)).values()].flatMap(({ Resources }) => Object.entries(Resources)))
 
 export const ofType = (resources: ReadonlyMap<string, Resource>, type: string): [string, Resource][] =>
   [...resources].filter(([, resource]) => resource.Type === type)

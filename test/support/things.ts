@@ -33,12 +33,14 @@ export const ec2Role: Thing = {
     bound_iam_role_arn: 'arn:aws:iam::111122223333:role/app*',
     bound_iam_instance_profile_arn: 'arn:aws:iam::111122223333:instance-profile/app*',
     bound_ec2_instance_id: 'i-0123456789abcdef0',
+    bound_tags: { Env: 'prod,dev', 'a b': ['core*'] },
     role_tag: 'CloudRole',
     allow_instance_migration: true,
     token_ttl: '15m',
     token_max_ttl: '1h',
     token_policies: ['Prod', 'dev'],
     token_bound_cidrs: ['10.0.0.0/8', '127.0.0.1'],
+    token_strictly_bind_ip: true,
     token_explicit_max_ttl: 7200,
     token_no_default_policy: true,
     token_num_uses: 5,
@@ -47,6 +49,8 @@ export const ec2Role: Thing = {
   },
   parts: [
     { body: { bound_vpc_id: '' }, reads: { bound_vpc_id: [] } },
+    { body: { bound_tags: { Env: ['dev'] } }, reads: { bound_tags: { Env: ['dev'] } } },
+    { body: { bound_tags: {} }, reads: { bound_tags: {} } },
     { body: { token_ttl: '30m' }, reads: { token_ttl: 1800 } },
     {
       body: { allow_instance_migration: false, disallow_reauthentication: true },
@@ -107,7 +111,7 @@ export const things: readonly Thing[] = [
     parts: [
       { body: { endpoint: '' }, reads: { endpoint: '' } },
       { body: { max_retries: -1 }, reads: { max_retries: -1 } },
-      { body: { allowed_sts_header_values: [] }, reads: { allowed_sts_header_values: [] } },
+      { body: { allowed_sts_header_values: [] }, reads: { allowed_sts_header_values: null } },
       { body: { use_sts_region_from_client: 'false' }, reads: { use_sts_region_from_client: false } },
     ],
   },

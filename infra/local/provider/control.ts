@@ -9,6 +9,7 @@ import { allow, deny } from './identity/permissions.ts'
 import { deleteProfile, deleteRole, findRole, putProfile, putRole } from './identity/roles.ts'
 import { openSession } from './identity/sessions.ts'
 import { addAccessKey, deleteUser, findUser, putUser, rootUser } from './identity/users.ts'
+import { metadataPort } from './metadata-port.ts'
 import { deleteInstance, findInstance, instancesIn, putInstance, setInstance } from './state/instances.ts'
 import { putKey, setKeyEnabled } from './state/kms-keys.ts'
 import type { AccessKey } from './state/state.ts'
@@ -39,6 +40,7 @@ const commands = {
   signDocument: command(inputs.document, async (world, { document }) =>
     signDocument(document, await world.authority(), world.now()),
   ),
+  metadataPort: command(inputs.metadataPort, metadataPort),
   authority: command(inputs.nothing, async world => {
     const { rsa2048, rsa, dsa } = await world.authority()
     return { rsa2048: rsa2048.certificate, rsa: rsa.certificate, dsa: dsa.certificate }
@@ -70,6 +72,7 @@ const commands = {
   clearFaults: command(inputs.nothing, ({ drills }) => done(drills.faults.splice(0))),
   limit: command(inputs.limit, ({ drills }, limit) => done(arrangeLimit(drills.limits, limit))),
   clearLimits: command(inputs.nothing, ({ drills }) => done(drills.limits.splice(0))),
+  dropConnections: command(inputs.nothing, ({ drills }) => done(drills.connections.drop())),
   keyDelay: command(inputs.milliseconds, ({ drills }, { milliseconds }) => {
     drills.keyDelayMs = milliseconds
     return null

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Control, localControl } from './control.ts'
 import { createProviderServer } from './server.ts'
@@ -39,11 +40,15 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Prov
     url: `http://127.0.0.1:${port}`,
     control: localControl(world),
     close: async () => {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
+      await Promise.all([server, ...(await Promise.all(world.metadataPorts.values()))].map(ended))
       await world.saved()
     },
   }
+}
+
+async function ended(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
 }

@@ -1,67 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import { answerControl } from './control.ts'
 import { answerMetadata } from './services/imds.ts'
 import { answerSignedCall } from './services/signed-call.ts'
 import type { World } from './state/world.ts'
-import { type Header, type HttpRequest, type Outcome, textAnswer } from './wire/http.ts'
+import { serverOf } from './wire/server.ts'
 
-const maxBody = 1024 * 1024
-
-/** Longer than clients keep a connection, so that it is never closed under a request. */
-const keepAliveMs = 120_000
-
-/** The HTTP server in front of a world; not listening yet. */
-export function createProviderServer(world: World): Server {
-  const server = createServer((incoming, response) => {
-    serve(world, incoming, response).catch(() => incoming.socket.destroy())
-  })
-  server.keepAliveTimeout = keepAliveMs
-  return server
-}
-
-async function serve(world: World, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = await readBody(incoming)
-  const outcome =
-    body === undefined
-      ? textAnswer(413, 'text/plain', 'Request Entity Too Large')
-      : await answer(world, requestOf(incoming, body))
-  if (outcome === 'reset') {
-    incoming.socket.resetAndDestroy()
-    return
-  }
-  // Clients correct their clocks by this header, so it must tell the provider's time.
-  response.writeHead(outcome.status, { date: new Date(world.now()).toUTCString(), ...outcome.headers })
-  response.end(outcome.body)
-}
-
-const answer = (world: World, request: HttpRequest): Promise<Outcome> =>
-  answerControl(world, request) ?? answerMetadata(world, request) ?? answerSignedCall(world, request)
-
-/** The whole body, or undefined when it is larger than a request may be (the rest is read and dropped). */
-async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of incoming) {
-    length += chunk.length
-    if (length <= maxBody) chunks.push(chunk)
-  }
-  return length <= maxBody ? Buffer.concat(chunks) : undefined
-}
-
-function requestOf(incoming: IncomingMessage, body: Buffer): HttpRequest {
-  const target = incoming.url ?? '/'
-  const at = target.indexOf('?')
-  return {
-    method: incoming.method ?? '',
-    path: at < 0 ? target : target.slice(0, at),
-    query: at < 0 ? '' : target.slice(at + 1),
-    headers: headersOf(incoming.rawHeaders),
-    body,
-  }
-}
-
-function headersOf(raw: readonly string[]): Header[] {
-  const headers: Header[] = []
-  for (let n = 0; n < raw.length; n += 2) headers.push([raw[n]?.toLowerCase() ?? '', raw[n + 1] ?? ''])
-  return headers
-}
+/** The HTTP server of all services of a world; not listening yet. */
+export const createProviderServer = (world: World): Server =>
+  serverOf(
+    world,
+    (request, connection) =>
+      answerControl(world, request) ??
+      (world.drills.connections.lives(connection)
+        ? (answerMetadata(world, request) ?? answerSignedCall(world, request))
+        : Promise.resolve('reset')),
+  )

@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
 import type { AccessKeys, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import { Secret } from '../../values/secret.ts'
+import { onceHandler } from './client.ts'
 import type { Provider } from './provider.ts'
 
 /** Where IAM and STS are asked about the configured user: its key does not tell its partition. */
@@ -13,14 +14,16 @@ interface Around {
 
 /**
  * The access keys of the configured user. Nothing here is repeated by the SDK: a creation whose answer was
- * lost must be looked for, not made again. @see auth-behaviour 7
+ * lost must be looked for, not made again. For that reason it goes over a connection of its own, which cannot
+ * have died unnoticed. @see docs/spec/configuration.md#rotation-of-the-root-key
  */
 export function iamAccessKeys({ provider, region, clock, meter }: Around): AccessKeys {
-  async function iam(settings: ProviderSettings, deadline: number) {
+  async function iam(settings: ProviderSettings, deadline: number, connections = {}) {
     const sdk = await import('@aws-sdk/client-iam')
     const client = new sdk.IAMClient({
       ...provider.staticSettings(settings, 'credentials', region),
       maxAttempts: 1,
+      ...connections,
     })
     meter.count('iam')
     return { sdk, client, options: { abortSignal: AbortSignal.timeout(Math.max(1, deadline - clock.now())) } }
@@ -47,7 +50,7 @@ export function iamAccessKeys({ provider, region, clock, meter }: Around): Acces
       }))
     },
     create: async (settings, userName, deadline) => {
-      const { sdk, client, options } = await iam(settings, deadline)
+      const { sdk, client, options } = await iam(settings, deadline, { requestHandler: onceHandler() })
       const { AccessKey } = await known(
         client.send(new sdk.CreateAccessKeyCommand({ UserName: userName }), options),
       )

@@ -1,27 +1,34 @@
 import { constants, openSync, writeSync } from 'node:fs'
 import type { Audit } from '../../ports.ts'
+import type { Environment } from './environment.ts'
 
 const OWNER_ONLY = 0o600
 
+/** What decides where entries go. */
+type Settings = Pick<Environment, 'auditFile' | 'framedJson'>
+
 /**
- * The audit log: one line of JSON per entry, to standard output (from where a subscription carries it to its
- * own log group) or to a file. An entry counts once it was handed to the operating system.
+ * The audit log: to the runtime's console (from where a subscription carries it to its own log group), or as lines
+ * of JSON to a file. An entry counts once it was handed over.
  */
-export function lineAudit(file: string): Audit {
-  const target =
-    file === ''
-      ? undefined
-      : openSync(file, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, OWNER_ONLY)
+export function auditLog({ auditFile, framedJson }: Settings): Audit {
+  if (auditFile === '') return { write: async entry => toConsole(entry, framedJson) }
+  const target = openSync(auditFile, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, OWNER_ONLY)
   return {
     write: async entry => {
-      const line = `${JSON.stringify(entry)}\n`
-      if (target === undefined) await printed(line)
-      else writeSync(target, line)
+      const line = Buffer.from(`${JSON.stringify(entry)}\n`)
+      if (writeSync(target, line) < line.length) throw new Error('an audit entry was written in part')
     },
   }
 }
 
-const printed = (line: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    process.stdout.write(line, error => (error ? reject(error) : resolve()))
-  })
+/**
+ * Lambda's runtime replaces the methods of `console`: one call is one event, framed by its length, whatever it holds
+ * and whoever else prints; plain output would be cut where the pipe is full. That the event is JSON is a setting of
+ * the function, and without it no subscription would find the entry: then there is no log, and nothing is done.
+ */
+function toConsole(entry: Readonly<Record<string, unknown>>, framedJson: boolean): void {
+  if (!framedJson) throw new Error('audit entries need the log format JSON and the level INFO')
+  // biome-ignore lint/suspicious/noConsole: the console is the runtime's way out
+  console.info(entry)
+}

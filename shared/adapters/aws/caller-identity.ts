@@ -1,13 +1,9 @@
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  Agent as PlainAgent,
-  request as plainRequest,
-} from 'node:http'
-import { Agent, request } from 'node:https'
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http'
+import { request } from 'node:https'
 import { ApiError } from '../../api/errors.ts'
 import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../ports.ts'
 import { isThrottling } from '../../values/throttling.ts'
+import { agents, overLivingConnection } from './connections.ts'
 
 interface Around {
   clock: Clock
@@ -25,16 +21,14 @@ const LONGEST_WAIT_MS = 2000
 /**
  * Sends callers' requests to STS as they were signed: header by header, without redirects, cookies or proxies.
  * The certificate is checked for the endpoint that we chose, not for the name that the caller signed.
- * @see auth-behaviour 4.3.2, T-25, T-26
+ * @see docs/spec/login-iam.md#call-to-sts
  */
 export function stsCallerIdentity({ clock, meter, redirect }: Around): CallerIdentity {
-  const agents = { 'https:': new Agent({ keepAlive: true }), 'http:': new PlainAgent({ keepAlive: true }) }
-
   function once(given: StsRequest, deadline: number): Promise<StsAnswer & { retryAfter?: string }> {
-    const url = new URL(redirect !== '' && given.endpoint.includes('amazonaws') ? redirect : given.endpoint)
+    const redirected = redirect !== '' && given.endpoint.includes('amazonaws')
+    const url = new URL(redirected ? redirect : given.endpoint)
     const secure = url.protocol === 'https:'
     const left = deadline - clock.now()
-    meter.count('sts')
     return new Promise((resolve, reject) => {
       const call = (secure ? request : plainRequest)({
         host: url.hostname,
@@ -42,7 +36,13 @@ export function stsCallerIdentity({ clock, meter, redirect }: Around): CallerIde
         ...(secure ? { servername: url.hostname } : {}),
         method: given.method,
         path: given.target,
-        headers: ['Host', given.host, ...given.headers.flat()],
+        headers: [
+          'Host',
+          given.host,
+          ...given.headers.flat(),
+          // who stands in for all of AWS cannot tell by its own address which endpoint was meant
+          ...(redirected ? ['Forwarded', `host=${new URL(given.endpoint).host}`] : []),
+        ],
         agent: secure ? agents['https:'] : agents['http:'],
       })
       // once an answer has begun, destroying the call no longer says why
@@ -64,7 +64,8 @@ export function stsCallerIdentity({ clock, meter, redirect }: Around): CallerIde
   async function ask(given: StsRequest, deadline: number): Promise<StsAnswer> {
     const retries = given.maxRetries < 0 ? DEFAULT_RETRIES : given.maxRetries
     for (let tries = 0; ; tries++) {
-      const answer = await once(given, deadline).catch((error: Error) => error)
+      meter.count('sts')
+      const answer = await overLivingConnection(() => once(given, deadline)).catch((error: Error) => error)
       const last = tries >= retries
       const wait = waitFor(answer, tries)
       if (!(answer instanceof Error) && (last || !isPassing(answer))) return answer

@@ -18,7 +18,7 @@ const TOKEN_TTL = '21600'
  * outside Lambda, those of the instance that the service runs on.
  *
  * @throws when there are none
- * @see interface 2.1 rule 1, architecture 9
+ * @see docs/spec/configuration.md#reaching-accounts
  */
 export async function baseCredentials(
   settings: ProviderSettings,

@@ -15,6 +15,7 @@ const schema = v.object({
   AWS_REGION: v.pipe(v.string(), v.nonEmpty()),
   DATA_TABLE: v.pipe(v.string(), v.nonEmpty()),
   CLUSTER_TABLE: v.pipe(v.string(), v.nonEmpty()),
+  CEREMONY_TABLE: text,
   CLUSTER_NAME: v.optional(v.string(), 'cloud-auth'),
   API_ADDRESS: text,
   KEY_ARN: text,
@@ -22,12 +23,16 @@ const schema = v.object({
   AUDIT_GROUP: text,
   AUDIT_FILE: text,
   LEGACY_SIGNATURES: flag,
+  INIT_PGP_KEYS: text,
   PLAIN_ENDPOINTS: flag,
   ASSUMABLE_ROLES: text,
   SERVICE_VERSION: v.optional(v.string(), '0.0.0'),
+  API_VERSION: v.optional(v.string(), '0.0.0'),
   AWS_ENDPOINT_URL_STS: text,
   AWS_EC2_METADATA_SERVICE_ENDPOINT: v.optional(v.string(), 'http://169.254.169.254'),
   AWS_LAMBDA_FUNCTION_NAME: text,
+  AWS_LAMBDA_LOG_FORMAT: text,
+  AWS_LAMBDA_LOG_LEVEL: text,
   CLOUD_ACCESS_KEY: text,
   CLOUD_SECRET_KEY: text,
   CLOUD_REGION: text,
@@ -39,8 +44,10 @@ export interface Environment extends Deployment {
   keyArn: string
   workerFunction: string
   auditGroup: string
-  /** a file for the audit log instead of standard output; empty: none */
+  /** a file for the audit log instead of the console; empty: none */
   auditFile: string
+  /** whether the runtime makes JSON of what the console is given, and drops nothing of the level INFO */
+  framedJson: boolean
   /** where STS is reached when the caller's request goes out; empty: where the rules say */
   stsRedirect: string
   /** credentials for calls to AWS on behalf of mounts; empty: the runtime's own */
@@ -61,17 +68,22 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
   const e = read.output
   return {
     version: e.SERVICE_VERSION,
+    apiVersion: e.API_VERSION,
     clusterName: e.CLUSTER_NAME,
     region: e.CLOUD_REGION || e.AWS_REGION,
     legacySignatures: e.LEGACY_SIGNATURES,
     plainEndpoints: e.PLAIN_ENDPOINTS,
     assumableRoles: e.ASSUMABLE_ROLES.split(',').filter(pattern => pattern !== ''),
+    initPgpKeys: e.INIT_PGP_KEYS.split(',').filter(fingerprint => fingerprint !== ''),
     apiAddress: e.API_ADDRESS,
-    tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE },
+    tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE, ceremony: e.CEREMONY_TABLE },
     keyArn: e.KEY_ARN,
     workerFunction: e.WORKER_FUNCTION,
     auditGroup: e.AUDIT_GROUP,
     auditFile: e.AUDIT_FILE,
+    framedJson:
+      e.AWS_LAMBDA_LOG_FORMAT.toUpperCase() === 'JSON' &&
+      !['WARN', 'ERROR', 'FATAL'].includes(e.AWS_LAMBDA_LOG_LEVEL.toUpperCase()),
     stsRedirect: e.AWS_ENDPOINT_URL_STS,
     cloudKeys: { accessKey: e.CLOUD_ACCESS_KEY, secretKey: e.CLOUD_SECRET_KEY },
     metadataEndpoint: e.AWS_EC2_METADATA_SERVICE_ENDPOINT.replace(/\/$/, ''),

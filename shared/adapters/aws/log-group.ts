@@ -9,36 +9,47 @@ export interface LogEvent {
 /** The provider's limits of one call. */
 const MOST_EVENTS = 10_000
 const MOST_BYTES = 1_000_000
+const LONGEST_MS = 24 * 3_600_000
 const OVERHEAD = 26
 
-/** Writes events to a stream of a log group, making the stream when it is not there. */
-export async function putEvents(group: string, stream: string, events: readonly LogEvent[]): Promise<void> {
+/**
+ * Writes events to a stream of a log group, making the stream when it is not there.
+ * @returns how many of them the provider did not take, because they are too old or too new; the others are written
+ */
+export async function putEvents(group: string, stream: string, events: readonly LogEvent[]): Promise<number> {
   const sdk = await import('@aws-sdk/client-cloudwatch-logs')
   const client = new sdk.CloudWatchLogsClient(ownService())
   const name = { logGroupName: group, logStreamName: stream }
+  let rejected = 0
   for (const logEvents of batches([...events].sort((a, b) => a.timestamp - b.timestamp))) {
     const put = () => client.send(new sdk.PutLogEventsCommand({ ...name, logEvents }))
-    await put().catch(async (error: unknown) => {
+    const { rejectedLogEventsInfo: info } = await put().catch(async (error: unknown) => {
       if (!(error instanceof sdk.ResourceNotFoundException)) throw error
       await client.send(new sdk.CreateLogStreamCommand(name)).catch((made: unknown) => {
         if (!(made instanceof sdk.ResourceAlreadyExistsException)) throw made
       })
-      await put()
+      return put()
     })
+    const tooOld = Math.max(info?.tooOldLogEventEndIndex ?? 0, info?.expiredLogEventEndIndex ?? 0)
+    rejected += tooOld + logEvents.length - (info?.tooNewLogEventStartIndex ?? logEvents.length)
   }
+  return rejected
 }
 
 function batches(events: readonly LogEvent[]): LogEvent[][] {
-  const all: LogEvent[][] = [[]]
+  const all: LogEvent[][] = []
   let bytes = 0
   for (const event of events) {
     const size = Buffer.byteLength(event.message) + OVERHEAD
-    if (bytes + size > MOST_BYTES || (all.at(-1)?.length ?? 0) === MOST_EVENTS) {
-      all.push([])
-      bytes = 0
-    }
-    all.at(-1)?.push(event)
-    bytes += size
+    const batch = all.at(-1)
+    const fits =
+      batch !== undefined &&
+      batch.length < MOST_EVENTS &&
+      bytes + size <= MOST_BYTES &&
+      event.timestamp - (batch[0]?.timestamp ?? 0) < LONGEST_MS
+    if (fits) batch.push(event)
+    else all.push([event])
+    bytes = fits ? bytes + size : size
   }
-  return all.filter(batch => batch.length > 0)
+  return all
 }

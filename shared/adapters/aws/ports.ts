@@ -1,11 +1,14 @@
 import type { Use } from '../../api/endpoint.ts'
-import type { Ports, Store } from '../../ports.ts'
+import type { Clock, Ports, Store } from '../../ports.ts'
+import { type Change, keyOf } from '../../storage/changes.ts'
+import { specOf } from '../../storage/kinds.ts'
 import { iamAccessKeys } from './access-keys.ts'
-import { lineAudit } from './audit.ts'
+import { auditLog } from './audit.ts'
 import { lambdaBackground } from './background.ts'
 import { stsCallerIdentity } from './caller-identity.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { ec2Instances } from './instances.ts'
+import { lazyKms } from './kms.ts'
 import { iamPrincipals } from './principals.ts'
 import { provider } from './provider.ts'
 import { kmsGenesis, kmsSealer } from './sealer.ts'
@@ -30,27 +33,30 @@ export function awsPorts(
   service: string,
   uses: readonly Use[],
   environment: Environment = readEnvironment(),
+  clock: Clock = systemClock,
 ): Ports {
   const meter = callMeter()
-  const [clock, entropy] = [systemClock, systemEntropy]
+  const entropy = systemEntropy
   const store = dynamoStore({ tables: environment.tables, clock, entropy, meter })
+  const kms = lazyKms(meter)
   const calls = provider({ environment, clock, meter })
   const ports: Ports = {
     store: guardedStore(store, uses),
-    sealer: kmsSealer({ store, entropy, meter }),
+    sealer: kmsSealer({ store, clock, entropy, kms }),
     instances: ec2Instances(calls),
     principals: iamPrincipals(calls),
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
     accessKeys: iamAccessKeys({ provider: calls, region: environment.region, clock, meter }),
     background: lambdaBackground(environment.workerFunction, meter),
-    genesis: kmsGenesis({ keyArn: environment.keyArn, entropy, meter }),
+    genesis: kmsGenesis({ keyArn: environment.keyArn, entropy, kms }),
     clock,
     entropy,
-    audit: lineAudit(environment.auditFile),
+    audit: auditLog(environment),
     log: structuredLog(service),
     deployment: environment,
     meter,
     recall: new Map(),
+    memory: {},
   }
   const closed = Object.entries(guarded).filter(([, use]) => !uses.includes(use))
   const gates = closed.map(([port, use]) => [port, { get: () => undeclared(port, use) }] as const)
@@ -59,23 +65,24 @@ export function awsPorts(
 
 const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
   ...store,
-  ...(uses.includes('write') ? {} : { commit: spending(store, uses) }),
+  commit: (changes, cluster, options) => {
+    const missing = changes.map(usesFor).find(any => !any.some(use => uses.includes(use)))
+    return missing ? undeclared('store.commit', missing[0]) : store.commit(changes, cluster, options)
+  },
   ...(uses.includes('scan') ? {} : { scan: () => undeclared('store.scan', 'scan') }),
   ...(uses.includes('sweep') ? {} : { due: () => undeclared('store.due', 'sweep') }),
 })
 
-/** The commit of a Lambda that does not write: the caller's token only. */
-const spending =
-  (store: Store, uses: readonly Use[]): Store['commit'] =>
-  (changes, cluster) => {
-    const tokens = changes.every(
-      one => ('put' in one ? one.put : 'delete' in one ? one.delete : one.check).kind === 'token',
-    )
-    return tokens && uses.includes('spend')
-      ? store.commit(changes, cluster)
-      : undeclared('store.commit', 'write')
-  }
+/** The uses of which a change needs one, as grants have it: deletions of a token's items are everybody's. */
+export function usesFor(change: Change): readonly Use[] {
+  const { guard = 'write' } = specOf(keyOf(change).kind)
+  if ('count' in change) return ['spend']
+  if ('put' in change) return [guard]
+  return guard === 'mint' ? ['spend', 'write'] : guard === 'write' ? ['write'] : []
+}
 
-function undeclared(port: string, use: Use): never {
-  throw new Error(`${port} needs the use "${use}" in the endpoint table`)
+function undeclared(port: string, use: Use | undefined): never {
+  throw new Error(
+    use ? `${port} needs the use "${use}" in the endpoint table` : `${port}: nobody may do that`,
+  )
 }

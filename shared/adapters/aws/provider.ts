@@ -47,7 +47,7 @@ type Pair = 'credentials' | 'previous'
 const DEFAULT_ATTEMPTS = 3
 const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
 
-/** @see auth-behaviour 8 */
+/** @see docs/spec/configuration.md#reaching-accounts */
 export function provider({ environment, clock, meter }: Around): Provider {
   const clients = new Map<string, unknown>()
   const accounts = new Map<string, Promise<string>>()

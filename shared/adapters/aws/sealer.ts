@@ -1,10 +1,18 @@
-import type { KMSClient } from '@aws-sdk/client-kms'
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../cluster/record.ts'
-import type { Entropy, Genesis, Meter, Sealer, Store } from '../../ports.ts'
+import type { Clock, Entropy, Genesis, Sealer, Store } from '../../ports.ts'
+import {
+  closeEnvelope,
+  firstKeys,
+  type Keys,
+  newestTerm,
+  openEnvelope,
+  withNextTerm,
+} from '../../storage/keyring.ts'
 import { key } from '../../storage/kinds.ts'
 import {
   auditHash,
+  hmacKeyOf,
   NONCE_LENGTH,
   openBatch,
   openField,
@@ -12,115 +20,141 @@ import {
   sealField,
   type Term,
   termOf,
+  versionIn,
 } from '../../storage/sealing.ts'
 import type { Sealed } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
-import { ownService } from './client.ts'
+import type { Kms } from './kms.ts'
 
 interface Around {
   store: Pick<Store, 'read'>
+  clock: Pick<Clock, 'now'>
   entropy: Entropy
-  meter: Meter
+  kms: Kms
 }
 
-interface Unwrapped {
+/** A keyring at work. */
+interface Held {
   id: string
   active: Term
   terms: readonly Term[]
+  hmacKey: Buffer
+  /** epoch milliseconds */
+  readAt: number
 }
 
-/** What a wrapped data key is bound to. */
-const contextOf = (keyring: string) => ({ keyring })
-
-/** Whatever KMS says, it is no fault of the caller's, and may pass. */
-function away(cause: unknown): never {
-  throw new ApiError('busy', 'the keys of this cluster cannot be opened now', { retryAfter: 5, cause })
+function heldOf(id: string, keys: Keys, readAt: number): Held {
+  const terms = keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64')))
+  const active = terms.at(-1)
+  if (!active) throw new Error('the keyring has no term')
+  return { id, active, terms, hmacKey: hmacKeyOf(Buffer.from(keys.fixed, 'base64')), readAt }
 }
 
-const kms = (client: KMSClient | undefined, Client: typeof KMSClient): KMSClient =>
-  client ?? new Client(ownService())
+const has = ({ terms }: Held, version: number | undefined): boolean =>
+  terms.some(one => one.version === version)
+
+/** A term that a caller's text names is looked for at most this often: anybody can write any number. */
+const LOOK_AGAIN_MS = 1000
 
 /**
- * The keyring, unwrapped by KMS when a container first needs it, and kept: one call in the life of a container.
- * A container whose cluster record names another keyring forgets the one it has.
+ * The keyring, unwrapped by KMS when a container first needs it, and kept. It is read again when the cluster record
+ * names another keyring or a later term, and when something was sealed by a term that is not known yet.
  */
-export function kmsSealer({ store, entropy, meter }: Around): Sealer {
-  let held: Promise<Unwrapped> | undefined
-  let heldId: string | undefined
-  let client: KMSClient | undefined
+export function kmsSealer({ store, clock, entropy, kms }: Around): Sealer {
+  let current: Promise<Held> | undefined
+  let known: Held | undefined
+  /** what the cluster record said last, and when (epoch milliseconds) */
+  let told: { keyring: string; term: number; at: number } | undefined
 
-  async function unwrap(): Promise<Unwrapped> {
+  const isBehind = ({ id, active }: Held): boolean =>
+    told !== undefined && (id !== told.keyring || active.version < told.term)
+
+  async function unwrap(): Promise<Held> {
+    const readAt = clock.now()
     const [item] = await store.read([key('keyring')])
     if (!item) throw new ApiError('not_initialised')
-    const { KMSClient, DecryptCommand } = await import('@aws-sdk/client-kms')
-    client = kms(client, KMSClient)
-    const { id, active, terms } = item.data
-    const opened: Term[] = []
-    for (const { version, wrapped } of terms) {
-      meter.count('kms')
-      const command = new DecryptCommand({
-        CiphertextBlob: Buffer.from(wrapped, 'base64'),
-        EncryptionContext: contextOf(id),
-      })
-      const { Plaintext } = await client.send(command).catch(away)
-      if (!Plaintext) return away(new Error('KMS gave no key'))
-      opened.push(termOf(version, Plaintext))
-    }
-    const current = opened.find(term => term.version === active)
-    if (!current) throw new Error('the keyring has no active key')
-    return { id, active: current, terms: opened }
+    const { id, keys } = item.data
+    return heldOf(id, openEnvelope(await kms.unwrap(item.data), id, keys), readAt)
   }
 
-  const keyring = async (): Promise<Unwrapped> => {
-    held ??= unwrap()
+  async function keyring(): Promise<Held> {
+    const wanted = current ?? unwrap()
+    current = wanted
     try {
-      const found = await held
-      heldId = found.id
-      return found
+      const held = await wanted
+      if (current === wanted) known = held
+      // on its way already when the record told of a later one
+      return told && held.readAt < told.at && isBehind(held) ? newerThan(held) : held
     } catch (error) {
-      held = undefined
+      if (current === wanted) forget()
       throw error
     }
   }
 
+  function forget(): void {
+    current = undefined
+    known = undefined
+  }
+
+  /** The keyring as it is now, unless somebody has read it since `old` was. */
+  function newerThan(old: Held): Promise<Held> {
+    if (known === old) forget()
+    return keyring()
+  }
+
+  const nonce = () => entropy.bytes(NONCE_LENGTH)
+
   return {
-    expect: id => {
-      if (heldId === undefined || heldId === id) return
-      held = undefined
-      heldId = undefined
+    expect: record => {
+      told = { keyring: record.keyring, term: record.term, at: clock.now() }
+      if (known && isBehind(known)) forget()
     },
-    seal: async (place, field, text) =>
-      sealField((await keyring()).active, place, field, text, entropy.bytes(NONCE_LENGTH)),
-    open: async (place, field, sealed: Sealed) =>
-      new Secret(openField((await keyring()).terms, place, field, sealed)),
-    sealToken: async content => sealBatch((await keyring()).active, content, entropy.bytes(NONCE_LENGTH)),
-    openToken: async text => openBatch((await keyring()).terms, text),
-    hmac: async text => auditHash((await keyring()).active, text),
+    seal: async (place, field, text) => sealField((await keyring()).active, place, field, text, nonce()),
+    open: async (place, field, sealed: Sealed) => {
+      const held = await keyring()
+      const { terms } = has(held, versionIn(sealed)) ? held : await newerThan(held)
+      return new Secret(openField(terms, place, field, sealed))
+    },
+    sealToken: async content => sealBatch((await keyring()).active, content, nonce()),
+    openToken: async text => {
+      const held = await keyring()
+      const version = versionIn(text)
+      const later = version !== undefined && version > held.active.version
+      const { terms } = later && clock.now() - held.readAt >= LOOK_AGAIN_MS ? await newerThan(held) : held
+      return openBatch(terms, text)
+    },
+    hmac: async text => auditHash((await keyring()).hmacKey, text),
   }
 }
 
-/** Makes the keyring of a new cluster, wrapped by its own KMS key. */
-export function kmsGenesis({ keyArn, entropy, meter }: Omit<Around, 'store'> & { keyArn: string }): Genesis {
+/** Makes keyrings of this cluster and their terms, wrapped by its own KMS key. */
+export function kmsGenesis({
+  keyArn,
+  entropy,
+  kms,
+}: Pick<Around, 'entropy' | 'kms'> & { keyArn: string }): Genesis {
+  async function enclosed(id: string, keys: Keys, now: number): Promise<Keyring> {
+    const { wrapped, dataKey } = await kms.newDataKey(id, keyArn)
+    const sealed = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))
+    return { id, term: newestTerm(keys), since: now, wrapped, keys: sealed }
+  }
+
   return {
-    newKeyring: async (): Promise<{ keyring: Keyring; sealer: Pick<Sealer, 'seal'> }> => {
-      const { KMSClient, GenerateDataKeyCommand } = await import('@aws-sdk/client-kms')
-      const id = entropy.uuid()
-      meter.count('kms')
-      const { CiphertextBlob, Plaintext } = await kms(undefined, KMSClient)
-        .send(
-          new GenerateDataKeyCommand({ KeyId: keyArn, KeySpec: 'AES_256', EncryptionContext: contextOf(id) }),
-        )
-        .catch(away)
-      if (!CiphertextBlob || !Plaintext) return away(new Error('KMS gave no key'))
-      const wrapped = Buffer.from(CiphertextBlob).toString('base64')
-      const term = termOf(1, Plaintext)
+    newKeyring: async now => {
+      const keys = firstKeys(entropy.bytes)
+      const keyring = await enclosed(entropy.uuid(), keys, now)
+      const { active } = heldOf(keyring.id, keys, now)
       return {
-        keyring: { id, active: 1, terms: [{ version: 1, wrapped }] },
+        keyring,
         sealer: {
           seal: async (place, field, text) =>
-            sealField(term, place, field, text, entropy.bytes(NONCE_LENGTH)),
+            sealField(active, place, field, text, entropy.bytes(NONCE_LENGTH)),
         },
       }
+    },
+    withNextTerm: async (keyring, now) => {
+      const keys = openEnvelope(await kms.unwrap(keyring), keyring.id, keyring.keys)
+      return enclosed(keyring.id, withNextTerm(keys, entropy.bytes), now)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Logger } from '@aws-lambda-powertools/logger'
@@ -10,20 +11,20 @@ export const systemClock: Clock = {
   },
 }
 
-/** Asked at request time, never at start: a container may be copied (auth-behaviour T-34). */
+/** Asked at request time, never at start: a container may be copied. */
 export const systemEntropy: Entropy = { bytes: randomBytes, uuid: randomUUID }
 
-/** Counts of calls since they were last taken. An environment serves one request at a time. */
+/** Counts calls by the work in whose course they are made; other calls are not counted. */
 export function callMeter(): Meter {
-  let counts: Record<string, number> = {}
+  const current = new AsyncLocalStorage<Record<string, number>>()
   return {
     count: service => {
-      counts[service] = (counts[service] ?? 0) + 1
+      const calls = current.getStore()
+      if (calls) calls[service] = (calls[service] ?? 0) + 1
     },
-    take: () => {
-      const taken = counts
-      counts = {}
-      return taken
+    measured: async work => {
+      const calls: Record<string, number> = {}
+      return { value: await current.run(calls, work), calls }
     },
   }
 }

@@ -13,23 +13,26 @@ import {
   type QueryCommandInput,
   ScanCommand,
   TransactWriteCommand,
+  UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { ApiError } from '../../api/errors.ts'
 import type {
   Clock,
   ClusterRead,
+  CommitOptions,
   Cursor,
   Due,
   Entropy,
   Items,
   Meter,
+  OneOrMore,
   Page,
   Scanned,
   Segment,
   Store,
 } from '../../ports.ts'
-import type { Change } from '../../storage/changes.ts'
-import { type Item, type Key, type Kind, type Partitions, specOf } from '../../storage/kinds.ts'
+import { type Change, keyOf } from '../../storage/changes.ts'
+import type { Item, Key, Kind, Partitions } from '../../storage/kinds.ts'
 import {
   fromStored,
   isKey,
@@ -50,7 +53,7 @@ interface Around {
 }
 
 const TRIES = 5
-/** A role change waits longer than this between closing the old state and opening the new one (architecture 4). */
+/** A role change waits longer than this between closing the old state and opening the new one. */
 const OLDEST_RECORD_MS = 20_000
 
 /** The tables behind the SDK. */
@@ -108,7 +111,7 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
   async function partition<K extends Kind>(kind: K, pk: string, { after, limit }: Page): Promise<Item<K>[]> {
     const items: Item<K>[] = []
     const input: QueryCommandInput = {
-      TableName: tables[specOf(kind).table],
+      TableName: tableOf(tables, { kind }),
       ConsistentRead: true,
       KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
       ExpressionAttributeValues: { ':pk': pk, ...(after === undefined ? {} : { ':after': after }) },
@@ -135,7 +138,7 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
   ): AsyncGenerator<Due<K>[]> {
     for (const pk of pks) {
       const input: QueryCommandInput = {
-        TableName: tables[specOf(kind).table],
+        TableName: tableOf(tables, { kind }),
         IndexName: 'expiry',
         KeyConditionExpression: 'pk = :pk AND due < :before',
         ExpressionAttributeValues: { ':pk': pk, ':before': before },
@@ -146,17 +149,22 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
     }
   }
 
-  async function* scan<K extends Kind>(kind: K, { index, of, from }: Segment): AsyncGenerator<Scanned<K>> {
+  async function* scan<K extends Kind>(
+    wanted: OneOrMore<K>,
+    { index, of, from }: Segment,
+  ): AsyncGenerator<Scanned<K>> {
+    const kinds = Array.isArray(wanted) ? wanted : [wanted]
+    const values = Object.fromEntries(kinds.map((kind, place) => [`:kind${place}`, kind]))
     let start = from
     do {
       meter.count('dynamodb')
       const page = await sent(
         client.send(
           new ScanCommand({
-            TableName: tables[specOf(kind).table],
+            TableName: tableOf(tables, { kind: kinds[0] }),
             ConsistentRead: true,
-            FilterExpression: 'kind = :kind',
-            ExpressionAttributeValues: { ':kind': kind },
+            FilterExpression: `kind IN (${Object.keys(values)})`,
+            ExpressionAttributeValues: values,
             Segment: index,
             TotalSegments: of,
             ...(start ? { ExclusiveStartKey: start } : {}),
@@ -164,13 +172,19 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
         ),
       )
       const stored = (page.Items ?? []) as StoredItem[]
-      const items = stored.map(item => fromStored(kind, item, seconds())).filter(item => item !== undefined)
+      const items = stored
+        .map(item => fromStored(item.kind as K, item, seconds()))
+        .filter(item => item !== undefined)
       start = page.LastEvaluatedKey as Cursor | undefined
       yield { items, ...(start ? { next: start } : {}) }
     } while (start)
   }
 
-  async function commit(changes: readonly Change[], { readAt }: ClusterRead): Promise<'done' | 'conflict'> {
+  async function commit(
+    changes: readonly Change[],
+    { readAt }: ClusterRead,
+    { tries: most = TRIES }: CommitOptions = {},
+  ): Promise<'done' | 'conflict'> {
     if (clock.now() - readAt > OLDEST_RECORD_MS) throw busy()
     const rev = entropy.bytes(12).toString('base64url')
     // where nothing can stand, there is nothing to delete
@@ -179,10 +193,10 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
     const writes = wanted.map(change => toWrite(change, rev, tables, seconds()))
     if (!writes.every(isStorable)) throw new ApiError('too_large', 'this is too large to be stored')
     const token = entropy.uuid()
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < most; tries++) {
       if (tries > 0) await pause(tries)
       meter.count('dynamodb')
-      const result = await write(writes, rev, token)
+      const result = await write(wanted, writes, rev, token)
       if (result !== 'again') return result
     }
     throw busy()
@@ -190,6 +204,7 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
 
   /** A single write is a plain conditional one, except a conditional deletion, whose repetition could not be told. */
   async function write(
+    changes: readonly Change[],
     writes: readonly WriteItem[],
     rev: string,
     token: string,
@@ -200,13 +215,24 @@ export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
         await client.send(new PutCommand({ ...only.Put, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }))
       } else if (writes.length === 1 && only && 'Delete' in only && !only.Delete.ConditionExpression) {
         await client.send(new DeleteCommand(only.Delete))
+      } else if (writes.length === 1 && only && 'Update' in only) {
+        await client.send(new UpdateCommand(only.Update))
       } else {
         await client.send(new TransactWriteCommand({ TransactItems: [...writes], ClientRequestToken: token }))
       }
       return 'done'
     } catch (error) {
-      return verdictOf(error, rev)
+      const verdict = verdictOf(error, rev)
+      return verdict === 'conflict' && writes.length === 1 && only && 'Update' in only
+        ? counted(changes, rev)
+        : verdict
     }
+  }
+
+  // The grant to count names the attributes that a request may speak of, so it cannot ask for the item in the way.
+  async function counted(changes: readonly Change[], rev: string): Promise<'done' | 'conflict'> {
+    const [[, item] = []] = await batchGet(changes.map(keyOf))
+    return item?.rev === rev ? 'done' : 'conflict'
   }
 
   return { read, list, due, scan, commit }

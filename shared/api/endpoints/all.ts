@@ -2,8 +2,10 @@ import type { Group } from '../endpoint.ts'
 import { auditGroup } from './audit.ts'
 import { configGroup } from './config.ts'
 import { explainGroup } from './explain.ts'
+import { generateRootGroup } from './generate-root.ts'
 import { identityGroup } from './identity.ts'
 import { initGroup } from './init.ts'
+import { keysGroup } from './keys.ts'
 import { listsGroup } from './lists.ts'
 import { loginGroup } from './login.ts'
 import { mountsGroup } from './mounts.ts'
@@ -32,6 +34,8 @@ export const groups: readonly Group[] = [
   mountsGroup,
   policiesGroup,
   auditGroup,
+  keysGroup,
   systemGroup,
   initGroup,
+  generateRootGroup,
 ]

@@ -1,7 +1,7 @@
 import { initFields, initialise } from '../../cluster/init.ts'
 import { anyone, endpoint, type Group } from '../endpoint.ts'
 
-/** Not routed on AWS: an administrator invokes the Lambda directly (architecture 8). */
+/** Not routed on AWS: an administrator invokes the Lambda directly. */
 export const initGroup: Group = {
   name: 'init',
   endpoints: [
@@ -12,9 +12,8 @@ export const initGroup: Group = {
       fields: initFields,
       access: anyone,
       serves: 'always',
-      uses: ['write', 'genesis'],
+      uses: ['mint', 'write', 'genesis'],
       answers: 'plain',
-      unaudited: true,
       unrouted: true,
       handle: initialise,
     }),

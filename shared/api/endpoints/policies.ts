@@ -1,6 +1,12 @@
 import {
+  accessorCapabilityFields,
+  capabilitiesOfAccessor,
+  capabilitiesOfToken,
   capabilitiesSelf,
   capabilityFields,
+  tokenCapabilityFields,
+} from '../../policies/capabilities.ts'
+import {
   deletePolicy,
   listPolicies,
   listRules,
@@ -31,6 +37,8 @@ const remove = {
   answers: 'nothing',
   handle: deletePolicy,
 } as const
+
+const asking = { method: 'POST', access: policy('update'), answers: 'data', mirrored: true } as const
 
 export const policiesGroup: Group = {
   name: 'policies',
@@ -82,14 +90,25 @@ export const policiesGroup: Group = {
       handle: listRules,
     }),
     endpoint({
-      method: 'POST',
+      ...asking,
       path: '/sys/capabilities-self',
       summary: 'What the caller may do on given paths',
       fields: capabilityFields,
-      access: policy('update'),
-      answers: 'data',
-      mirrored: true,
       handle: capabilitiesSelf,
+    }),
+    endpoint({
+      ...asking,
+      path: '/sys/capabilities',
+      summary: 'What the holder of a token may do on given paths',
+      fields: tokenCapabilityFields,
+      handle: capabilitiesOfToken,
+    }),
+    endpoint({
+      ...asking,
+      path: '/sys/capabilities-accessor',
+      summary: 'What the holder of the token of an accessor may do on given paths',
+      fields: accessorCapabilityFields,
+      handle: capabilitiesOfAccessor,
     }),
   ],
 }

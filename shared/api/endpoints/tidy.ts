@@ -11,7 +11,7 @@ import { type TidyList, tidyLists } from '../../auth-method/tidy/settings.ts'
 import { key } from '../../storage/kinds.ts'
 import { type Endpoint, endpoint, type Group, type Place, policy } from '../endpoint.ts'
 
-/** The lists' names before version 1.7. @see interface 9.1 */
+/** The lists' names before version 1.7. @see docs/spec/transport.md#deprecated-paths */
 const former: Record<TidyList, string> = {
   'identity-accesslist': 'identity-whitelist',
   'roletag-denylist': 'roletag-blacklist',

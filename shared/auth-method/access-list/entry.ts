@@ -1,6 +1,6 @@
 import type { Sealed } from '../../values/secret.ts'
 
-/** An instance that has logged in. @see interface 2.10, auth-behaviour 4.2.9 */
+/** An instance that has logged in. @see docs/spec/login-ec2.md#access-list */
 export interface AccessEntry {
   /** role of the first login */
   role: string

@@ -5,7 +5,7 @@ import { erase } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 
-/** GET identity-accesslist/:instance_id. The nonce is shown. @see auth-behaviour 3.11 */
+/** GET identity-accesslist/:instance_id. The nonce is shown. @see docs/spec/login-ec2.md#access-list */
 export async function readAccess(call: Call): Promise<Outcome> {
   const stored = subjectOf(call, 'access')
   if (!stored) throw new ApiError('not_found')

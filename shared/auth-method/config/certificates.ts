@@ -11,11 +11,15 @@ export const certificateFields = {
   cloud_public_cert: text('Certificate as base64 of its PEM text, or the PEM text itself', {
     formerly: 'aws_public_cert',
     required: true,
+    counts: given => readPem(given) ?? given,
   }),
   type: lowerText('`pkcs7` (default) or `identity`'),
 }
 
-/** POST config/certificate/:cert_name. Validity dates are not looked at: keys are pinned. @see auth-behaviour 3.4 */
+/**
+ * POST config/certificate/:cert_name. Validity dates are not looked at: keys are pinned.
+ * @see docs/spec/configuration.md#certificates
+ */
 export function writeCertificate(call: Call<typeof certificateFields>): Outcome {
   const stored = subjectOf(call, 'certificate')
   const type = call.given.type ?? stored?.data.type ?? 'pkcs7'
@@ -31,7 +35,7 @@ const nameOf = (call: Call): string => call.params['cert_name'] ?? ''
 
 const PEM = /^\s*-----BEGIN CERTIFICATE-----\r?\n[A-Za-z0-9+/=\r\n]+-----END CERTIFICATE-----\s*$/
 
-/** The PEM text of exactly one certificate, from base64 or as it is; undefined otherwise. @see auth-behaviour T-42 */
+/** The PEM text of exactly one certificate, from base64 or as it is; undefined otherwise. */
 export function readPem(given: string): string | undefined {
   const decoded = decodeUnpaddedBase64(given)?.toString('utf8') ?? given
   return PEM.test(decoded) && parses(decoded) ? decoded : undefined

@@ -6,7 +6,7 @@ import { key } from '../../storage/kinds.ts'
 import { sortedSet } from '../../values/names.ts'
 import type { IdentityConfig, Selection } from './stored.ts'
 
-/** Names an alias may be made of. @see interface 2.2 */
+/** Names an alias may be made of. @see docs/spec/configuration.md#identity */
 const aliasKinds = {
   iam: ['role_id', 'unique_id', 'canonical_arn', 'full_arn'],
   ec2: ['role_id', 'instance_id', 'image_id'],
@@ -28,14 +28,19 @@ const selectable = {
   ec2: { defaults: ['account_id', 'auth_type'], extras: ['ami_id', 'instance_id', 'region'] },
 } as const
 
+const metadataNames = (names: readonly string[]): string[] =>
+  sortedSet(names.map(name => name.trim().toLowerCase()))
+
 export const identityFields = {
   iam_alias: text(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),
   iam_metadata: list(
     'Metadata of iam logins; `default` restores the default set, an empty list selects nothing',
+    { counts: metadataNames },
   ),
   ec2_alias: text(`Name of the alias of an ec2 login: ${aliasKinds.ec2.join(', ')}`),
   ec2_metadata: list(
     'Metadata of ec2 logins; `default` restores the default set, an empty list selects nothing',
+    { counts: metadataNames },
   ),
 }
 
@@ -47,7 +52,7 @@ export const defaultIdentity: IdentityConfig = {
   ec2Metadata: 'default',
 }
 
-/** POST config/identity: all of it or nothing. @see auth-behaviour 3.3 */
+/** POST config/identity: all of it or nothing. */
 export function writeIdentity(call: Call<typeof identityFields>): Outcome {
   const stored = subjectOf(call, 'identity-config')
   const { given } = call
@@ -74,7 +79,7 @@ function oneOf<T extends string>(
 
 function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): Selection | undefined {
   if (given === undefined) return undefined
-  const names = sortedSet(given.map(name => name.trim().toLowerCase()))
+  const names = metadataNames(given)
   if (names.length === 1 && names[0] === 'default') return 'default'
   if (names.includes('default'))
     throw invalid(`${type}_metadata: default cannot be combined with other fields`)

@@ -1,27 +1,18 @@
 import type { Sealed } from '../../values/secret.ts'
+import type { ClientSettings } from './client-settings.ts'
 
-/** How a mount reaches AWS. @see interface 2.1 */
-export interface ClientConfig {
-  accessKey: string
+/** How a mount reaches AWS. @see docs/spec/configuration.md#client */
+export interface ClientConfig extends ClientSettings {
   secretKey?: Sealed
   /** the key pair before the last rotation, until it is known to be gone */
   previousAccessKey?: string
   previousSecretKey?: Sealed
-  endpoint: string
-  iamEndpoint: string
-  stsEndpoint: string
-  stsRegion: string
-  useStsRegionFromClient: boolean
-  serverId: string
-  /** in the form `X-Custom-Thing` */
-  allowedHeaders: readonly string[]
-  maxRetries: number
 }
 
 /** `default` follows later changes of the default set; a list does not. */
 export type Selection = 'default' | readonly string[]
 
-/** What aliases and metadata of logins are made of. @see interface 2.2 */
+/** What aliases and metadata of logins are made of. @see docs/spec/configuration.md#identity */
 export interface IdentityConfig {
   iamAlias: 'role_id' | 'unique_id' | 'canonical_arn' | 'full_arn'
   ec2Alias: 'role_id' | 'instance_id' | 'image_id'
@@ -29,7 +20,10 @@ export interface IdentityConfig {
   ec2Metadata: Selection
 }
 
-/** A certificate that an administrator trusts for instance identity documents. @see interface 2.3 */
+/**
+ * A certificate that an administrator trusts for instance identity documents.
+ * @see docs/spec/configuration.md#certificates
+ */
 export interface Certificate {
   /** the text as given, one PEM block */
   pem: string
@@ -37,7 +31,7 @@ export interface Certificate {
   type: 'pkcs7' | 'identity'
 }
 
-/** The role to assume for a satellite account. @see interface 2.4 */
+/** The role to assume for a satellite account. @see docs/spec/configuration.md#sts-roles */
 export interface StsRole {
   role: string
   externalId: string

@@ -24,7 +24,10 @@ export const stsFields = {
 
 const accountOf = (call: Call): string => call.params['account_id'] ?? ''
 
-/** POST config/sts/:account_id: fields that are not supplied keep their values. @see auth-behaviour 3.5 */
+/**
+ * POST config/sts/:account_id: fields that are not supplied keep their values.
+ * @see docs/spec/configuration.md#sts-roles
+ */
 export function writeSts(call: Call<typeof stsFields>): Outcome {
   const stored = subjectOf(call, 'sts-role')
   const role = call.given.sts_role ?? stored?.data.role ?? ''

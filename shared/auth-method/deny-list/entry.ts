@@ -1,4 +1,4 @@
-/** A role tag that may not be used any more. @see interface 2.9 */
+/** A role tag that may not be used any more. @see docs/spec/role-tags.md#deny-list */
 export interface DenyEntry {
   /** epoch milliseconds */
   createdAt: number

@@ -7,10 +7,10 @@ import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64, decodeBase64Url } from '../../values/base64.ts'
 import { printTime } from '../../values/time.ts'
 import { isSignedWith, parseTag } from '../role-tags/tag.ts'
-import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
+import { defaultTidy, sweepTimes, type TidySettings } from '../tidy/settings.ts'
 import type { DenyEntry } from './entry.ts'
 
-/** The texts that a path parameter may stand for: as it is, base64, URL-safe base64. @see auth-behaviour D-21 */
+/** The texts that a path parameter may stand for: as it is, base64, URL-safe base64. */
 export function readings(given: string): string[] {
   const decoded = [decodeBase64(given), decodeBase64Url(given)].map(bytes => bytes?.toString('utf8'))
   return [...new Set([given, ...decoded])].filter(text => text !== undefined && text !== '') as string[]
@@ -31,7 +31,7 @@ async function findEntry(call: Call): Promise<Item<'deny'> | undefined> {
 
 /**
  * POST roletag-denylist/:role_tag. Only a genuine tag of an existing role can be denied: anything else could not
- * be used anyway. @see auth-behaviour 3.10
+ * be used anyway. @see docs/spec/role-tags.md#deny-list
  */
 export async function denyTag(call: Call): Promise<Outcome> {
   const { accessor } = mountOf(call)
@@ -57,12 +57,30 @@ export async function denyTag(call: Call): Promise<Outcome> {
   return after([replace(place, stored, entry, sweepTimes(entry.expiresAt, tidy?.data ?? defaultTidy))])
 }
 
-/** GET roletag-denylist/:role_tag. */
+/** GET roletag-denylist/:role_tag: the entry, and in a warning what its times mean for the tag. */
 export async function readDenied(call: Call): Promise<Outcome> {
-  const item = await findEntry(call)
+  const [item, [tidy]] = await Promise.all([
+    findEntry(call),
+    call.ports.store.read([key('tidy-settings', mountOf(call).accessor, 'roletag-denylist')]),
+  ])
   if (!item) throw new ApiError('not_found')
   const { createdAt, expiresAt } = item.data
-  return answer(data({ creation_time: printTime(createdAt), expiration_time: printTime(expiresAt) }))
+  return answer(
+    data({ creation_time: printTime(createdAt), expiration_time: printTime(expiresAt) }, [
+      outlook(expiresAt, tidy?.data ?? defaultTidy),
+    ]),
+  )
+}
+
+/** An entry is in force until it is removed, and no tag expires by itself. */
+function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidySettings): string {
+  const removal = disablePeriodicTidy
+    ? 'until a tidy that is asked for removes its entry: the periodic one is disabled'
+    : `until tidy removes its entry, by schedule after ${printTime(expiresAt + safetyBuffer * 1000)}`
+  return (
+    `the tag stays denied to ${printTime(expiresAt)} at least, and ${removal}; then it counts again. ` +
+    'A role that is deleted and made again ends its tags for good'
+  )
 }
 
 /** DELETE roletag-denylist/:role_tag. */

@@ -3,7 +3,7 @@ import type { Grant } from '../../tokens/grant.ts'
 import { printDuration } from '../../values/duration.ts'
 import type { AccessEntry } from '../access-list/entry.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
-import type { Check } from '../login/checks.ts'
+import type { Check, Passed } from '../login/checks.ts'
 import { gates } from '../login/gates.ts'
 import { documentChecks, instanceChecks } from '../login/instance.ts'
 import { isWithinRole } from '../role-tags/policies.ts'
@@ -59,7 +59,7 @@ export const checksAfter: readonly Check<SeenEc2Facts>[] = [
 const isDisallowed = ({ role, tag }: SeenEc2Facts): boolean =>
   role.disallowReauthentication || (tag?.tag?.disallowReauthentication ?? false)
 
-/** @see auth-behaviour 4.2.7, "At login" */
+/** @see docs/spec/role-tags.md#at-login */
 function tagFault({ tag, role, roleName, instanceId }: SeenEc2Facts): Refusal | undefined {
   const fault =
     tagReason(tag, roleName, instanceId) ??
@@ -97,14 +97,15 @@ export interface Ec2Decision {
   nonce: string
 }
 
-/** What a login that passed every check leads to. @see auth-behaviour 4.2.5 steps 10 to 13 */
-export function decideEc2Login(facts: SeenEc2Facts, path: string): Ec2Decision {
+/** What a login that passed every check leads to. @see docs/spec/login-ec2.md#token */
+export function decideEc2Login(facts: Passed<Ec2Facts> & Passed<SeenEc2Facts>, path: string): Ec2Decision {
   const { role, roleName, document, tag, mountMax } = facts
   const { nonce, disallow, disclose } = reauthenticationOf(facts, isDisallowed(facts)) as Reauthentication
   const tagMaxTtl = tag?.tag?.maxTtl ?? 0
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
   const known = knownOf(facts)
   const chosen = selectMetadata(selected('ec2', facts.identity), known)
+  const entry = entryOf(facts, disallow, Math.max(mountMax, ...limits))
   const grant: Grant = {
     path,
     login: {
@@ -114,23 +115,21 @@ export function decideEc2Login(facts: SeenEc2Facts, path: string): Ec2Decision {
       account: document.accountId,
       region: document.region,
       instanceId: document.instanceId,
+      entryCreatedAt: entry.createdAt,
       tagMaxTtl,
     },
     displayName: '',
-    policies: tag?.tag?.policies.length ? tag.tag.policies : role.token.policies,
-    noDefaultPolicy: role.token.noDefaultPolicy,
     metadata: { role: roleName, role_tag_max_ttl: printDuration(tagMaxTtl), ...chosen },
     disclosed: disclose ? { nonce } : {},
     alias: { name: facts.aliasName, metadata: chosen },
-    ttl: role.token.ttl,
-    methodMax: Math.min(mountMax, ...limits),
-    period: role.token.period,
-    explicitMax: role.token.explicitMaxTtl,
-    numUses: role.token.numUses,
-    boundCidrs: role.token.boundCidrs,
-    type: role.token.type,
+    terms: {
+      ...role.token,
+      policies: tag?.tag?.policies.length ? tag.tag.policies : role.token.policies,
+      maxTtl: Math.min(mountMax, ...limits),
+    },
+    source: facts.source,
   }
-  return { grant, entry: entryOf(facts, disallow, Math.max(mountMax, ...limits)), nonce }
+  return { grant, entry, nonce }
 }
 
 const knownOf = ({ document }: Ec2Facts): Record<string, string> => ({
@@ -141,7 +140,7 @@ const knownOf = ({ document }: Ec2Facts): Record<string, string> => ({
   region: document.region,
 })
 
-/** @see auth-behaviour 4.2.9 */
+/** @see docs/spec/login-ec2.md#access-list */
 function entryOf(
   { entry, roleName, document, now }: Ec2Facts,
   disallow: boolean,
@@ -149,7 +148,7 @@ function entryOf(
 ): Ec2Decision['entry'] {
   return {
     role: entry?.data.role ?? roleName,
-    disallowReauthentication: disallow || (entry?.data.disallowReauthentication ?? false),
+    disallowReauthentication: disallow,
     pendingTime: document.pendingTime,
     createdAt: entry?.data.createdAt ?? now,
     updatedAt: now,

@@ -1,4 +1,4 @@
-import type { InstanceDocument } from '../../identity-proof/instance-document.ts'
+import type { VerifiedProof } from '../../identity-proof/instance-document.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { IdentityConfig } from '../config/stored.ts'
@@ -9,7 +9,7 @@ import type { TidySettings } from '../tidy/settings.ts'
 
 /** What is known of an ec2 login before EC2 is asked. */
 export interface Ec2Facts extends GateFacts {
-  document: InstanceDocument
+  document: VerifiedProof
   /** the fields of `document` under the names that rules on instances use */
   instanceId: string
   account: string

@@ -1,52 +1,32 @@
-import { after, type Call, mountOf, type Outcome } from '../../api/call.ts'
-import { ensureAlias } from '../../identity/ensure.ts'
+import { type Anew, type Call, mountOf, type Outcome } from '../../api/call.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import { mintLogin } from '../../tokens/mint.ts'
-import { tokenText } from '../../tokens/token.ts'
 import type { AccessEntry } from '../access-list/entry.ts'
 import { enforce } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
+import { loggedIn } from '../login/outcome.ts'
 import { sweepTimes, type TidySettings } from '../tidy/settings.ts'
 import { checksAfter, checksBefore, decideEc2Login, type Ec2Decision } from './decide.ts'
-import { gatherEc2, seeEc2 } from './gather.ts'
-import { type Ec2Proof, proveWithRegistered } from './proof.ts'
+import { askEc2, denialOf, gatherEc2, seeEc2 } from './gather.ts'
+import { type Ec2Proof, provenDocument } from './proof.ts'
 
 type LoginCall = Call<typeof loginFields>
 
 /**
- * Login by signed identity document. Token, entity and access-list entry are committed together; a login that
- * loses a race for the entry is judged again with the winner's entry. @see auth-behaviour 4.2
+ * Login by signed identity document. It is judged by what is stored once EC2 has answered. Token, new entity and
+ * access-list entry are committed together; a login that loses a race for the entry is judged again with the
+ * winner's entry. @see docs/spec/login-ec2.md#order
  */
-export async function loginEc2(call: LoginCall, proof: Ec2Proof): Promise<Outcome> {
-  const { entropy, store, deployment, sealer } = call.ports
-  const mount = mountOf(call)
-  await call.once('proof', () =>
-    proveWithRegistered(proof, store, mount.accessor, deployment.legacySignatures),
-  )
-  const gathered = await gatherEc2(call, proof, entropy.uuid())
-  enforce(checksBefore, gathered.facts)
-  const facts = await seeEc2(call, gathered)
-  enforce(checksAfter, facts)
+export async function loginEc2(call: LoginCall, proof: Ec2Proof): Promise<Outcome | Anew> {
+  const document = await provenDocument(call, proof)
+  const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
+  const worthAsking = { ...gathered, facts: enforce(checksBefore, gathered.facts) }
+  const seen = await askEc2(call, worthAsking)
+  if (call.asked()) return { anew: denialOf(call, gathered, seen) }
+  const facts = enforce(checksAfter, await seeEc2(call, worthAsking))
   const decision = decideEc2Login(facts, call.request.path)
-  const { alias, changes } = ensureAlias(gathered.alias, {
-    mount: mount.accessor,
-    name: decision.grant.alias.name,
-    metadata: decision.grant.alias.metadata,
-    now: call.now,
-    fresh: { entityId: entropy.uuid(), aliasId: entropy.uuid() },
-  })
-  const minted = await mintLogin(
-    decision.grant,
-    { mount, alias, now: call.now, text: tokenText(entropy.bytes) },
-    sealer,
-  )
   const entry = await entryChange(call, facts.entry, decision, facts.tidy)
-  return after([entry, ...changes, ...minted.changes], {
-    kind: 'auth',
-    auth: minted.auth,
-    warnings: minted.warnings,
-  })
+  return loggedIn(call, decision.grant, gathered.alias, [entry])
 }
 
 async function entryChange(

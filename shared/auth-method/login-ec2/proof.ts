@@ -1,22 +1,22 @@
-import { invalid } from '../../api/errors.ts'
+import { type Call, mountOf } from '../../api/call.ts'
+import { invalid, type Refusal } from '../../api/errors.ts'
 import {
   type DocumentProof,
-  type InstanceDocument,
   needsMoreKeys,
+  proveDocument,
   readProof,
-  refuseProof,
+  type VerifiedProof,
 } from '../../identity-proof/instance-document.ts'
 import { builtInKeys, registeredKey } from '../../identity-proof/trust.ts'
-import type { Store } from '../../ports.ts'
-import { partitions } from '../../storage/kinds.ts'
+import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { refuse } from '../login/checks.ts'
+import { fetchItems, recallOf, remember } from '../login/fetch.ts'
 
-/** A proof that has been read; with `verified`, the provider's own keys vouch for it. */
+/** A proof that has been read; with `document`, the provider's own keys vouch for it. */
 export interface Ec2Proof {
   type: 'ec2'
   proof: DocumentProof
-  document: InstanceDocument
-  verified: boolean
+  document?: VerifiedProof
 }
 
 export interface Ec2Input {
@@ -33,25 +33,45 @@ export interface Ec2Input {
 export async function proveEarly(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
   const proof = readProof(input)
   if ('why' in proof) throw invalid(proof.text, { reason: { why: proof.why } })
-  const found = refuseProof(proof, await builtInKeys(legacy), legacy)
-  if (found && !needsMoreKeys(found)) refuse(found)
-  return { type: 'ec2', proof, document: proof.document, verified: found === undefined }
+  const found = proveDocument(proof, await builtInKeys(legacy), legacy)
+  if (!('why' in found)) return { type: 'ec2', proof, document: found }
+  return needsMoreKeys(found) ? { type: 'ec2', proof } : refuse(found)
+}
+
+/** The certificate that vouched for the last document of this form, if any did. */
+export function guessCertificate(
+  recall: Map<string, string>,
+  accessor: string,
+  { form }: DocumentProof,
+): Key<'certificate'>[] {
+  const name = recall.get(recallOf.certificate(accessor, form))
+  return name === undefined ? [] : [key('certificate', accessor, name)]
 }
 
 /**
- * Checks the rest with the certificates that administrators of the mount registered: one more read.
+ * The document, for which the provider or a certificate that administrators of the mount registered vouches.
+ * A certificate that vouched before is one item; otherwise all of them are looked at.
  * @throws ApiError `invalid_request`
  */
-export async function proveWithRegistered(
-  given: Ec2Proof,
-  store: Store,
-  accessor: string,
-  legacy: boolean,
-): Promise<void> {
-  if (given.verified) return
+export async function provenDocument(call: Call, { proof, document }: Ec2Proof): Promise<VerifiedProof> {
+  if (document) return document
+  const { accessor } = mountOf(call)
+  const { recall, store, deployment } = call.ports
+  const by = (items: readonly Item<'certificate'>[]): VerifiedProof | Refusal => {
+    const speaking = items.filter(item => item.data.type === proof.form)
+    return proveDocument(
+      proof,
+      speaking.map(item => registeredKey(item.data.pem)),
+      deployment.legacySignatures,
+    )
+  }
+  const [guessed] = await fetchItems(call, guessCertificate(recall, accessor, proof))
+  const early = guessed && by([guessed])
+  if (early && !('why' in early)) return early
   const registered = await store.list(partitions('certificate', accessor))
-  const wanted = given.proof.form
-  const keys = registered.filter(item => item.data.type === wanted).map(item => registeredKey(item.data.pem))
-  const found = refuseProof(given.proof, keys, legacy)
-  if (found) refuse(found)
+  const found = by(registered)
+  if ('why' in found) return refuse(found)
+  const alone = registered.find(item => !('why' in by([item])))
+  if (alone) remember(call.ports, recallOf.certificate(accessor, proof.form), alone.sk)
+  return found
 }

@@ -33,7 +33,7 @@ const LONGEST_NONCE = 128
 
 /**
  * The state machine of nonce and pendingTime.
- * @see auth-behaviour 4.2.8: one test per row of its table
+ * @see docs/spec/login-ec2.md#nonce: one test per row of its table
  */
 export function reauthenticate(facts: ReauthenticationFacts): Reauthentication | Refusal {
   const given = facts.sentNonce === SENTINEL ? '' : facts.sentNonce

@@ -2,7 +2,7 @@ import { refusal } from '../../api/errors.ts'
 import type { Grant } from '../../tokens/grant.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
-import type { Check } from '../login/checks.ts'
+import type { Check, Passed } from '../login/checks.ts'
 import { gates } from '../login/gates.ts'
 import { instanceChecks, type RunningFacts } from '../login/instance.ts'
 import { checksInstances } from '../roles/role.ts'
@@ -10,7 +10,7 @@ import type { IamFacts, SeenIamFacts } from './facts.ts'
 import { inferredId } from './gather.ts'
 import { admits } from './principal.ts'
 
-const admitted = (facts: SeenIamFacts) =>
+const admitted = (facts: IamFacts & Partial<SeenIamFacts>) =>
   admits(facts.role, {
     uniqueId: facts.caller.uniqueId,
     canonicalArn: canonicalArn(facts.caller.entity),
@@ -68,11 +68,11 @@ const inferredFacts = ({ roleName, role, inferred }: SeenIamFacts): RunningFacts
   ...inferred,
 })
 
-/** What IAM and EC2 say. @see auth-behaviour 4.3.4, 4.3.5 */
+/** What IAM and EC2 say. @see docs/spec/login-iam.md#principals */
 export const checksAfter: readonly Check<SeenIamFacts>[] = [wildcard, ...instanceChecks.map(ofInferred)]
 
-/** What a login that passed every check leads to. @see auth-behaviour 4.3.7 */
-export function decideIamLogin(facts: SeenIamFacts, path: string): Grant {
+/** What a login that passed every check leads to. @see docs/spec/login-iam.md#token */
+export function decideIamLogin(facts: Passed<IamFacts> & Passed<SeenIamFacts>, path: string): Grant {
   const { role, roleName, caller, inferred } = facts
   const chosen = selectMetadata(selected('iam', facts.identity), knownOf(facts))
   return {
@@ -87,18 +87,11 @@ export function decideIamLogin(facts: SeenIamFacts, path: string): Grant {
       ...(inferred ? { instanceId: inferred.instanceId, region: inferred.region } : {}),
     },
     displayName: [caller.entity.name, caller.entity.session].filter(Boolean).join('/'),
-    policies: role.token.policies,
-    noDefaultPolicy: role.token.noDefaultPolicy,
     metadata: { role_id: role.roleId, ...chosen },
     disclosed: {},
     alias: { name: facts.aliasName, metadata: chosen },
-    ttl: role.token.ttl,
-    methodMax: role.token.maxTtl,
-    period: role.token.period,
-    explicitMax: role.token.explicitMaxTtl,
-    numUses: role.token.numUses,
-    boundCidrs: role.token.boundCidrs,
-    type: role.token.type,
+    terms: role.token,
+    source: facts.source,
   }
 }
 

@@ -1,11 +1,11 @@
-import type { Identity } from '../../identity-proof/caller-identity.ts'
+import type { VerifiedIdentity } from '../../identity-proof/caller-identity.ts'
 import type { IdentityConfig } from '../config/stored.ts'
 import type { GateFacts } from '../login/gates.ts'
 import type { SeenInstance } from '../login/instance.ts'
 
 /** What is known of an iam login once STS has named the caller. */
 export interface IamFacts extends GateFacts {
-  caller: Identity
+  caller: VerifiedIdentity
   identity: IdentityConfig
   /** greatest lifetime of the mount, seconds */
   mountMax: number
@@ -14,9 +14,9 @@ export interface IamFacts extends GateFacts {
 /** The same with what IAM and EC2 say, where the role needs it. */
 export interface SeenIamFacts extends IamFacts {
   /** ARN of the caller's user or role with its path; looked up only for wildcards */
-  fullArn?: string
-  /** present when the role infers an instance and the session names one */
-  inferred?: InferredInstance
+  fullArn: string | undefined
+  /** there when the role infers an instance and the session names one */
+  inferred: InferredInstance | undefined
 }
 
 export interface InferredInstance extends SeenInstance {

@@ -22,7 +22,7 @@ const known = new Map<string, Known>()
 /**
  * The ARN of a caller's user or role with its path.
  * @throws ApiError when IAM cannot tell, or tells of somebody else
- * @see auth-behaviour 4.3.4
+ * @see docs/spec/login-iam.md#principals
  */
 export async function fullArnOf(
   call: Call,
@@ -42,7 +42,9 @@ export async function fullArnOf(
   ])
   const remembered = known.get(id)
   if (remembered && remembered.until > call.now) return remembered.arn
-  const found = await call.ports.principals.find(access, { type, name: entity.name }, call.request.deadline)
+  const found = await call.once(`principal ${id}`, () =>
+    call.ports.principals.find(access, { type, name: entity.name }, call.request.deadline),
+  )
   const prefix = `arn:${entity.partition}:iam::${entity.account}:${type}/`
   const same = found && (uniqueId === undefined || found.uniqueId === uniqueId)
   const named = found?.arn.startsWith(prefix) && found.arn.endsWith(`/${entity.name}`)

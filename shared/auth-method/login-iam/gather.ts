@@ -1,90 +1,86 @@
 import { type Call, mountOf } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
-import { type Identity, readIdentity } from '../../identity-proof/caller-identity.ts'
+import { type Identity, readIdentity, type VerifiedIdentity } from '../../identity-proof/caller-identity.ts'
 import type { SignedRequest } from '../../identity-proof/signed-request.ts'
 import { rebuildRequest } from '../../identity-proof/sts-request.ts'
 import { maxTtlOf } from '../../mounts/mount.ts'
+import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { accessTo } from '../accounts.ts'
+import { type AccountItems, accessTo } from '../accounts.ts'
 import { defaultClient } from '../config/client.ts'
 import { defaultIdentity } from '../config/identity.ts'
-import type { IdentityConfig } from '../config/stored.ts'
-import { refuse } from '../login/checks.ts'
+import type { ClientConfig, IdentityConfig } from '../config/stored.ts'
+import { noRole, refuse } from '../login/checks.ts'
 import { fetchItems, recallOf, remember } from '../login/fetch.ts'
 import type { loginFields } from '../login/fields.ts'
-import { seeInstance } from '../login/instance.ts'
-import type { Role } from '../roles/role.ts'
+import { instanceCall, seeInstance } from '../login/instance.ts'
 import type { IamFacts, InferredInstance, SeenIamFacts } from './facts.ts'
 import { fullArnOf } from './full-arn.ts'
 import { admits } from './principal.ts'
 
 type LoginCall = Call<typeof loginFields>
 
-/** The items of an iam login that are known by name before STS is asked. */
-export const iamKeys = (accessor: string, roleName: string | undefined): Key[] => [
-  key('client-config', accessor),
-  key('identity-config', accessor),
-  ...(roleName ? [key('role', accessor, roleName)] : []),
-]
+/** The items of an iam login that are known by name once STS has named the caller. */
+const iamKeys = (accessor: string, roleName: string) =>
+  [key('client-config', accessor), key('identity-config', accessor), key('role', accessor, roleName)] as const
 
-/** A guess at the alias's key: possible where aliases are named after the role. */
-export function guessIamAlias(
-  recall: Map<string, string>,
-  accessor: string,
-  roleName: string | undefined,
-): Key<'alias'>[] {
-  const roleId = roleName && recall.get(recallOf.roleId(accessor, roleName))
-  return roleId && recall.get(recallOf.aliasKind(accessor, 'iam')) === 'role_id'
-    ? [key('alias', accessor, roleId)]
-    : []
+/** What a login of this caller will look at, as far as it can be known or guessed. */
+export function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
+  const { accessor } = mountOf(call)
+  const { recall } = call.ports
+  const roleName = roleNameOf(call, caller)
+  const kind = recall.get(recallOf.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
+  const roleId = recall.get(recallOf.roleId(accessor, roleName)) ?? ''
+  const alias = kind && aliasOf(kind, roleId, caller)
+  return [...iamKeys(accessor, roleName), ...(alias ? [key('alias', accessor, alias)] : [])]
 }
 
+const roleNameOf = ({ given }: LoginCall, { entity }: Identity): string =>
+  given.role || lowerAscii(entity.name)
+
 /** Sends the caller's request to STS and reads who it is. @throws ApiError */
-export async function askSts(call: LoginCall, request: SignedRequest): Promise<Identity> {
-  const { accessor } = mountOf(call)
-  await fetchItems(call, iamKeys(accessor, call.given.role))
-  const config = call.fetched.get(key('client-config', accessor))?.data ?? defaultClient
-  const outbound = rebuildRequest(request, {
+export async function askSts(call: LoginCall, request: SignedRequest): Promise<VerifiedIdentity> {
+  const [client] = await fetchItems(call, [key('client-config', mountOf(call).accessor)])
+  const outbound = outboundOf(request, client?.data ?? defaultClient, call.ports)
+  if ('why' in outbound) return refuse(outbound)
+  const answer = await call.once(`sts ${client?.rev ?? ''}`, () =>
+    call.ports.callerIdentity.ask(outbound, call.request.deadline),
+  )
+  const identity = readIdentity(answer)
+  return 'why' in identity ? refuse(identity, identity.seen) : identity
+}
+
+/** The request as it would be sent to STS, or what is wrong with its form. */
+export const outboundOf = (request: SignedRequest, config: ClientConfig, { deployment }: Ports) =>
+  rebuildRequest(request, {
     serverId: config.serverId,
     allowedHeaders: config.allowedHeaders,
     endpoint: config.stsEndpoint,
     regionFromClient: config.useStsRegionFromClient,
     endpointRegion: config.stsRegion,
-    homeRegion: call.ports.deployment.region,
+    homeRegion: deployment.region,
     maxRetries: config.maxRetries,
   })
-  if ('why' in outbound) return refuse(outbound)
-  const answer = await call.once('sts', () => call.ports.callerIdentity.ask(outbound, call.request.deadline))
-  const identity = readIdentity(answer)
-  return 'why' in identity ? refuse(identity) : identity
-}
 
-export interface GatheredIam {
-  facts: IamFacts
+export interface GatheredIam<F extends IamFacts = IamFacts> {
+  facts: F
   alias: Item<'alias'> | undefined
   client: Item<'client-config'> | undefined
 }
 
 /** Reads what a login of this caller depends on. @throws ApiError when there is no such role */
-export async function gatherIam(call: LoginCall, caller: Identity): Promise<GatheredIam> {
+export async function gatherIam(call: LoginCall, caller: VerifiedIdentity): Promise<GatheredIam> {
   const mount = mountOf(call)
-  const roleName = call.given.role || lowerAscii(caller.entity.name)
+  const roleName = roleNameOf(call, caller)
   const { accessor } = mount
-  await fetchItems(call, [
-    ...iamKeys(accessor, roleName),
-    ...guessIamAlias(call.ports.recall, accessor, roleName),
-  ])
-  const client = call.fetched.get(key('client-config', accessor))
-  const config = call.fetched.get(key('identity-config', accessor))
-  const role = call.fetched.get(key('role', accessor, roleName))
-  if (!role) throw invalid(`no role named "${roleName}"`, { reason: { why: 'no-role', role: roleName } })
+  const [client, config, role] = await fetchItems(call, iamKeys(accessor, roleName))
+  if (!role) throw noRole(roleName)
   const identity = config?.data ?? defaultIdentity
   remember(call.ports, recallOf.aliasKind(mount.accessor, 'iam'), identity.iamAlias)
   remember(call.ports, recallOf.roleId(mount.accessor, roleName), role.data.roleId)
-  const aliasName = aliasOf(identity.iamAlias, role.data, caller)
+  const aliasName = aliasOf(identity.iamAlias, role.data.roleId, caller)
   const [alias] = await fetchItems(call, [key('alias', mount.accessor, aliasName)])
   const { source } = call.request
   const facts: IamFacts = {
@@ -100,31 +96,36 @@ export async function gatherIam(call: LoginCall, caller: Identity): Promise<Gath
   return { facts, alias, client }
 }
 
-const aliasOf = (kind: IdentityConfig['iamAlias'], role: Role, caller: Identity): string =>
+const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: Identity): string =>
   ({
-    role_id: role.roleId,
+    role_id: roleId,
     unique_id: caller.uniqueId,
     canonical_arn: canonicalArn(caller.entity),
     full_arn: caller.arn,
   })[kind]
 
-/** Asks IAM for the caller's path and EC2 for the inferred instance, each only where the role needs it. */
-export async function seeIam(call: LoginCall, { facts, client }: GatheredIam): Promise<SeenIamFacts> {
+/**
+ * Asks IAM for the caller's path and EC2 for the inferred instance, each only where the role needs it. What the facts
+ * have passed so far stays with them.
+ */
+export async function seeIam<F extends IamFacts>(
+  call: LoginCall,
+  { facts, client }: GatheredIam<F>,
+): Promise<F & SeenIamFacts> {
   const { role, caller } = facts
   const lookUp =
     admits(role, { uniqueId: caller.uniqueId, canonicalArn: canonicalArn(caller.entity) }) === 'look-up'
   const instanceId = role.inferredEntityType === '' ? undefined : inferredId(caller)
-  if (!lookUp && instanceId === undefined) return facts
+  if (!lookUp && instanceId === undefined) return { ...facts, fullArn: undefined, inferred: undefined }
   const { account, partition } = caller.entity
   const [sts] = await fetchItems(call, [key('sts-role', mountOf(call).accessor, account)])
-  const reach = (region: string) => accessTo(account, region, { client, sts }, call.ports.sealer)
+  const items = { client, sts }
+  const reach = (region: string) => accessTo(account, region, items, call.ports.sealer)
   const fullArn = lookUp
-    ? await call.once('principal', async () =>
-        fullArnOf(call, await reach(iamRegionOf(partition)), caller.entity, caller.uniqueId),
-      )
+    ? await fullArnOf(call, await reach(iamRegionOf(partition)), caller.entity, caller.uniqueId)
     : undefined
-  const inferred = instanceId === undefined ? undefined : await seeInferred(call, facts, instanceId, reach)
-  return { ...facts, ...(fullArn === undefined ? {} : { fullArn }), ...(inferred ? { inferred } : {}) }
+  const inferred = instanceId === undefined ? undefined : await seeInferred(call, facts, instanceId, items)
+  return { ...facts, fullArn, inferred }
 }
 
 const INSTANCE = /^i-[0-9a-f]{8,17}$/
@@ -137,11 +138,13 @@ async function seeInferred(
   call: LoginCall,
   { role, caller }: IamFacts,
   instanceId: string,
-  reach: (region: string) => ReturnType<typeof accessTo>,
+  items: AccountItems,
 ): Promise<InferredInstance> {
+  const { account } = caller.entity
   const region = role.inferredAwsRegion
-  const seen = await call.once('instance', async () =>
-    seeInstance(call, await reach(region), instanceId, role, call.now / 1000),
-  )
-  return { ...seen, instanceId, region, account: caller.entity.account }
+  const seen = await call.once(instanceCall(items, region, role), async () => {
+    const access = await accessTo(account, region, items, call.ports.sealer)
+    return seeInstance(call, access, instanceId, role, call.now / 1000)
+  })
+  return { ...seen, instanceId, region, account }
 }

@@ -1,12 +1,10 @@
-import { after, type Call, mountOf, type Outcome } from '../../api/call.ts'
-import { ensureAlias } from '../../identity/ensure.ts'
+import type { Anew, Call, Outcome } from '../../api/call.ts'
 import type { SignedRequest } from '../../identity-proof/signed-request.ts'
-import { mintLogin } from '../../tokens/mint.ts'
-import { tokenText } from '../../tokens/token.ts'
 import { enforce } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
+import { loggedIn } from '../login/outcome.ts'
 import { checksAfter, checksBefore, decideIamLogin } from './decide.ts'
-import { askSts, gatherIam, seeIam } from './gather.ts'
+import { askSts, gatherIam, keysOfCaller, seeIam } from './gather.ts'
 
 /** A request that has been read; only STS can verify it. */
 export interface IamProof {
@@ -14,31 +12,17 @@ export interface IamProof {
   request: SignedRequest
 }
 
-/** Login by signed caller-identity request. @see auth-behaviour 4.3 */
-export async function loginIam(call: Call<typeof loginFields>, proof: IamProof): Promise<Outcome> {
-  const { entropy, sealer } = call.ports
-  const mount = mountOf(call)
+/**
+ * Login by signed caller-identity request. Before STS has answered only the configuration that shapes the call is
+ * read; the login is judged by what is stored afterwards. @see docs/spec/login-iam.md#judged-twice
+ */
+export async function loginIam(call: Call<typeof loginFields>, proof: IamProof): Promise<Outcome | Anew> {
   const caller = await askSts(call, proof.request)
+  if (call.asked()) return { anew: keysOfCaller(call, caller) }
   const gathered = await gatherIam(call, caller)
-  enforce(checksBefore, gathered.facts)
-  const facts = await seeIam(call, gathered)
-  enforce(checksAfter, facts)
-  const grant = decideIamLogin(facts, call.request.path)
-  const { alias, changes } = ensureAlias(gathered.alias, {
-    mount: mount.accessor,
-    name: grant.alias.name,
-    metadata: grant.alias.metadata,
-    now: call.now,
-    fresh: { entityId: entropy.uuid(), aliasId: entropy.uuid() },
-  })
-  const minted = await mintLogin(
-    grant,
-    { mount, alias, now: call.now, text: tokenText(entropy.bytes) },
-    sealer,
-  )
-  return after([...changes, ...minted.changes], {
-    kind: 'auth',
-    auth: minted.auth,
-    warnings: minted.warnings,
-  })
+  const worthAsking = { ...gathered, facts: enforce(checksBefore, gathered.facts) }
+  const seen = await seeIam(call, worthAsking)
+  if (call.asked()) return { anew: [] }
+  const facts = enforce(checksAfter, seen)
+  return loggedIn(call, decideIamLogin(facts, call.request.path), gathered.alias)
 }

@@ -15,7 +15,7 @@ type Binding = Pick<Role, 'boundIamPrincipalArns' | 'boundIamPrincipalIds' | 're
 /**
  * Whether a role admits a principal. `look-up`: only its full ARN, compared with a wildcard, can tell.
  * Wildcards are compared with `arn:…:iam::…:role/path/name`, never with the ARN of a session.
- * @see auth-behaviour 4.3.4
+ * @see docs/spec/login-iam.md#principals
  */
 export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' | 'look-up' {
   const arns = role.boundIamPrincipalArns

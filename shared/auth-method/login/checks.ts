@@ -23,12 +23,21 @@ export interface Verdict {
   message?: string
 }
 
+declare const passed: unique symbol
+
+/**
+ * Facts that the rules over `F` have let through. Only `enforce` makes them: a step that takes nothing else cannot be
+ * reached where a check was forgotten. The mark is invariant, so that rules over other facts do not stand in.
+ */
+export type Passed<F> = F & { readonly [passed]: (facts: F) => F }
+
 /** @throws ApiError of the first rule that refuses, with the value it saw for the audit log */
-export function enforce<F>(checks: readonly Check<F>[], facts: F): void {
+export function enforce<F, G extends F>(checks: readonly Check<F>[], facts: G): G & Passed<F> {
   for (const check of checks) {
     const found = refusedBy(check, facts)
     if (found) refuse(found, { check: check.name, seen: check.seen?.(facts) })
   }
+  return facts as G & Passed<F>
 }
 
 /** All verdicts, in order. */
@@ -50,6 +59,10 @@ export const failed = (check: string, found: Refusal): Verdict => ({
 
 const refusedBy = <F>(check: Check<F>, facts: F): Refusal | undefined =>
   check.applies && !check.applies(facts) ? undefined : check.refuse(facts)
+
+/** The refusal of a login for which there is no role. */
+export const noRole = (role: string): ApiError =>
+  new ApiError('invalid_request', `no role named "${role}"`, { reason: { why: 'no-role', role } })
 
 /** Turns a refusal into the answer it means. */
 export function refuse(found: Refusal, reason: Record<string, unknown> = {}): never {

@@ -26,7 +26,7 @@ export function remember({ recall }: Pick<Ports, 'recall'>, name: string, value:
 
 /** Names of what is remembered. */
 export const recallOf = {
-  accessor: (mountPath: string) => `accessor ${mountPath}`,
+  certificate: (accessor: string, form: string) => `certificate ${accessor} ${form}`,
   aliasKind: (accessor: string, type: string) => `alias ${accessor} ${type}`,
   roleId: (accessor: string, role: string) => `role ${accessor} ${role}`,
 }

@@ -1,6 +1,6 @@
 import { anything, lowerText, text } from '../../api/fields.ts'
 
-/** Parameters of a login. @see interface 2.8 */
+/** Parameters of a login. @see docs/spec/login-ec2.md#which-type-of-login */
 export const loginFields = {
   role: lowerText('Role to log in against; default: the AMI ID (ec2), or the name of the user or role (iam)'),
   identity: text('ec2: identity document as base64, together with `signature`', { secret: true }),

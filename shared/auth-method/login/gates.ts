@@ -15,7 +15,7 @@ export interface GateFacts {
   aliasName: string
 }
 
-/** In the order of auth-behaviour 4.1. */
+/** In their order. @see docs/spec/login-ec2.md#gates */
 export const gates: readonly Check<GateFacts>[] = [
   {
     name: 'token_bound_cidrs',

@@ -1,7 +1,8 @@
 import type { Call } from '../../api/call.ts'
 import { ApiError, type Refusal, refusal } from '../../api/errors.ts'
 import type { Access, Instance } from '../../ports.ts'
-import { type BindingName, bindingNames, bindings, type InstanceFacts, isMet } from '../bindings.ts'
+import type { AccountItems } from '../accounts.ts'
+import { type BindingName, bindingNames, type InstanceFacts, isBound, isMet, seenOf } from '../bindings.ts'
 import type { Role } from '../roles/role.ts'
 import type { Check } from './checks.ts'
 
@@ -27,8 +28,14 @@ export type RunningFacts = BoundFacts & SeenInstance
 
 const RETRIES = 2
 const RETRY_MS = 500
-/** A document or session this young may be ahead of what DescribeInstances tells (aws-platform 4.2). */
+/** A document or session this young may be ahead of what DescribeInstances tells. */
 const YOUNG_SECONDS = 300
+
+/** Names a look-up by all that shapes it: with other settings it is another one. */
+export const instanceCall = ({ client, sts }: AccountItems, region: string, role: Role): string =>
+  JSON.stringify(['instance', client?.rev, sts?.rev, region, bindsRole(role)])
+
+const bindsRole = (role: Role): boolean => role.bound.bound_iam_role_arn.length > 0
 
 /**
  * Looks an instance up: one call to EC2, one more to IAM where the role binds the instance's role.
@@ -44,7 +51,7 @@ export async function seeInstance(
   startedAt: number,
 ): Promise<SeenInstance> {
   const instance = await describe(call, access, instanceId, call.now / 1000 - startedAt < YOUNG_SECONDS)
-  if (!instance?.profileArn || role.bound.bound_iam_role_arn.length === 0) return { instance }
+  if (!instance?.profileArn || !bindsRole(role)) return { instance }
   const roleArn = await roleBehind(call, access, instance.profileArn)
   return roleArn === undefined ? { instance } : { instance, roleArn }
 }
@@ -100,8 +107,8 @@ export function stateFault(instance: Instance | undefined, instanceId: string): 
 
 const boundCheck = (name: BindingName): Check<BoundFacts> => ({
   name,
-  applies: ({ role }) => role.bound[name].length > 0,
-  seen: facts => bindings[name].seen(factsOf(facts)),
+  applies: ({ role }) => isBound(name, role.bound),
+  seen: facts => seenOf(name, facts.role.bound, factsOf(facts)),
   refuse: facts =>
     isMet(name, facts.role.bound, factsOf(facts))
       ? undefined
@@ -109,11 +116,11 @@ const boundCheck = (name: BindingName): Check<BoundFacts> => ({
 })
 
 function factsOf({ account, region, instance, instanceId, roleArn }: BoundFacts): InstanceFacts {
-  const { tags: _, state: __, ...seen } = instance ?? { id: instanceId, tags: {}, state: '' }
+  const { state: _, ...seen } = instance ?? { id: instanceId, tags: {}, state: '' }
   return { account, region, instance: roleArn === undefined ? seen : { ...seen, roleArn } }
 }
 
-/** Running, and every constraint of the role. @see auth-behaviour 4.2.5 step 5, 4.2.6 */
+/** Running, and every constraint of the role. @see docs/spec/login-ec2.md#constraints */
 export const instanceChecks: readonly Check<RunningFacts>[] = [running, ...bindingNames.map(boundCheck)]
 
 /** Constraints that need no look-up: a document of the wrong region or account costs no call. */

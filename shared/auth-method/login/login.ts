@@ -1,14 +1,19 @@
-import { type Call, type Early, mountOf, type Outcome } from '../../api/call.ts'
+import type { Anew, Call, Early, Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import type { Supplied } from '../../api/fields.ts'
+import { notAccepted } from '../../identity-proof/caller-identity.ts'
+import { proveDocument } from '../../identity-proof/instance-document.ts'
 import { readSignedRequest } from '../../identity-proof/signed-request.ts'
-import type { Key } from '../../storage/kinds.ts'
+import { isMethod, type Mount, mountAt } from '../../mounts/mount.ts'
+import type { Ports } from '../../ports.ts'
+import { type Key, key } from '../../storage/kinds.ts'
+import { defaultClient } from '../config/client.ts'
 import { ec2Keys, ec2RoleName, guessEc2Alias } from '../login-ec2/gather.ts'
 import { loginEc2 } from '../login-ec2/login.ts'
-import { type Ec2Proof, proveEarly } from '../login-ec2/proof.ts'
-import { guessIamAlias, iamKeys } from '../login-iam/gather.ts'
+import { type Ec2Proof, guessCertificate, proveEarly } from '../login-ec2/proof.ts'
+import { outboundOf } from '../login-iam/gather.ts'
 import { type IamProof, loginIam } from '../login-iam/login.ts'
-import { recallOf, remember } from './fetch.ts'
+import { noRole, refuse } from './checks.ts'
 import type { loginFields } from './fields.ts'
 
 type Given = Supplied<typeof loginFields>
@@ -18,7 +23,7 @@ export type Proof = Ec2Proof | IamProof
 /**
  * Which type of login the parameters make: one complete set of one type.
  * @throws ApiError `invalid_request`
- * @see auth-behaviour 4.1
+ * @see docs/spec/login-ec2.md#which-type-of-login
  */
 export function loginType(given: Given): 'ec2' | 'iam' {
   const has = (...names: (keyof Given)[]) => names.every(name => Object.hasOwn(given, name))
@@ -52,29 +57,51 @@ export async function readLogin(given: Given, legacySignatures: boolean): Promis
   )
 }
 
-/** Before anything is read: the proof, and the keys of all that the login will look at. */
+/** Before anything is read: the proof, and the keys of what the login looks at before the provider is asked. */
 export async function prepareLogin(
   early: Early<typeof loginFields>,
 ): Promise<{ keys: readonly Key[]; prepared: Proof }> {
   const { given, ports, params } = early
   const proof = await readLogin(given, ports.deployment.legacySignatures)
-  const accessor = ports.recall.get(recallOf.accessor(params['mount'] ?? ''))
+  const accessor = rememberedMount(ports, params['mount'])?.accessor
   return { prepared: proof, keys: accessor === undefined ? [] : keysOf(proof, accessor, early) }
 }
 
-function keysOf(proof: Proof, accessor: string, { given, ports }: Early<typeof loginFields>): Key[] {
-  if (proof.type === 'iam') {
-    return [...iamKeys(accessor, given.role), ...guessIamAlias(ports.recall, accessor, given.role)]
-  }
-  const roleName = ec2RoleName(given.role, proof)
-  return [...ec2Keys(accessor, roleName, proof), ...guessEc2Alias(ports.recall, accessor, roleName, proof)]
+function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
+  const mount = memory.mounts && mountAt(memory.mounts.table, path)
+  return mount && isMethod(mount) ? mount : undefined
 }
 
-/** POST login. @see interface 2.8, auth-behaviour 4 */
-export function login(call: Call<typeof loginFields>): Promise<Outcome> {
+function keysOf(proof: Proof, accessor: string, { given, ports }: Early<typeof loginFields>): Key[] {
+  if (proof.type === 'iam') return [key('client-config', accessor)]
+  const { document } = proof
+  if (!document) return guessCertificate(ports.recall, accessor, proof.proof)
+  const roleName = ec2RoleName(given.role, document)
+  return [
+    ...ec2Keys(accessor, roleName, document),
+    ...guessEc2Alias(ports.recall, accessor, roleName, document),
+  ]
+}
+
+/** POST login. */
+export function login(call: Call<typeof loginFields>): Promise<Outcome | Anew> {
   const proof = call.prepared as Proof | undefined
   if (!proof) throw new ApiError('internal', 'a login without proof')
-  const { path, accessor } = mountOf(call)
-  remember(call.ports, recallOf.accessor(path), accessor)
+  if (!call.mount) return refuseNowhere(call, proof)
   return proof.type === 'ec2' ? loginEc2(call, proof) : loginIam(call, proof)
+}
+
+/**
+ * A login at a mount that does not exist: the answer of one that was never configured, where no role is and
+ * nobody's certificate is trusted. AWS is not asked: without a valid proof the answer is the same.
+ */
+function refuseNowhere({ given, ports }: Call<typeof loginFields>, proof: Proof): never {
+  const seen = { mount: 'none' }
+  if (proof.type === 'iam') {
+    const outbound = outboundOf(proof.request, defaultClient, ports)
+    return refuse('why' in outbound ? outbound : notAccepted, seen)
+  }
+  const document = proof.document ?? proveDocument(proof.proof, [], ports.deployment.legacySignatures)
+  if ('why' in document) return refuse(document, seen)
+  throw noRole(ec2RoleName(given.role, document))
 }

@@ -10,8 +10,9 @@ import type { Renewal } from './outcome.ts'
 import { notRenewed, sameRole } from './role.ts'
 
 /**
- * The instance must run and must still be on the access list: deleting its entry stops its renewals.
- * @see auth-behaviour 5, D-11
+ * The instance must run, and the access list must still hold the entry of this login: deleting it stops the
+ * renewals of all tokens that stood on it, whatever login makes another.
+ * @see docs/spec/login-ec2.md#renewal
  */
 export async function renewEc2(call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> {
   const { instanceId, region, account, tagMaxTtl = 0 } = login
@@ -25,6 +26,8 @@ export async function renewEc2(call: Call, mount: Mount, login: LoginRecord): Pr
   ])
   const role = sameRole(roleItem, login)
   if (!entry) throw notRenewed('entry-gone')
+  if (login.entryCreatedAt !== undefined && login.entryCreatedAt !== entry.data.createdAt)
+    throw notRenewed('entry-recreated')
   const instance = await call.once('instance', async () =>
     call.ports.instances.describe(
       await accessTo(account, region, { client, sts }, call.ports.sealer),

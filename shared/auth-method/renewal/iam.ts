@@ -17,7 +17,7 @@ type Reach = (region: string) => ReturnType<typeof accessTo>
 
 /**
  * The principal must still be bound, and an inferred instance must still run. The other constraints on
- * instances are not looked at again. @see auth-behaviour 5
+ * instances are not looked at again. @see docs/spec/login-iam.md#renewal
  */
 export async function renewIam(call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> {
   const entity = parseEntity(login.canonicalArn ?? '')
@@ -71,7 +71,7 @@ async function checkInferred(
   reach: Reach,
 ): Promise<void> {
   if (role.inferredEntityType === '') return
-  // tokens from before inferencing was switched on have no instance and cannot be renewed (interface 2.6)
+  // tokens from before inferencing was switched on have no instance and cannot be renewed
   if (!instanceId || !region) throw notRenewed('no-instance')
   const instance = await call.once('instance', async () =>
     call.ports.instances.describe(await reach(region), instanceId, call.request.deadline),

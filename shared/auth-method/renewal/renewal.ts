@@ -8,7 +8,7 @@ import type { Renewal } from './outcome.ts'
 /**
  * Checks again what a login stands on: the role as it is now, the instance, the principal's binding.
  * @throws ApiError `permission_denied` with the reason for the audit log; `busy` or `provider_failed`
- * @see auth-behaviour 5
+ * @see docs/spec/tokens.md#renewal
  */
 export const renewLogin = (call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> =>
   login.authType === 'ec2' ? renewEc2(call, mount, login) : renewIam(call, mount, login)

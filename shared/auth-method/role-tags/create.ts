@@ -2,7 +2,7 @@ import { answer, type Call, data, mountOf, type Outcome, subjectOf } from '../..
 import { invalid } from '../../api/errors.ts'
 import { bool, duration, list, lowerText } from '../../api/fields.ts'
 import { maxTtlOf } from '../../mounts/mount.ts'
-import { DEFAULT, isPolicyName, sanitisePolicies } from '../../policies/names.ts'
+import { DEFAULT, isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../../policies/names.ts'
 import type { Role } from '../roles/role.ts'
 import { isWithinRole } from './policies.ts'
 import { LONGEST_TAG, type RoleTag, renderTag } from './tag.ts'
@@ -10,6 +10,7 @@ import { LONGEST_TAG, type RoleTag, renderTag } from './tag.ts'
 export const roleTagFields = {
   policies: list(
     'Policies of logins with the tag, all of them among the role’s; an empty list gives `default` only',
+    { counts: policySet },
   ),
   max_ttl: duration('Greatest lifetime of tokens of such logins'),
   instance_id: lowerText('The only instance that may use the tag'),
@@ -19,7 +20,7 @@ export const roleTagFields = {
 
 const NONCE_BYTES = 8
 
-/** POST role/:role/tag: a new tag's key and value; nothing is stored. @see auth-behaviour 3.8 */
+/** POST role/:role/tag: a new tag's key and value; nothing is stored. @see docs/spec/role-tags.md#making */
 export async function createRoleTag(call: Call<typeof roleTagFields>): Promise<Outcome> {
   const item = subjectOf(call, 'role')
   if (!item) throw invalid('role not found')
@@ -48,11 +49,10 @@ export async function createRoleTag(call: Call<typeof roleTagFields>): Promise<O
   )
 }
 
-/** Not given: the tag says nothing, and logins get the role's. Given but empty: only `default`. @see D-6, D-7 */
+/** Not given: the tag says nothing, and logins get the role's. Given but empty: only `default`. */
 function policiesOf(given: readonly string[] | undefined, role: Role): readonly string[] {
   if (given === undefined) return []
-  if (given.some(name => !isPolicyName(name)))
-    throw invalid('a policy name may hold visible ASCII characters other than ":" and ","')
+  if (given.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
   const policies = sanitisePolicies(given)
   const wanted = policies.length === 0 ? [DEFAULT] : policies
   if (!isWithinRole(wanted, role.token)) throw invalid('tag policies must be a subset of the role’s policies')

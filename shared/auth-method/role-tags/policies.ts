@@ -1,5 +1,5 @@
 import { DEFAULT, sanitisePolicies } from '../../policies/names.ts'
-import type { TokenParameters } from '../../tokens/stored.ts'
+import type { TokenParameters } from '../../tokens/terms.ts'
 
 /** Whether a tag's policies are all among the role's; `default` is, unless the role leaves it out. */
 export function isWithinRole(

@@ -4,7 +4,7 @@ import { decodeBase64 } from '../../values/base64.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { type Secret, sameSecret } from '../../values/secret.ts'
 
-/** What a role tag says. @see interface 2.7, auth-behaviour 4.2.7 */
+/** What a role tag says. @see docs/spec/role-tags.md#format */
 export interface RoleTag {
   /** standard base64 of 8 random bytes */
   nonce: string
@@ -57,7 +57,7 @@ const readers = {
 
 /**
  * Reads a tag, without checking its signature. Only the canonical text is read: one that says the same in
- * another way would slip past a deny list that is keyed by text. @see auth-behaviour D-8
+ * another way would slip past a deny list that is keyed by text. @see docs/spec/role-tags.md#canonical-text
  */
 export function parseTag(value: string): { tag: RoleTag; plain: string; mac: string } | undefined {
   if (value.length > LONGEST_TAG) return undefined

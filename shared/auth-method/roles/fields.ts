@@ -1,14 +1,13 @@
-import { bool, list, lowerText, text } from '../../api/fields.ts'
+import { bool, type Field, list, lowerText, text } from '../../api/fields.ts'
 import { tokenFields } from '../../tokens/parameters.ts'
 import { type BindingName, bindingNames, bindings } from '../bindings.ts'
 
-type BoundFields = Record<BindingName, ReturnType<typeof list>>
+const boundFields = Object.fromEntries(bindingNames.map(name => [name, bindings[name].field])) as Record<
+  BindingName,
+  Field<unknown>
+>
 
-const boundFields = Object.fromEntries(
-  bindingNames.map(name => [name, list(`${bindings[name].doc}; any one must match`)]),
-) as BoundFields
-
-/** Fields of a role as requests carry them. @see interface 2.6 */
+/** Fields of a role as requests carry them. @see docs/spec/roles.md#write */
 export const roleFields = {
   auth_type: lowerText('`iam` (default) or `ec2`; fixed once the role exists'),
   ...boundFields,
@@ -24,5 +23,5 @@ export const roleFields = {
   allow_instance_migration: bool('Accept another nonce when the instance was stopped and started'),
   disallow_reauthentication: bool('One login per instance until its access-list entry is deleted'),
   lease: text('Accepted and ignored'),
-  ...tokenFields,
+  ...tokenFields('role'),
 }

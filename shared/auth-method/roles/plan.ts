@@ -4,7 +4,7 @@ import { defaultParameters, mergeParameters, parameterWarnings } from '../../tok
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
 import { partitionOf } from '../../values/region.ts'
 import type { Sealed } from '../../values/secret.ts'
-import { type BindingName, type Bound, bindingNames, unbound } from '../bindings.ts'
+import { type BindingName, bindingNames, faultOf, isBound, mergeBound, unbound } from '../bindings.ts'
 import type { roleFields } from './fields.ts'
 import { checksInstances, type Role } from './role.ts'
 
@@ -36,7 +36,7 @@ const LONGEST_TAG_KEY = 127
  * calls nobody.
  *
  * @throws ApiError `invalid_request`
- * @see auth-behaviour 3.7.1
+ * @see docs/spec/roles.md#write
  */
 export function planRole(facts: RoleFacts): RolePlan {
   const role = mergeRole(facts)
@@ -80,14 +80,6 @@ function mergeRole({ stored, given, defaultAuthType, mountMax, fresh }: RoleFact
   }
 }
 
-const mergeBound = (stored: Bound, given: Given): Bound =>
-  Object.fromEntries(
-    bindingNames.map(name => {
-      const list = given[name] as readonly string[] | undefined
-      return [name, list ? [...new Set(list)] : stored[name]]
-    }),
-  ) as unknown as Bound
-
 function typeFault({ stored, given }: RoleFacts, role: Role): string | undefined {
   if (role.authType !== 'ec2' && role.authType !== 'iam') return 'auth_type must be ec2 or iam'
   if (stored && stored.authType !== role.authType) return 'auth_type of an existing role cannot be changed'
@@ -108,7 +100,7 @@ function inferenceFault({ authType, inferredEntityType, inferredAwsRegion }: Rol
 }
 
 function bindingFault(role: Role): string | undefined {
-  const used = bindingNames.filter(name => role.bound[name].length > 0)
+  const used = bindingNames.filter(name => isBound(name, role.bound))
   if (used[0] && !checksInstances(role)) {
     return `${used[0]} applies only to ec2 roles or roles that infer an ec2 instance`
   }
@@ -117,6 +109,10 @@ function bindingFault(role: Role): string | undefined {
   }
   if (used.length === 0 && role.boundIamPrincipalArns.length === 0)
     return 'at least one bound constraint is required'
+  for (const name of used) {
+    const fault = faultOf(name, role.bound)
+    if (fault) return fault
+  }
   return undefined
 }
 
@@ -142,7 +138,10 @@ function ec2OnlyFault(role: Role): string | undefined {
   return role.disallowReauthentication ? 'disallow_reauthentication applies only to ec2 roles' : undefined
 }
 
-const WILD: readonly BindingName[] = ['bound_iam_instance_profile_arn', 'bound_iam_role_arn']
+const WILD = [
+  'bound_iam_instance_profile_arn',
+  'bound_iam_role_arn',
+] as const satisfies readonly BindingName[]
 
 function bindingWarnings(role: Role): string[] {
   const warnings = WILD.filter(name => role.bound[name].includes('*')).map(
@@ -152,7 +151,7 @@ function bindingWarnings(role: Role): string[] {
   return warnings
 }
 
-// Without unique IDs the canonical ARN is compared, which has no path. @see interface 2.6 rule 3
+// Without unique IDs the canonical ARN is compared, which has no path. @see docs/spec/login-iam.md#principals
 function unresolvedWarning(arn: string): string[] {
   const entity = parseEntity(arn)
   if (!entity) return [`bound_iam_principal_arn: ${arn} is not the ARN of a user or role and matches nobody`]

@@ -4,9 +4,10 @@ import { type listFields, pageOf } from '../../api/listing.ts'
 import { erase } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { parametersAnswer } from '../../tokens/parameters.ts'
+import { unbound } from '../bindings.ts'
 import type { Role } from './role.ts'
 
-/** GET role/:role. @see auth-behaviour 3.7.2 */
+/** GET role/:role. @see docs/spec/roles.md#reading */
 export function readRole(call: Call): Outcome {
   const stored = subjectOf(call, 'role')
   if (!stored) throw new ApiError('not_found')
@@ -16,6 +17,7 @@ export function readRole(call: Call): Outcome {
 /** How a role reads back: all lists are arrays, the key of its tags never appears. */
 export const roleAnswer = (role: Role): Record<string, unknown> => ({
   auth_type: role.authType,
+  ...unbound,
   ...role.bound,
   bound_iam_principal_arn: role.boundIamPrincipalArns,
   bound_iam_principal_id: role.boundIamPrincipalIds,
@@ -26,7 +28,7 @@ export const roleAnswer = (role: Role): Record<string, unknown> => ({
   role_tag: role.roleTag,
   allow_instance_migration: role.allowInstanceMigration,
   disallow_reauthentication: role.disallowReauthentication,
-  ...parametersAnswer(role.token),
+  ...parametersAnswer(role.token, 'role'),
 })
 
 /** LIST roles. */

@@ -1,8 +1,8 @@
-import type { TokenParameters } from '../../tokens/stored.ts'
+import type { TokenParameters } from '../../tokens/terms.ts'
 import type { Sealed } from '../../values/secret.ts'
 import type { Bound } from '../bindings.ts'
 
-/** Who may log in, and what the token is like. @see interface 2.6 */
+/** Who may log in, and what the token is like. @see docs/spec/roles.md */
 export interface Role {
   authType: 'ec2' | 'iam'
   bound: Bound

@@ -11,7 +11,7 @@ import type { roleFields } from './fields.ts'
 import { planRole } from './plan.ts'
 import type { Role } from './role.ts'
 
-/** POST role/:role. @see auth-behaviour 3.7.1 */
+/** POST role/:role. @see docs/spec/roles.md#write */
 export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome> {
   const mount = mountOf(call)
   const stored = subjectOf(call, 'role')
@@ -35,7 +35,7 @@ export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome>
 const newTagKey = (call: Call<typeof roleFields>, place: Key<'role'>): Promise<Sealed> =>
   call.ports.sealer.seal(place, 'hmacKey', call.ports.entropy.uuid())
 
-/** The unique IDs of principals, in their order. @see auth-behaviour 4.3.6 */
+/** The unique IDs of principals, in their order. @see docs/spec/roles.md#unique-ids */
 async function resolveAll(call: Call<typeof roleFields>, arns: readonly string[]): Promise<string[]> {
   const accessor = mountOf(call).accessor
   const entities = arns.map(arn => resolvable(arn))

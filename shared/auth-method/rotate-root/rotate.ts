@@ -18,7 +18,7 @@ const PATIENCE_MS = 10_000
 /**
  * POST config/rotate-root: a new access key for the configured user. Whatever fails, and wherever a crash
  * comes, the configuration holds a key that works, and the next call clears up.
- * @see auth-behaviour 7, architecture 9
+ * @see docs/spec/configuration.md#rotation-of-the-root-key
  */
 export async function rotateRoot(call: Call): Promise<Outcome> {
   configured(subjectOf(call, 'client-config'))
@@ -77,7 +77,7 @@ async function clearUp(call: Call, config: Config, userName: string): Promise<Co
 /** A key that a crashed rotation made came into being within this time of its note, milliseconds. */
 const LOST_WITHIN = { before: 60_000, after: 60_000 }
 
-/** The user may have one key only; one that an earlier rotation made and lost is deleted. @see interface 2.1 rule 3 */
+/** The user may have one key only; one that an earlier rotation made and lost is deleted. */
 async function makeRoom(
   call: Call,
   settings: ProviderSettings,

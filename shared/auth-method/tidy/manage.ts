@@ -28,7 +28,7 @@ export const tidySettingsFields = {
 
 export const tidyFields = { safety_buffer: tidySettingsFields.safety_buffer }
 
-/** POST config/tidy/<list>: fields that are not supplied keep their values. @see auth-behaviour 3.6 */
+/** POST config/tidy/<list>: fields that are not supplied keep their values. */
 export const writeTidySettings =
   (list: TidyList) =>
   (call: Call<typeof tidySettingsFields>): Outcome => {
@@ -76,7 +76,7 @@ const RUNNING = 'a tidy of this list is running already'
 const STARTED =
   'the tidy was started; what it removed can be read at tidy-status, what went wrong is in the log'
 
-/** POST tidy/<list>: starts a run, whatever the settings say. @see auth-behaviour 3.12, 6 */
+/** POST tidy/<list>: starts a run, whatever the settings say. @see docs/spec/configuration.md#tidying */
 export const startTidy =
   (list: TidyList) =>
   async (call: Call<typeof tidyFields>): Promise<Outcome> => {

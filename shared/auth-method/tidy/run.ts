@@ -23,7 +23,7 @@ const LEASE_MS = 15 * 60_000
  * Takes the guard of a list: one runner at a time, whoever starts it.
  * @param period milliseconds until the schedule comes again; absent: it did not start this run
  * @returns false when somebody else runs
- * @see auth-behaviour 6
+ * @see docs/spec/configuration.md#tidying
  */
 async function acquire(
   ports: Ports,

@@ -6,41 +6,48 @@ import { settle } from './restamp.ts'
 import { startRun } from './run.ts'
 import { defaultTidy, type TidyList, tidyLists } from './settings.ts'
 
-/** The schedule's interval, milliseconds. @see auth-behaviour 6, "Periodic" */
+/** The schedule's interval, milliseconds. @see docs/spec/configuration.md#tidying */
 const PERIOD_MS = 3_600_000
 
 /**
  * The hourly round: a tidy of every list of every mount whose settings allow it, and everything that an
  * earlier request left unfinished. What goes wrong with one of them does not keep the others waiting.
+ * @throws when something went wrong: the round counts as failed, and is repeated
  */
 export async function everyHour(run: JobRun): Promise<void> {
   const [table] = await run.ports.store.read([key('mounts')])
   if (!table) return
-  await eachOf(table.data.mounts.filter(isMethod), async ({ accessor }) => {
-    for (const list of tidyLists)
-      await separately(run, accessor, cluster => startList(run, cluster, accessor, list))
-    await separately(run, accessor, () => startDropping(run.ports, accessor))
-    return true
+  const { mounts, removing } = table.data
+  const ofMounts = await eachOf(mounts.filter(isMethod), async ({ accessor }) => {
+    const lists = tidyLists.map(list => (cluster: ClusterRead) => startList(run, cluster, accessor, list))
+    return separately(run, accessor, [...lists, () => startDropping(run.ports, accessor)])
   })
-  await eachOf(table.data.removing, async ({ accessor }) => {
-    await separately(run, accessor, () =>
-      run.ports.background.start({ job: 'remove-mount', mount: accessor }),
-    )
-    return true
-  })
+  const ofRemovals = await eachOf(removing, ({ accessor }) =>
+    separately(run, accessor, [() => run.ports.background.start({ job: 'remove-mount', mount: accessor })]),
+  )
+  const failed = ofMounts.failed + ofRemovals.failed
+  if (failed > 0)
+    throw new Error(`the hourly round failed for ${failed} of ${mounts.length + removing.length} mounts`)
 }
 
+/** Does one after the other, whatever goes wrong with an earlier one. @throws when something did */
 async function separately(
   run: JobRun,
   mount: string,
-  work: (cluster: ClusterRead) => Promise<void>,
-): Promise<void> {
-  try {
-    const cluster = await run.cluster()
-    if (cluster) await work(cluster)
-  } catch (error) {
-    run.ports.log.error('hourly round', { mount, cause: String(error) })
+  parts: readonly ((cluster: ClusterRead) => Promise<void>)[],
+): Promise<true> {
+  let failed = 0
+  for (const part of parts) {
+    try {
+      const cluster = await run.cluster()
+      if (cluster) await part(cluster)
+    } catch (error) {
+      run.ports.log.error('hourly round', { mount, cause: String(error) })
+      failed += 1
+    }
   }
+  if (failed > 0) throw new Error(`${failed} parts of the hourly round failed`)
+  return true
 }
 
 async function startList(

@@ -1,4 +1,4 @@
-/** 72 h, in seconds. @see interface 8 */
+/** 72 h, in seconds. */
 export const SAFETY_BUFFER = 72 * 3600
 
 /** The two lists that are tidied, by their names in paths. */
@@ -6,7 +6,7 @@ export const tidyLists = ['identity-accesslist', 'roletag-denylist'] as const
 
 export type TidyList = (typeof tidyLists)[number]
 
-/** Tidy settings of one list. @see interface 2.5 */
+/** Tidy settings of one list. @see docs/spec/configuration.md#tidying */
 export interface TidySettings {
   /** seconds */
   safetyBuffer: number

@@ -9,7 +9,7 @@ import { call } from '../../support/api.ts'
 const SERVER = 'https://login.example.com'
 let host: Host
 beforeAll(async () => {
-  host = await startHost({ cluster: 'vault-client', port: 0, memory: true, concurrency: 2 })
+  host = await startHost({ cluster: 'vault-client', port: 0, memory: true })
 })
 afterAll(() => {
   VaultClient.clear()

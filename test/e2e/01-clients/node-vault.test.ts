@@ -8,7 +8,7 @@ import { signedLogin } from '../../../infra/local/workload.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost({ cluster: 'clients', port: 0, memory: true, concurrency: 2 })
+  host = await startHost({ cluster: 'clients', port: 0, memory: true })
 })
 afterAll(() => host.close())
 

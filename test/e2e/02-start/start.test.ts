@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { call } from '../../support/api.ts'
-import { cleanUp, clusterFile, folderOf, freshCluster, start } from '../../support/npm-start.ts'
+import { cleanUp, clusterFile, folderOf, freshCluster, start, startIn } from '../../support/npm-start.ts'
 
 // What a stranger types: `npm start`. It ends its set-up with a login of each type, keeps serving, can be stopped,
 // and finds its data again; `--once` ends by itself.
@@ -9,7 +9,7 @@ import { cleanUp, clusterFile, folderOf, freshCluster, start } from '../../suppo
 const cluster = freshCluster('e2e')
 afterAll(cleanUp)
 
-describe('npm start: issue 2 §8.1', () => {
+describe('npm start', () => {
   test('--once shows a login of each type with what it cost, and ends with 0', async () => {
     const run = start('--once', '--memory', '--port', '0')
     expect(await run.ended, run.output()).toBe(0)
@@ -35,6 +35,16 @@ describe('npm start: issue 2 §8.1', () => {
     expect(await first.ended).toBe(0)
     expect(existsSync(`${folderOf(cluster)}/engine.json`), 'the engine was stopped').toBe(false)
 
+    const passing = start('--cluster', cluster, '--port', '0', '--memory')
+    await passing.until('Serving.')
+    const { root_token, base_url, ...told } = clusterFile(cluster)
+    expect(Object.keys({ root_token, base_url, ...told }).sort()).toEqual(Object.keys(known).sort())
+    expect(root_token).not.toBe(known.root_token)
+    expect((await call(base_url, 'GET', '/sys/auth', undefined, { token: root_token })).status).toBe(200)
+    passing.child.kill('SIGTERM')
+    expect(await passing.ended).toBe(0)
+    expect(clusterFile(cluster), 'what it told has ended with it').toEqual(known)
+
     const second = start('--cluster', cluster, '--port', '0')
     await second.until('Serving.')
     const again = clusterFile(cluster)
@@ -44,7 +54,55 @@ describe('npm start: issue 2 §8.1', () => {
     expect(await second.ended).toBe(0)
   })
 
+  test('one that keeps nothing is found where one is found that does, and leaves nothing', async () => {
+    const name = freshCluster('e2e-memory')
+    const run = start('--cluster', name, '--port', '0', '--memory')
+    await run.until('Serving.')
+    const { base_url, root_token, metadata_url } = clusterFile(name)
+    expect(run.output()).toContain(base_url)
+    expect((await call(base_url, 'GET', '/sys/auth', undefined, { token: root_token })).status).toBe(200)
+    const token = await fetch(`${metadata_url}/latest/api/token`, {
+      method: 'PUT',
+      headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '60' },
+    })
+    expect(token.status).toBe(200)
+    run.child.kill('SIGTERM')
+    expect(await run.ended).toBe(0)
+    expect(existsSync(folderOf(name))).toBe(false)
+  })
+
+  test('keys of another account in the environment stop the demonstration, not the host', async () => {
+    const foreign = { CLOUD_ACCESS_KEY: 'AKIAFOREIGNFOREIGN00', CLOUD_SECRET_KEY: 'of another account' }
+    const aws = {
+      AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
+      AWS_SECRET_ACCESS_KEY: 'x',
+      AWS_SESSION_TOKEN: 'y',
+    }
+    const run = startIn({ ...foreign, ...aws }, '--port', '0', '--memory')
+    await run.until('Serving.')
+    expect(run.output()).toContain('The demonstration failed')
+    expect(run.output()).toContain('CLOUD_ACCESS_KEY')
+    expect(run.output()).not.toContain(foreign.CLOUD_SECRET_KEY)
+    const base = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(run.output())?.[0] ?? ''
+    expect((await call(base, 'GET', '/sys/health')).status).toBe(200)
+    run.child.kill('SIGTERM')
+    expect(await run.ended).toBe(0)
+  })
+
+  test('AWS keys in the environment change nothing: the functions have their own', async () => {
+    const aws = {
+      AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
+      AWS_SECRET_ACCESS_KEY: 'x',
+      AWS_SESSION_TOKEN: 'y',
+    }
+    const run = startIn(aws, '--once', '--memory', '--port', '0')
+    expect(await run.ended, run.output()).toBe(0)
+  })
+
   test('an option that does not exist, and a port in use, are told in one line', async () => {
+    const odd = start('--cluster', '../elsewhere')
+    expect(await odd.ended).toBe(1)
+    expect(odd.output()).toContain('the name of a cluster')
     const unknown = start('--nonsense')
     expect(await unknown.ended).toBe(1)
     expect(unknown.output().trim().split('\n')).toEqual([expect.stringContaining('--nonsense')])

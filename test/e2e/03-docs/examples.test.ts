@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { root } from '../../../infra/build/functions.ts'
+import { root } from '../../../infra/checkout.ts'
 import { demonstrate } from '../../../infra/local/demonstration.ts'
 import { HOME, type Host, startHost } from '../../../infra/local/host.ts'
 import { call, type Reply } from '../../support/api.ts'
@@ -13,7 +13,7 @@ const run = promisify(execFile)
 let host: Host
 let environment: Record<string, string>
 beforeAll(async () => {
-  host = await startHost({ cluster: 'docs', port: 0, memory: true, concurrency: 2 })
+  host = await startHost({ cluster: 'docs', port: 0, memory: true })
   await demonstrate(host, () => ({}))
   const instance = await host.control.putInstance({ ...HOME })
   environment = {

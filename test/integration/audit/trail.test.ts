@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { auditOf, auditText } from '../../support/audit.ts'
+import { auditEntries, auditOf, auditText } from '../../support/audit.ts'
 import { api, cluster, done, fresh, freshMount, localCertificate, tokenWith } from '../../support/cluster.ts'
 import { filled, ways } from '../../support/endpoints.ts'
 import { HOME, launch, loginAs, pkcs7Of, signedBy } from '../../support/logins.ts'
@@ -16,24 +16,26 @@ beforeAll(async () => {
 const hashOf = async (input: string): Promise<string> =>
   (await done('POST', '/sys/audit-hash/file', { input })).body.data.hash
 
-describe('every request leaves two entries: interface of the audit log, auth-behaviour 1.8', () => {
+describe('every request leaves two entries', () => {
   test('they say who asked for what, from where, and how it ended', async () => {
     const path = `${mount}/role/${fresh('r')}`
     const token = await tokenWith(`path "${path.slice(1)}" { capabilities = ["create"] }`, {
       meta: { team: 'a' },
     })
-    await done('POST', path, { ...iamRole.body, unknown: 'x' }, { token })
+    const { headers } = await done('POST', path, { ...iamRole.body, unknown: 'x' }, { token })
     const [request, response] = auditOf(path)
     const common = {
       request: {
-        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        id: headers['x-request-id'],
+        gateway_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         operation: 'write',
         path: path.slice(1),
         remote_address: '127.0.0.1',
         mount_accessor: accessor,
         mount_type: 'cloud',
         client_token: await hashOf(token),
-        data: { ...iamRole.body, unknown: await hashOf('x') },
+        data: iamRole.body,
+        unknown: { count: 1, hmac: await hashOf('{"unknown":"x"}') },
       },
       auth: expect.objectContaining({
         display_name: 'token',
@@ -75,6 +77,44 @@ describe('every request leaves two entries: interface of the audit log, auth-beh
     ])
   })
 
+  test('the tuning of a mount says which parameters and data are shown as they are', async () => {
+    const one = (await freshMount()).path
+    const role = `${one}/role/${fresh('r')}`
+    await done('POST', role, { ...ec2Role.body, role_tag: 'tag' })
+    await done('POST', `/sys${one}/tune`, {
+      audit_non_hmac_request_keys: 'unknown',
+      audit_non_hmac_response_keys: ['tag_value'],
+    })
+    const { body } = await done('POST', `${role}/tag`, { unknown: 'x', other: 'y' })
+    expect(auditOf(`${role}/tag`)[1]).toMatchObject({
+      request: { data: { unknown: 'x' }, unknown: { count: 1, hmac: await hashOf('{"other":"y"}') } },
+      response: { data: { tag_value: body.data.tag_value } },
+    })
+    await done('POST', `/sys${one}/tune`, {
+      audit_non_hmac_request_keys: [],
+      audit_non_hmac_response_keys: [],
+    })
+    await done('POST', `${role}/tag`, { unknown: 'x' })
+    const later = auditOf(`${role}/tag`).at(-1)
+    expect(later?.request.data).toEqual({})
+    expect(later?.request.unknown).toEqual({ count: 1, hmac: await hashOf('{"unknown":"x"}') })
+    expect(later?.response?.data.tag_value).toMatch(/^hmac-sha256:/)
+  })
+
+  test('so does the token store’s, but for tokens', async () => {
+    const tune = (keys: string[]) =>
+      api('POST', '/sys/auth/token/tune', { audit_non_hmac_request_keys: keys })
+    expect((await tune(['token'])).status).toBe(400)
+    const shown = fresh('shown')
+    expect((await tune([shown])).status).toBe(204)
+    await api('POST', '/auth/token/renew-self', { [shown]: 'x' })
+    await tune([])
+    const entry = auditOf('/auth/token/renew-self').find(
+      ({ request }) => request.data && shown in request.data,
+    )
+    expect(entry?.request.data).toEqual({ [shown]: 'x' })
+  })
+
   test('only probes by machines leave none', async () => {
     const paths = ways.flatMap(({ endpoint, path }) => (endpoint.unaudited ? [path] : []))
     expect([...new Set(paths)].sort()).toEqual([
@@ -84,13 +124,96 @@ describe('every request leaves two entries: interface of the audit log, auth-beh
       '/sys/seal-status',
     ])
     for (const path of paths) {
+      const before = auditOf(path).length
       await api('GET', path, undefined, { token: '' })
-      expect(auditOf(path)).toEqual([])
+      expect(auditOf(path)).toHaveLength(before)
+    }
+  })
+
+  test('the initialisation that made this cluster, too', () => {
+    const [request, response] = auditEntries()
+    for (const entry of [request, response])
+      expect(entry?.request).toMatchObject({ operation: 'write', path: 'sys/init' })
+    expect([request?.audit, response?.audit]).toEqual(['request', 'response'])
+    expect(response?.response).toEqual({})
+  })
+})
+
+describe('no request makes its own entry disappear', () => {
+  const long = (length: number) => 'x'.repeat(length)
+  /** The entries of a request, by the id in its answer. */
+  const entriesOf = ({ headers }: { headers: Record<string, string> }) =>
+    auditEntries().filter(entry => entry.request.id === headers['x-request-id'])
+
+  test('by 70 KB of a policy', async () => {
+    const policy = `path "a" {}\n# ${long(70_000)}`
+    const reply = await done('POST', `/sys/policies/acl/${fresh('p')}`, { policy })
+    const [request, response] = entriesOf(reply)
+    expect(request?.request.data.policy).toEqual({ length: policy.length, hmac: await hashOf(policy) })
+    expect(response?.audit).toBe('response')
+  })
+
+  test('by a token with a display name of 300 KB', async () => {
+    const made = await api('POST', '/auth/token/create', { display_name: long(300_000), policies: 'default' })
+    expect(entriesOf(made)).toHaveLength(2)
+    const token: string = made.body?.auth?.client_token ?? ''
+    const used = await api('GET', '/auth/token/lookup-self', undefined, { token })
+    expect(entriesOf(used).map(({ audit }) => audit)).toEqual(['request', 'response'])
+  })
+
+  test('by the name of a parameter, 900 KB long, or by nine thousand of them', async () => {
+    for (const body of [
+      { [long(900_000)]: 'x' },
+      Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`${long(80)}${index}`, 'x'])),
+    ]) {
+      const reply = await api('POST', `${mount}/role/${fresh('r')}`, { ...iamRole.body, ...body })
+      const [request, response] = entriesOf(reply)
+      expect(request?.request.unknown).toEqual({
+        count: Object.keys(body).length,
+        hmac: expect.stringMatching(/^hmac-sha256:[0-9a-f]{64}$/),
+      })
+      expect(response?.audit).toBe('response')
+    }
+  })
+
+  test('no entry is larger than 32 KiB', () => {
+    for (const line of auditText().split('\n')) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(32 * 1024)
+  })
+})
+
+describe('a token that is sent where it does not belong', () => {
+  test.each([
+    ['POST', '/auth/token/lookup/:token'],
+    ['GET', '/auth/token/lookup/:token'],
+    ['POST', '/auth/token/renew/:token'],
+    ['PUT', '/auth/token/revoke/:token'],
+    ['POST', '/auth/token/revoke-orphan/:token'],
+    ['POST', '/auth/token/revoke-prefix/:token'],
+    ['POST', '/auth/token/lookup-accessor/:token'],
+    ['POST', '/auth/token/revoke-accessor/:token'],
+    ['POST', '/auth/token/renew-accessor/:token'],
+    ['GET', '/auth/token/:token'],
+    ['POST', '/sys/revoke/:token'],
+    ['POST', '/sys/wrapping/unwrap/:token'],
+    ['GET', '/auth/token/lookup-self?accessor=:token'],
+    ['POST', '/auth/token/lookup-accessor', 'accessor'],
+    ['POST', '/auth/token/renew-accessor', 'accessor'],
+    ['POST', '/auth/token/revoke-accessor', 'accessor'],
+  ])('never stands in clear: %s %s', async (method, template, name?: string) => {
+    for (const prefix of ['chosen-', 'hvs.']) {
+      const token = `${prefix}${fresh()}${fresh()}`
+      const path = template.replace(':token', token)
+      const { headers } = await api(method, path, name ? { [name]: token } : undefined)
+      const entries = auditEntries().filter(entry => entry.request.id === headers['x-request-id'])
+      expect(entries).toHaveLength(2)
+      if (name) expect(entries[0]?.request.data[name]).toBe(await hashOf(token))
+      for (const file of ['audit.log', 'functions.log'])
+        expect(readFileSync(`${cluster.directory}/${file}`, 'utf8')).not.toContain(token)
     }
   })
 })
 
-describe('no secret is in the audit log or in the functions’ output: CVE-2024-0831, CVE-2024-8365, CVE-2025-62513, CVE-2025-62705, T-36', () => {
+describe('no secret is in the audit log or in the functions’ output: CVE-2024-0831, CVE-2024-8365, CVE-2025-62513, CVE-2025-62705', () => {
   const secrets: Record<string, string> = {}
   const remember = (name: string, secret: unknown): string => {
     expect(secret, name).toEqual(expect.stringMatching(/.{8}/))
@@ -216,6 +339,7 @@ const unbound = {
   bound_iam_role_arn: '',
   bound_iam_instance_profile_arn: '',
   bound_ec2_instance_id: '',
+  bound_tags: {},
 }
 
 const spellingsOf = (secret: string): string[] => [

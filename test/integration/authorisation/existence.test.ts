@@ -22,7 +22,7 @@ const tokenFor = (path: string, capability: string) =>
 const statusOf = async (path: string, body: unknown, token: string) =>
   (await api('POST', path, body, { token })).status
 
-describe('create for what is not there, update for what is: auth-behaviour 1.6', () => {
+describe('create for what is not there, update for what is', () => {
   test.each(keyed)('$title', async ({ at, body }) => {
     const { path: mount } = await freshMount()
     const path = at(mount)

@@ -12,7 +12,7 @@ beforeAll(async () => {
   ;({ path: mount } = await freshMount())
 })
 
-describe('a policy counts for the path as it is typed: auth-behaviour 1.7', () => {
+describe('a policy counts for the path as it is typed', () => {
   const renamed = ways.flatMap(({ endpoint, path }) =>
     path === endpoint.formerly ? [{ title: `${endpoint.method} ${path}`, endpoint, former: path }] : [],
   )
@@ -27,7 +27,7 @@ describe('a policy counts for the path as it is typed: auth-behaviour 1.7', () =
     ).not.toBe(403)
   })
 
-  test('all six deprecated paths of interface 9.1 are there', () => {
+  test('all six deprecated paths are there', () => {
     const former = renamed.map(one => one.former.replace('/auth/:mount/', '').replace(/\/:\w+$/, ''))
     expect([...new Set(former)].sort()).toEqual([
       'config/tidy/identity-whitelist',
@@ -66,12 +66,54 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-3605, 
     }
   })
 
+  const asking = allow('/sys/capabilities-self')
+  const told = async (path: string, token: string) =>
+    (await api('POST', '/sys/capabilities-self', { paths: [mount + path] }, { token })).body.data.capabilities
+
   const names = ['prod', 'PROD', 'Prod', 'pro%64', '%50rod']
   test.each(names)('of a role, when it is written %s', async name => {
     const open = await tokenWith(allow(`${mount}/*`))
     const closed = await tokenWith(allow(`${mount}/*`) + deny(`${mount}/role/prod`))
     expect((await api('GET', `${mount}/role/${name}`, undefined, { token: open })).status).toBe(200)
     expect((await api('GET', `${mount}/role/${name}`, undefined, { token: closed })).status).toBe(403)
+  })
+
+  test.each(['Prod', 'PR*', 'pROD'])('of a role, when the rule is written %s', async rule => {
+    const closed = await tokenWith(allow(`${mount}/*`) + asking + deny(`${mount}/role/${rule}`))
+    for (const path of ['/role/prod', '/role/PROD']) expect(await told(path, closed), path).toEqual(['deny'])
+    for (const name of names)
+      for (const method of ['GET', 'POST', 'DELETE'])
+        expect((await api(method, `${mount}/role/${name}`, {}, { token: closed })).status, name).toBe(403)
+  })
+
+  test.each([
+    ['a role', () => `${mount}/role/PROD`, () => `${mount}/role/prod`],
+    ['a policy', () => '/sys/policies/acl/Default', () => '/sys/policies/acl/default'],
+    ['a mount with its slash', () => `/sys${mount}/`, () => `/sys${mount}`],
+  ])('an allowance of %s counts for every spelling', async (_, rule, path) => {
+    const token = await tokenWith(allow(rule()))
+    for (const one of [path(), rule()])
+      expect((await api('GET', one, undefined, { token })).status, one).toBe(200)
+  })
+
+  test.each([
+    ['a policy', () => '/sys/policies/acl/DEFAULT', () => '/sys/policies/acl/default'],
+    ['a mount with its slash', () => `/sys${mount}/`, () => `/sys${mount}`],
+  ])('of %s', async (_, rule, path) => {
+    const token = await tokenWith(allow('/*') + deny(rule()))
+    for (const one of [path(), rule()])
+      expect((await api('GET', one, undefined, { token })).status, one).toBe(403)
+  })
+
+  test.each(['/role/+', '/role/', '/role'])('of the listing of roles, denied as %s', async rule => {
+    const token = await tokenWith(allow(`${mount}/*`) + asking + deny(mount + rule))
+    for (const [method, path] of [
+      ['LIST', '/role'],
+      ['LIST', '/role/'],
+      ['GET', '/role?list=true'],
+    ] as const)
+      expect((await api(method, mount + path, undefined, { token })).status, path).toBe(403)
+    for (const path of ['/role', '/role/']) expect(await told(path, token), path).not.toContain('list')
   })
 
   const winding = [
@@ -95,7 +137,7 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-3605, 
   })
 })
 
-describe('a rule about a parameter counts for all its names: auth-behaviour 9.6 (6)', () => {
+describe('a rule about a parameter counts for all its names', () => {
   const ruled = (rule: string, at: string) =>
     tokenWith(`path "${mount.slice(1)}/${at}/*" { capabilities = ${ALL}\n${rule} }`)
   const bound = { bound_iam_principal_arn: 'arn:aws:iam::111122223333:role/app*' }
@@ -106,6 +148,30 @@ describe('a rule about a parameter counts for all its names: auth-behaviour 9.6 
     ['denied_parameters = { "token_policies" = [] }', 'role', { ...bound, token_ttl: 5 }, true],
     ['denied_parameters = { "token_ttl" = ["1h"] }', 'role', { ...bound, ttl: '1h' }, false],
     ['denied_parameters = { "token_ttl" = ["1h"] }', 'role', { ...bound, ttl: '2h' }, true],
+    ['denied_parameters = { "token_ttl" = ["1h"] }', 'role', { ...bound, ttl: ' 3600 ' }, false],
+    ['denied_parameters = { "ttl" = ["1h"] }', 'role', { ...bound, token_ttl: '60m' }, false],
+    ['denied_parameters = { "token_ttl" = ["1h"] }', 'role', { ...bound, ttl: 'soon' }, false],
+    ['denied_parameters = { "token_policies" = ["ops"] }', 'role', { ...bound, policies: 'dev, OPS' }, false],
+    ['denied_parameters = { "token_policies" = ["*op*"] }', 'role', { ...bound, policies: [' Ops'] }, false],
+    ['denied_parameters = { "token_policies" = ["ops"] }', 'role', { ...bound, policies: 'devops' }, true],
+    [
+      'allowed_parameters = { "*" = [], "token_policies" = ["ops", "dev"] }',
+      'role',
+      { ...bound, policies: 'dev, ops' },
+      true,
+    ],
+    [
+      'allowed_parameters = { "*" = [], "token_policies" = ["ops", "dev"] }',
+      'role',
+      { ...bound, policies: 'dev, root-like' },
+      false,
+    ],
+    [
+      'allowed_parameters = { "*" = [], "token_policies" = ["*"] }',
+      'role',
+      { ...bound, token_policies: [] },
+      false,
+    ],
     ['denied_parameters = { "*" = [] }', 'role', bound, false],
     ['allowed_parameters = { "bound_iam_principal_arn" = [] }', 'role', bound, true],
     ['allowed_parameters = { "bound_iam_principal_arn" = [] }', 'role', { ...bound, token_ttl: 5 }, false],
@@ -126,6 +192,19 @@ describe('a rule about a parameter counts for all its names: auth-behaviour 9.6 
       token: await ruled(rule, at),
     })
     expect(status, text).toBe(allowed ? 204 : 403)
+  })
+
+  test('what a policy says is compared, not how it was sent', async () => {
+    const token = await tokenWith(
+      `path "sys/policies/acl/*" { capabilities = ${ALL} denied_parameters = { policy = ["*sudo*"] } }`,
+    )
+    const policy = (word: string) => `path "a" { capabilities = ["${word}"] }`
+    const base64 = (given: string) => Buffer.from(given).toString('base64')
+    const writes = async (body: Record<string, string>) =>
+      (await api('POST', `/sys/policies/acl/${fresh('p')}`, body, { token })).status
+    expect(await writes({ policy: base64(policy('read')) })).toBe(204)
+    for (const one of [policy('sudo'), base64(policy('sudo'))])
+      for (const field of ['policy', 'rules']) expect(await writes({ [field]: one }), field).toBe(403)
   })
 
   test('also in a form', async () => {

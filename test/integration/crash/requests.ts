@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { erase } from '../../../shared/storage/changes.ts'
+import { key } from '../../../shared/storage/kinds.ts'
 import type { CallOptions } from '../../support/api.ts'
-import { aws, done, fresh, invoke, localCertificate } from '../../support/cluster.ts'
+import { aws, cluster, done, fresh, invoke, localCertificate } from '../../support/cluster.ts'
 import { HOME, launch, pkcs7Of, signedBy } from '../../support/logins.ts'
+import { tableStore } from '../../support/store.ts'
 import { pem } from '../../support/things.ts'
 import { make } from '../../support/tokens.ts'
 
@@ -87,6 +90,18 @@ async function family(): Promise<{ parent: string; accessor: string }> {
 async function wrapping(): Promise<string> {
   const headers = { 'x-vault-wrap-ttl': '300' }
   return (await done('POST', '/sys/wrapping/wrap', { a: 1 }, { headers })).body.wrap_info.token
+}
+
+/** The next request of an attempt that stands so far, whatever earlier ones have left. */
+async function ceremony(so: 'none' | 'begun' | 'nearly done'): Promise<Sent> {
+  const at = '/sys/generate-root/attempt'
+  await tableStore(cluster).commit(erase(key('ceremony')))
+  if (so === 'none') return post(at)
+  const { nonce } = (await done('POST', at)).body
+  if (so === 'begun') return remove(at)
+  const [a, b, c] = cluster.recovery_keys
+  for (const share of [a, b]) await done('POST', '/sys/generate-root/update', { nonce, key: share })
+  return post('/sys/generate-root/update', { nonce, key: c })
 }
 
 const tokenRole = async (): Promise<string> => {
@@ -251,6 +266,15 @@ export const oneCommit: readonly Writing[] = [
       return remove(`/identity/entity/id/${id}`)
     },
   },
+  { endpoint: 'POST /sys/generate-root/attempt', spent: 400, arrange: async () => ceremony('none') },
+  { endpoint: 'DELETE /sys/generate-root/attempt', arrange: async () => ceremony('begun') },
+  {
+    endpoint: 'POST /sys/generate-root/update',
+    title: 'the last share',
+    spent: 400,
+    arrange: async () => ceremony('nearly done'),
+  },
+  { endpoint: 'POST /sys/rotate', arrange: async () => post('/sys/rotate') },
   {
     endpoint: 'POST /sys/auth/:method_path',
     arrange: async () => post(`/sys/auth/${fresh('m')}`, { type: 'cloud' }),

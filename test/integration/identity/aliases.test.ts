@@ -27,7 +27,7 @@ async function iamLogin(path: string, session = 'job-1'): Promise<{ auth: Auth; 
   return { auth: body.auth, name, id: role.data.bound_iam_principal_id[0] }
 }
 
-describe('names of aliases: interface 2.2', () => {
+describe('names of aliases', () => {
   test.each<[string, (login: { auth: Auth; name: string; id: string }) => unknown]>([
     ['role_id', ({ auth }) => auth.metadata?.['role_id']],
     ['unique_id', ({ id }) => id],
@@ -132,7 +132,7 @@ describe('aliases of different mounts never meet: CVE-2021-41802, CVE-2022-40186
   })
 })
 
-describe('metadata of aliases: interface 2.2, auth-behaviour 3.3, 4.3.7', () => {
+describe('metadata of aliases', () => {
   test.each<[string, unknown, (arn: string, account: string) => Record<string, unknown>]>([
     ['the default set', undefined, (_, account) => ({ account_id: account, auth_type: 'iam' })],
     ['none', [], () => ({})],

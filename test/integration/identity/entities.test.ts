@@ -7,7 +7,7 @@ const entityOf = async (id: string) => (await done('GET', `/identity/entity/id/$
 const write = (id: string, given: unknown) => api('POST', `/identity/entity/id/${id}`, given)
 const find = (given: unknown) => api('POST', '/identity/lookup/entity', given)
 
-describe('entities and their aliases: auth-behaviour 4.4 (2)', () => {
+describe('entities and their aliases', () => {
   let mount = { path: '', accessor: '' }
   let worker: Worker
   beforeAll(async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { TestKey } from '../../provider/hand-signer.ts'
 import { api, aws, done, freshMount, localCertificate } from '../../support/cluster.ts'
 import {
   callWatch,
@@ -11,9 +12,8 @@ import {
   satellite,
   signedBy,
 } from '../../support/logins.ts'
-import type { TestKey } from '../provider/hand-signer.ts'
 
-describe('published attacks on logins, tried: auth-behaviour part 2', () => {
+describe('published attacks on logins, tried', () => {
   let mount = ''
   let account = ''
   let bob: TestKey
@@ -72,7 +72,7 @@ describe('published attacks on logins, tried: auth-behaviour part 2', () => {
     }
   })
 
-  test('only the connection tells the caller’s address, no header (T-33)', async () => {
+  test('only the connection tells the caller’s address, no header', async () => {
     await done('POST', `${mount}/role/inside`, {
       auth_type: 'ec2',
       bound_account_id: HOME.account,

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Reply } from '../../support/api.ts'
 import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, launch, loginAs, loginWith, placeOf, satellite } from '../../support/logins.ts'
+import {
+  errorsOf,
+  launch,
+  loginAs,
+  loginWith,
+  NOT_ACCEPTED,
+  placeOf,
+  satellite,
+} from '../../support/logins.ts'
 import { closedPort, rawServer, type WhenDone } from '../../support/server.ts'
 
 type Fault = Omit<Parameters<typeof aws.fault>[0], 'account' | 'service'>
@@ -61,7 +69,7 @@ const rows: [string, string, Fault, number, string][] = [
   ['sts', 'GetCallerIdentity', server, 502, 'STS could not answer'],
 ]
 
-describe.concurrent('faults of AWS during an ec2 login: auth-behaviour 1.5, 4.2.5, CVE-2021-3024', () => {
+describe.concurrent('faults of AWS during an ec2 login: CVE-2021-3024', () => {
   test.each(rows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: service as 'ec2', action, account: world.account, ...fault })
@@ -124,7 +132,7 @@ describe.concurrent('faults of AWS during an ec2 login: auth-behaviour 1.5, 4.2.
 
   test('after a fault the same login succeeds', async () => {
     const world = await ownWorld({ max_retries: 0 })
-    await aws.fault({ service: 'ec2', account: world.account, kind: 'reset' })
+    await aws.fault({ service: 'ec2', account: world.account, kind: 'error' })
     expect((await ec2(world)).status).toBe(502)
     expect((await ec2(world)).status).toBe(200)
   })
@@ -152,13 +160,13 @@ const iamRows: [string, string, Fault, number, string][] = [
   ['sts', 'GetCallerIdentity', { kind: 'throttle', times: 9 }, 503, 'STS is throttling'],
   ['sts', 'GetCallerIdentity', server, 502, 'STS could not answer'],
   ['sts', 'GetCallerIdentity', { kind: 'reset', times: 9 }, 502, 'STS could not be reached'],
-  ['sts', 'GetCallerIdentity', { ...refusal, code: 'ExpiredToken' }, 400, 'STS answered ExpiredToken'],
-  ['sts', 'GetCallerIdentity', { ...refusal, code: 'arn:secret' }, 400, 'STS answered 403'],
+  ['sts', 'GetCallerIdentity', { ...refusal, code: 'ExpiredToken' }, 400, NOT_ACCEPTED],
+  ['sts', 'GetCallerIdentity', { ...refusal, code: 'arn:secret' }, 400, NOT_ACCEPTED],
   ['sts', 'GetCallerIdentity', { ...refusal, status: 400, code: 'Throttling' }, 503, 'STS is throttling'],
   ['sts', 'GetCallerIdentity', { ...refusal, status: 501 }, 502, 'STS could not answer'],
 ]
 
-describe.concurrent('faults of AWS during an iam login: auth-behaviour 4.3.2, 4.3.4, CVE-2021-3024', () => {
+describe.concurrent('faults of AWS during an iam login: CVE-2021-3024', () => {
   test.each(iamRows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: service as 'iam', action, account: world.account, ...fault })
@@ -169,7 +177,7 @@ describe.concurrent('faults of AWS during an iam login: auth-behaviour 4.3.2, 4.
     [-1, 'error', 2, 200],
     [-1, 'error', 3, 502],
     [0, 'error', 1, 502],
-    [0, 'reset', 1, 502],
+    [0, 'reset', 2, 502], // the first may strike a kept connection, which is replaced at once
     [1, 'reset', 1, 200],
     [2, 'throttle', 2, 200],
   ] as const)('max_retries %i, %s %i times: %i', async (max_retries, kind, times, status) => {

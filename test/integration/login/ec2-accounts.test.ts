@@ -12,7 +12,7 @@ import { errorsOf, HOME, launch, loginAs, satellite } from '../../support/logins
 
 const noRole = (account: string): string => `no STS role is configured for account ${account}`
 
-describe('ec2 logins from other accounts and regions: auth-behaviour 8, CVE-2025-11621', () => {
+describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
   let mount = ''
   const login = (instance: Awaited<ReturnType<typeof launch>>) =>
     loginAs(mount, instance, { role: 'any', nonce: 'n' })

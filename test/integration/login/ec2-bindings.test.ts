@@ -15,7 +15,7 @@ const ROLE = fresh('app-')
 const profileArn = `arn:aws:iam::${HOME.account}:instance-profile/web/${PROFILE}`
 const roleArn = `arn:aws:iam::${HOME.account}:role/web/${ROLE}`
 
-describe('ec2 login, constraints on the instance: auth-behaviour 4.2.5, 4.2.6', () => {
+describe('ec2 login, constraints on the instance', () => {
   let mount = ''
   const instanceId = freshInstanceId()
   const values = {

@@ -17,7 +17,7 @@ const roles = {
 
 type Launched = Awaited<ReturnType<typeof launch>>
 
-describe('ec2 login, nonce and pendingTime: auth-behaviour 4.2.8, 4.2.9', () => {
+describe('ec2 login, nonce and pendingTime', () => {
   let mount = ''
   const entryOf = async ({ instanceId }: Launched) =>
     (await api('GET', `${mount}/identity-accesslist/${instanceId}`)).body.data
@@ -117,7 +117,7 @@ describe('ec2 login, nonce and pendingTime: auth-behaviour 4.2.8, 4.2.9', () => 
     expect((await login(instance, 'plain', `${nonce} `)).status).toBe(400)
   })
 
-  test('a migration keeps the new nonce, which alone counts from then on (D-10)', async () => {
+  test('a migration keeps the new nonce, which alone counts from then on', async () => {
     const instance = await launch()
     await login(instance, 'migrating', 'old')
     const moved = await restart(instance)

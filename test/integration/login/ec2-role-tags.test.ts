@@ -6,7 +6,7 @@ const failed = (why: string): string => `role tag check failed: ${why}`
 const DENIED = failed('the tag is on the deny list')
 const NO_TAG = failed('the tag’s value is not a role tag')
 
-describe('ec2 login with role tags: auth-behaviour 4.2.7, interface 2.7', () => {
+describe('ec2 login with role tags', () => {
   let mount = ''
   const roleWith = async (values: object = {}) => {
     const role = fresh('r')
@@ -89,7 +89,7 @@ describe('ec2 login with role tags: auth-behaviour 4.2.7, interface 2.7', () => 
     )
   })
 
-  test('a tag that allows migration does not make a role allow it (D-33)', async () => {
+  test('a tag that allows migration does not make a role allow it', async () => {
     const role = await roleWith()
     const instance = await tagged(await tagOf(role, { allow_instance_migration: true }))
     await loginAs(mount, instance, { role, nonce: 'old' })
@@ -146,7 +146,7 @@ describe('ec2 login with role tags: auth-behaviour 4.2.7, interface 2.7', () => 
     ['white space around it', tag => ` ${tag}`, NO_TAG],
     ['words', () => 'admin', NO_TAG],
   ]
-  test.each(changes)('a tag that was changed is refused: %s (D-8)', async (_name, change, text) => {
+  test.each(changes)('a tag that was changed is refused: %s', async (_name, change, text) => {
     const role = await roleWith()
     const tag = await tagOf(role, { policies: 'one', max_ttl: 300 })
     expect(change(tag)).not.toBe(tag)

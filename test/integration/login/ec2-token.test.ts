@@ -4,7 +4,7 @@ import { errorsOf, HOME, launch, loginAs } from '../../support/logins.ts'
 
 type Launched = Awaited<ReturnType<typeof launch>>
 
-describe('the token of an ec2 login: auth-behaviour 4.2.10, 4.4', () => {
+describe('the token of an ec2 login', () => {
   let mount = ''
   let accessor = ''
   let instance: Launched
@@ -64,7 +64,7 @@ describe('the token of an ec2 login: auth-behaviour 4.2.10, 4.4', () => {
     })
   })
 
-  test('what is stored of it: the nonce is not (D-27)', async () => {
+  test('what is stored of it: the nonce is not', async () => {
     const role = await roleWith({ token_ttl: '30m', token_num_uses: 7, token_explicit_max_ttl: '2h' })
     const other = await launch()
     const { auth } = (await loginAs(mount, other, { role })).body

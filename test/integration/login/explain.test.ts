@@ -38,6 +38,18 @@ describe('explain: POST role/:role/explain', () => {
     ])
   })
 
+  test('which signatures of documents count, and whether the runtime of the cluster verifies them', async () => {
+    const { signatures } = await w.explain(await w.ec2Role(), {})
+    const told = signatures?.map(one => [one.documents, one.accepted, one.works_on_this_runtime])
+    expect(told).toEqual([
+      ['rsa2048', true, true],
+      ['identity and signature', false, true],
+      ['pkcs7', false, true],
+      ['pkcs7, in China', false, true],
+    ])
+    expect(await w.explain(await w.iamRole(), signedBy(w.bob))).not.toHaveProperty('signatures')
+  })
+
   test('no nonce of an entry is told', async () => {
     const [role, body] = [await w.ec2Role(), await of(await launch())]
     await w.login(role, { ...body, nonce: 'a-secret-nonce' })

@@ -35,6 +35,7 @@ export async function explained() {
         checks: Check[]
         token: Record<string, unknown> | null
         auth_type?: string
+        signatures?: { documents: string; accepted: boolean; works_on_this_runtime: boolean }[]
       },
     login: (role: string, body: object) => api('POST', `${mount}/login`, { ...body, role }, { token: '' }),
   }

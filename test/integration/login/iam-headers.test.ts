@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { TestKey } from '../../provider/hand-signer.ts'
 import { api, aws, done, freshAccount, freshMount } from '../../support/cluster.ts'
 import { callWatch, errorsOf, iamFields, type SignOptions, signCallerIdentity } from '../../support/logins.ts'
-import type { TestKey } from '../provider/hand-signer.ts'
 
 const ID = 'login.example.com'
 const OURS = 'X-Service-Cloud-IAM-Server-ID'
@@ -33,7 +33,7 @@ const login = (mount: string, signed: Headers, unsigned: Headers, options: SignO
   return api('POST', `${mount}/login`, { role: 'bob', ...fields }, { token: '' })
 }
 
-describe('the header that ties a request to one server: auth-behaviour 4.3.1 step 5', () => {
+describe('the header that ties a request to one server', () => {
   let mount = ''
   beforeAll(async () => {
     mount = await mountWith({ iam_server_id_header_value: ID })
@@ -122,11 +122,11 @@ describe('the header that ties a request to one server: auth-behaviour 4.3.1 ste
   })
 })
 
-describe('headers that a caller may send to STS: auth-behaviour 4.3.1 step 6, CVE-2020-16250', () => {
+describe('headers that a caller may send to STS: CVE-2020-16250', () => {
   const refused = (name: string) => `header "${name}" is not allowed in the request`
 
   test.each([
-    ['no configuration at all (GH-23366, D-14)', undefined],
+    ['no configuration at all (GH-23366)', undefined],
     ['a configuration without the list', { max_retries: 1 }],
   ])('a foreign X-Amz- header is refused with %s', async (_name, config) => {
     const mount = await mountWith(config)

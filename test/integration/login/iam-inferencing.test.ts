@@ -4,7 +4,7 @@ import { errorsOf, launch, loginWith, placeOf, satellite } from '../../support/l
 
 type Launched = Awaited<ReturnType<typeof launch>>
 
-describe('iam logins that infer an instance: auth-behaviour 4.3.5, D-5', () => {
+describe('iam logins that infer an instance', () => {
   const region = 'eu-west-1'
   let mount = ''
   let account = ''

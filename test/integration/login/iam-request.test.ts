@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { TestKey } from '../../provider/hand-signer.ts'
 import { api, aws, done, freshAccount, freshMount } from '../../support/cluster.ts'
 import { callWatch, errorsOf, type SignOptions, signedBy } from '../../support/logins.ts'
 import { webServer } from '../../support/server.ts'
-import type { TestKey } from '../provider/hand-signer.ts'
 
 const account = freshAccount()
 let bob: TestKey
@@ -34,7 +34,7 @@ beforeEach(watch)
 /** Every call to STS with the user's key in this test. */
 const calls = async () => (await watch()).filter(call => JSON.stringify(call).includes(bob.accessKeyId))
 
-describe('requests that are not a plain GetCallerIdentity: auth-behaviour 4.3.1, CVE-2020-16250, CVE-2022-2385', () => {
+describe('requests that are not a plain GetCallerIdentity: CVE-2020-16250, CVE-2022-2385', () => {
   let mount = ''
   beforeAll(async () => {
     mount = await mountWith()
@@ -145,7 +145,7 @@ describe('requests that are not a plain GetCallerIdentity: auth-behaviour 4.3.1,
   )
 })
 
-describe('the host that a request was signed for: auth-behaviour 4.3.2, architecture 8', () => {
+describe('the host that a request was signed for', () => {
   const hosts = [
     'evil.example',
     'sts.amazonaws.com.evil.example',
@@ -209,7 +209,7 @@ describe('the host that a request was signed for: auth-behaviour 4.3.2, architec
   })
 })
 
-describe('the region that a request was signed for: auth-behaviour 4.3.1 step 7, D-17', () => {
+describe('the region that a request was signed for', () => {
   const regional = (region: string, more: SignOptions = {}) =>
     signedBy(bob, { host: `sts.${region}.amazonaws.com`, region, ...more })
 
@@ -231,6 +231,42 @@ describe('the region that a request was signed for: auth-behaviour 4.3.1 step 7,
     expect(answer.status, answer.text).toBe(200)
     const sent = (await calls()).at(-1)
     expect([sent?.region, sent?.headers['host']]).toEqual([region, host])
+  })
+
+  test.each([
+    ['POST', { use_sts_region_from_client: true }],
+    ['GET', { use_sts_region_from_client: true }],
+  ] as const)(
+    'a %s for a region under the global name goes to the endpoint of the region',
+    async (method, config) => {
+      const mount = await mountWith(config)
+      const signed = signedBy(bob, { method, region: 'eu-west-1', host: 'sts.amazonaws.com' })
+      const answer = await login(mount, signed)
+      expect(answer.status, answer.text).toBe(200)
+      expect((await calls()).at(-1)).toMatchObject({
+        region: 'eu-west-1',
+        headers: { host: 'sts.amazonaws.com', forwarded: 'host=sts.eu-west-1.amazonaws.com' },
+      })
+    },
+  )
+
+  test('it goes to a configured endpoint of that region too', async () => {
+    const sts = { sts_endpoint: 'https://sts.eu-west-1.amazonaws.com', sts_region: 'eu-west-1' }
+    const mount = await mountWith(sts)
+    const signed = signedBy(bob, { region: 'eu-west-1', host: 'sts.amazonaws.com' })
+    expect((await login(mount, signed)).status).toBe(200)
+    expect((await calls()).at(-1)?.headers['forwarded']).toBe('host=sts.eu-west-1.amazonaws.com')
+  })
+
+  test.each<[string, object | undefined]>([
+    ['without a setting', undefined],
+    ['with an endpoint of another region', { sts_endpoint: 'https://sts.us-west-2.amazonaws.com' }],
+  ])('%s it is refused before STS is called, and the answer names the setting', async (_, config) => {
+    const mount = await mountWith(config)
+    const answer = await login(mount, signedBy(bob, { region: 'eu-west-1', host: 'sts.amazonaws.com' }))
+    expect(answer.status).toBe(400)
+    expect(errorsOf(answer)).toMatch(/under the name sts\.amazonaws\.com: have use_sts_region_from_client/)
+    expect(await calls()).toEqual([])
   })
 
   test.each([

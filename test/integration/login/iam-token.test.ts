@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { TestKey } from '../../provider/hand-signer.ts'
 import { aws, done, fresh, freshMount } from '../../support/cluster.ts'
 import { errorsOf, loginWith, satellite } from '../../support/logins.ts'
-import type { TestKey } from '../provider/hand-signer.ts'
 
-describe('the token of an iam login: auth-behaviour 4.3.7, 4.4', () => {
+describe('the token of an iam login', () => {
   let mount = ''
   let accessor = ''
   let account = ''

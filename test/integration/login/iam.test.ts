@@ -1,19 +1,20 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { basicDate, presign, type TestKey } from '../../provider/hand-signer.ts'
 import { api, aws, done, fresh, freshMount } from '../../support/cluster.ts'
 import {
   errorsOf,
   iamFields,
   loginWith,
+  NOT_ACCEPTED,
   type SignOptions,
   satellite,
   signCallerIdentity,
   signedBy,
 } from '../../support/logins.ts'
-import { basicDate, presign, type TestKey } from '../provider/hand-signer.ts'
 
 const MINUTE = 60_000
 
-describe('iam login: auth-behaviour 4.3.1, 4.3.2', () => {
+describe('iam login', () => {
   let mount = ''
   let account = ''
   let bob: TestKey
@@ -142,11 +143,10 @@ describe('iam login: auth-behaviour 4.3.1, 4.3.2', () => {
     const options = { at: Date.now() + minutes * MINUTE, ...(method ? { method } : {}) }
     const answer = await loginWith(mount, bob, { role: 'bob' }, options)
     expect(answer.status, answer.text).toBe(status)
-    if (status === 400)
-      expect(errorsOf(answer)).toMatch(/^STS answered (RequestExpired|SignatureDoesNotMatch)$/)
+    if (status === 400) expect(errorsOf(answer)).toBe(NOT_ACCEPTED)
   })
 
-  test('a captured request works again within its time: nothing but the server ID binds it (T-30)', async () => {
+  test('a captured request works again within its time: nothing but the server ID binds it', async () => {
     const fields = { role: 'bob', ...signedBy(bob) }
     expect([(await login(fields)).status, (await login(fields)).status]).toEqual([200, 200])
   })
@@ -174,15 +174,16 @@ describe('iam login: auth-behaviour 4.3.1, 4.3.2', () => {
       () => ({ ...signedBy(bob), iam_request_body: base64('Version=2011-06-15&Action=GetCallerIdentity') }),
       'SignatureDoesNotMatch',
     ],
-  ])('%s is refused by STS, whose code is told', async (_name, fields, code) => {
+  ])('%s is refused by STS, whose code is not told', async (_name, fields, code) => {
     const answer = await login({ role: 'bob', ...fields() })
-    expect([answer.status, errorsOf(answer)]).toEqual([400, `STS answered ${code}`])
+    expect([answer.status, errorsOf(answer)]).toEqual([400, NOT_ACCEPTED])
+    expect(answer.text).not.toContain(code)
   })
 
   test('a session that is over is refused', async () => {
     const key = await aws.session({ account, role: 'Worker', session: 'short', ttlSeconds: 0 })
     const answer = await loginWith(mount, key, { role: 'worker' })
-    expect([answer.status, errorsOf(answer)]).toEqual([400, 'STS answered ExpiredToken'])
+    expect([answer.status, errorsOf(answer)]).toEqual([400, NOT_ACCEPTED])
   })
 
   test('only users and assumed roles can log in: the root user of an account cannot', async () => {
@@ -211,7 +212,7 @@ describe('iam login: auth-behaviour 4.3.1, 4.3.2', () => {
       call => call.action === 'GetCallerIdentity' && JSON.stringify(call).includes(key.accessKeyId),
     )
 
-  test('what STS gets: signed and needed headers, never the caller’s token (D-16, CVE-2026-4525)', async () => {
+  test('what STS gets: signed and needed headers, never the caller’s token (CVE-2026-4525)', async () => {
     const user = await aws.putUser({ account, name: fresh('u') })
     const key = await aws.createAccessKey({ account, user: user.name })
     const role = fresh('r')
@@ -237,6 +238,8 @@ describe('iam login: auth-behaviour 4.3.1, 4.3.2', () => {
       'connection',
       'content-length',
       'content-type',
+      // tells the imitation where the request was meant to go; AWS never gets it
+      'forwarded',
       'host',
       'x-amz-date',
       'x-signed',

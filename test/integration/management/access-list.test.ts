@@ -11,60 +11,57 @@ beforeAll(async () => {
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
-describe.each(['identity-accesslist', 'identity-whitelist'])(
-  '%s: auth-behaviour 3.11, interface 2.10',
-  list => {
-    test('an instance that logged in is read, listed and forgotten', async () => {
-      const instance = await launch()
-      const place = `${mount}/${list}/${instance.instanceId}`
-      expect((await api('GET', place)).body).toEqual({ errors: [] })
-      const login = await loginAs(mount, instance, { role: 'WEB' })
-      const { data } = (await done('GET', place)).body
-      expect(data).toEqual({
-        client_nonce: login.body.auth.metadata.nonce,
-        creation_time: expect.stringMatching(TIME),
-        disallow_reauthentication: false,
-        expiration_time: expect.stringMatching(TIME),
-        last_updated_time: data.creation_time,
-        pending_time: instance.pendingTime,
-        role: 'web',
-      })
-      expect((await done('LIST', `${mount}/${list}`)).body.data.keys).toContain(instance.instanceId)
-      for (let times = 0; times < 2; times++) expect((await api('DELETE', place)).status).toBe(204)
-      expect((await api('GET', place)).status).toBe(404)
-      expect((await loginAs(mount, instance, { role: 'web' })).status).toBe(200)
+describe.each(['identity-accesslist', 'identity-whitelist'])('an entry of %s', list => {
+  test('an instance that logged in is read, listed and forgotten', async () => {
+    const instance = await launch()
+    const place = `${mount}/${list}/${instance.instanceId}`
+    expect((await api('GET', place)).body).toEqual({ errors: [] })
+    const login = await loginAs(mount, instance, { role: 'WEB' })
+    const { data } = (await done('GET', place)).body
+    expect(data).toEqual({
+      client_nonce: login.body.auth.metadata.nonce,
+      creation_time: expect.stringMatching(TIME),
+      disallow_reauthentication: false,
+      expiration_time: expect.stringMatching(TIME),
+      last_updated_time: data.creation_time,
+      pending_time: instance.pendingTime,
+      role: 'web',
     })
+    expect((await done('LIST', `${mount}/${list}`)).body.data.keys).toContain(instance.instanceId)
+    for (let times = 0; times < 2; times++) expect((await api('DELETE', place)).status).toBe(204)
+    expect((await api('GET', place)).status).toBe(404)
+    expect((await loginAs(mount, instance, { role: 'web' })).status).toBe(200)
+  })
 
-    test('an empty nonce disallows reauthentication, and is shown empty', async () => {
-      const instance = await launch()
-      await loginAs(mount, instance, { role: 'web', nonce: '' })
-      expect((await done('GET', `${mount}/${list}/${instance.instanceId}`)).body.data).toMatchObject({
-        client_nonce: '',
-        disallow_reauthentication: true,
-      })
+  test('an empty nonce disallows reauthentication, and is shown empty', async () => {
+    const instance = await launch()
+    await loginAs(mount, instance, { role: 'web', nonce: '' })
+    expect((await done('GET', `${mount}/${list}/${instance.instanceId}`)).body.data).toMatchObject({
+      client_nonce: '',
+      disallow_reauthentication: true,
     })
+  })
 
-    test('it is not written by hand, and names keep their case', async () => {
-      const instance = await launch()
-      await loginAs(mount, instance, { role: 'web' })
-      for (const method of ['POST', 'PUT'])
-        expect((await api(method, `${mount}/${list}/${instance.instanceId}`, {})).status).toBe(405)
-      expect((await api('GET', `${mount}/${list}/${instance.instanceId.toUpperCase()}`)).status).toBe(404)
-      expect((await api('GET', `${mount}/${list}/a%20b`)).status).toBe(404)
-    })
+  test('it is not written by hand, and names keep their case', async () => {
+    const instance = await launch()
+    await loginAs(mount, instance, { role: 'web' })
+    for (const method of ['POST', 'PUT'])
+      expect((await api(method, `${mount}/${list}/${instance.instanceId}`, {})).status).toBe(405)
+    expect((await api('GET', `${mount}/${list}/${instance.instanceId.toUpperCase()}`)).status).toBe(404)
+    expect((await api('GET', `${mount}/${list}/a%20b`)).status).toBe(404)
+  })
 
-    test('an empty list is not there; a part of a list can be asked for', async () => {
-      const { path } = await freshMount()
-      expect((await api('LIST', `${path}/${list}`)).body).toEqual({ errors: [] })
-      const { keys } = (await done('LIST', `${mount}/${list}`)).body.data
-      expect(keys).toEqual([...keys].sort())
-      const part = await api('LIST', `${mount}/${list}?after=${keys[0]}&limit=1`)
-      expect(part.body.data?.keys ?? []).toEqual(keys.slice(1, 2))
-    })
-  },
-)
+  test('an empty list is not there; a part of a list can be asked for', async () => {
+    const { path } = await freshMount()
+    expect((await api('LIST', `${path}/${list}`)).body).toEqual({ errors: [] })
+    const { keys } = (await done('LIST', `${mount}/${list}`)).body.data
+    expect(keys).toEqual([...keys].sort())
+    const part = await api('LIST', `${mount}/${list}?after=${keys[0]}&limit=1`)
+    expect(part.body.data?.keys ?? []).toEqual(keys.slice(1, 2))
+  })
+})
 
-describe('deprecated paths share what is stored: auth-behaviour 1.7, interface 9.1', () => {
+describe('deprecated paths share what is stored', () => {
   test.each([
     ['identity-accesslist', 'identity-whitelist'],
     ['roletag-denylist', 'roletag-blacklist'],

@@ -11,7 +11,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const cert = (text: string) => ({ cloud_public_cert: text })
 
 describe('accepted, with a warning or without', () => {
-  test('an STS role is needed on creation only: auth-behaviour 3.5', async () => {
+  test('an STS role is needed on creation only', async () => {
     const path = `${mount}/config/sts/${'5'.repeat(12)}`
     const none = await api('POST', path, { external_id: 'x' })
     expect([none.status, none.body.errors]).toEqual([400, ['sts_role is required']])
@@ -63,7 +63,7 @@ describe('accepted, with a warning or without', () => {
     expect((await done('GET', path)).body.data.cloud_public_cert).toContain('BEGIN CERTIFICATE')
   })
 
-  test('listings are sorted, names of certificates keep their case: auth-behaviour 3.4, T-38', async () => {
+  test('listings are sorted, names of certificates keep their case', async () => {
     const { path } = await freshMount()
     for (const name of ['b', 'a', 'B']) await done('POST', `${path}/config/certificate/${name}`, cert(pem.ec))
     expect((await api('LIST', `${path}/config/certificates`)).body.data.keys).toEqual(['B', 'a', 'b'])

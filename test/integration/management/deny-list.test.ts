@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, cluster, done, eventually, freshMount } from '../../support/cluster.ts'
-import { raw } from '../../support/raw.ts'
+import { api, done, eventually, freshMount } from '../../support/cluster.ts'
 
 let mount = ''
 beforeAll(async () => {
@@ -39,7 +38,7 @@ const spellings: Record<string, (tag: string) => string> = {
   'URL-safe base64 with padding': tag => base64(tag).replaceAll('+', '-').replaceAll('/', '_'),
 }
 
-describe('the deny list takes every spelling of a tag: auth-behaviour 3.10, D-21, T-32', () => {
+describe('the deny list takes every spelling of a tag', () => {
   const paths = ['roletag-denylist', 'roletag-blacklist']
   const rows = Object.keys(spellings).flatMap(name => paths.map(path => [path, name] as const))
 
@@ -83,13 +82,12 @@ describe('the deny list takes every spelling of a tag: auth-behaviour 3.10, D-21
     expect((await done('LIST', `${mount}/roletag-denylist`)).body.data.keys).toContain(tag)
   })
 
-  test('two slashes in a row are part of a tag there: auth-behaviour 1.2 (7)', async () => {
-    const line = `GET /v1${mount}/roletag-denylist/a//b HTTP/1.1`
-    expect((await raw([line, `X-Vault-Token: ${cluster.root_token}`])).status).toBe(404)
+  test('two slashes in a row are part of a tag there', async () => {
+    expect((await api('GET', `${mount}/roletag-denylist/a//b`)).status).toBe(404)
   })
 })
 
-describe('an entry of the deny list: auth-behaviour 3.10', () => {
+describe('an entry of the deny list', () => {
   const times = async (tag: string) => {
     const { creation_time, expiration_time } = (await done('GET', `${mount}/roletag-denylist/${tag}`)).body
       .data

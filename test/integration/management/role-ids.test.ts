@@ -20,7 +20,7 @@ async function madePrincipal(account = HOME): Promise<{ name: string; id: string
   return { name, id: roleId }
 }
 
-describe('principals are bound by their unique IDs: interface 2.6, auth-behaviour 3.7.1 (2) to (4)', () => {
+describe('principals are bound by their unique IDs', () => {
   test('users and roles, in the order of their ARNs; prefixes are left alone', async () => {
     const role = await madePrincipal()
     const user = fresh('user')
@@ -115,7 +115,7 @@ describe('principals are bound by their unique IDs: interface 2.6, auth-behaviou
     expect(role.role_id).not.toBe('x')
   })
 
-  test('without IDs, an ARN that matches nobody is warned about: interface 2.6 rule 3', async () => {
+  test('without IDs, an ARN that matches nobody is warned about', async () => {
     const path = freshPath()
     const bound = `arn:aws:iam::${HOME}:role/some/path/app`
     const { body } = await done('POST', path, {
@@ -129,7 +129,7 @@ describe('principals are bound by their unique IDs: interface 2.6, auth-behaviou
   })
 })
 
-describe('a role and its name: interface 2.6, auth-behaviour 3.7', () => {
+describe('a role and its name', () => {
   test('names that differ in case are one role', async () => {
     const name = fresh('R')
     await done('POST', `${mount}/role/${name.toUpperCase()}`, iamRole.body)
@@ -184,14 +184,14 @@ describe('a role and its name: interface 2.6, auth-behaviour 3.7', () => {
     })
   })
 
-  test('a lifetime above the mount’s maximum is stored with a warning: auth-behaviour 3.7.1 (13)', async () => {
+  test('a lifetime above the mount’s maximum is stored with a warning', async () => {
     const path = freshPath()
     const { body } = await done('POST', path, { ...iamRole.body, token_max_ttl: '1000h' })
     expect(body.warnings).toEqual([expect.stringContaining('above the mount’s maximum')])
     expect((await read(path)).token_max_ttl).toBe(3_600_000)
   })
 
-  test('items are trimmed and kept once, their case is kept: auth-behaviour 3.7.1 (1)', async () => {
+  test('items are trimmed and kept once, their case is kept', async () => {
     const path = freshPath()
     await done('POST', path, {
       auth_type: 'ec2',

@@ -24,7 +24,7 @@ async function roleWith(more: Record<string, unknown> = {}): Promise<{ name: str
 const NONCE = '[A-Za-z0-9+/]{11}='
 const MAC = '[A-Za-z0-9+/]{43}='
 
-describe('making a role tag: auth-behaviour 3.8, 4.2.7, interface 2.7', () => {
+describe('making a role tag', () => {
   const rows: [body: Record<string, unknown> | undefined, items: string][] = [
     [undefined, 'd=false:m=false'],
     [{ policies: 'PROD' }, 'd=false:m=false:p=prod'],
@@ -82,7 +82,7 @@ describe('making a role tag: auth-behaviour 3.8, 4.2.7, interface 2.7', () => {
     expect((await done('POST', tag, body)).body.warnings).toEqual(warnings)
   })
 
-  const NAME = 'a policy name may hold visible ASCII characters other than ":" and ","'
+  const NAME = 'a policy name may hold visible ASCII characters other than ":" and ",", and blanks inside'
   const SUBSET = 'tag policies must be a subset of the role’s policies'
   const refused: [role: Record<string, unknown>, body: Record<string, unknown>, message: string][] = [
     [{}, { policies: 'dev,other' }, SUBSET],

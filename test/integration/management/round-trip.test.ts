@@ -24,7 +24,7 @@ async function madeOf({ at, body }: Thing): Promise<string> {
   return path
 }
 
-describe('what is read can be written back, and reads the same: auth-behaviour 3, architecture 9', () => {
+describe('what is read can be written back, and reads the same', () => {
   test.each(things)('$title, in full', async thing => {
     const path = await madeOf(thing)
     const before = await read(path)
@@ -95,7 +95,7 @@ describe('what is read can be written back, and reads the same: auth-behaviour 3
   })
 })
 
-describe('a write of a part leaves the rest as it was: auth-behaviour 3.1 (1), 3.5, 3.6, 3.7.1', () => {
+describe('a write of a part leaves the rest as it was', () => {
   test.each(things)('$title', async thing => {
     const path = await madeOf(thing)
     for (const { body, reads } of thing.parts) {
@@ -118,7 +118,7 @@ describe('a write of a part leaves the rest as it was: auth-behaviour 3.1 (1), 3
   })
 })
 
-describe('how things read: auth-behaviour 3.1 to 3.7.2', () => {
+describe('how things read', () => {
   test('an ec2 role has every field, lists as arrays, durations in seconds', async () => {
     const role = await read(await madeOf(ec2Role))
     expect(role).toEqual({
@@ -132,6 +132,7 @@ describe('how things read: auth-behaviour 3.1 to 3.7.2', () => {
       bound_iam_role_arn: ['arn:aws:iam::111122223333:role/app*'],
       bound_region: ['us-east-1'],
       bound_subnet_id: ['subnet-1'],
+      bound_tags: { Env: ['prod', 'dev'], 'a b': ['core*'] },
       bound_vpc_id: ['vpc-1'],
       inferred_entity_type: '',
       inferred_aws_region: '',
@@ -148,6 +149,7 @@ describe('how things read: auth-behaviour 3.1 to 3.7.2', () => {
       token_period: 600,
       token_policies: ['Prod', 'dev'],
       token_ttl: 900,
+      token_strictly_bind_ip: true,
       token_type: 'service',
     })
   })

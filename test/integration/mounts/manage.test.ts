@@ -6,7 +6,7 @@ const enable = (path: string, given: unknown = { type: 'cloud' }) => api('POST',
 const read = async (name: string) => (await done('GET', `/sys/auth/${name}`)).body.data
 const tuning = async (name: string) => (await done('GET', `/sys/auth/${name}/tune`)).body.data
 
-describe('sys/auth: interface 1, auth-behaviour 0 "Names"', () => {
+describe('sys/auth', () => {
   test.each(['cloud', 'aws', 'cloud-ec2', 'aws-ec2'])('a mount of type %s', async type => {
     const name = fresh('m.x-')
     const reply = await enable(name, { type, description: 'for tests', local: true, seal_wrap: true })
@@ -25,7 +25,7 @@ describe('sys/auth: interface 1, auth-behaviour 0 "Names"', () => {
       local: false,
       seal_wrap: false,
       external_entropy_access: false,
-      options: null,
+      options: {},
     }
     expect(await read(name)).toEqual(mount)
     const listed = await done('GET', '/sys/auth')
@@ -158,6 +158,26 @@ describe('sys/auth: interface 1, auth-behaviour 0 "Names"', () => {
     },
   )
 
+  test('settings that have no effect here are kept with a warning, or refused', async () => {
+    const { path } = await freshMount()
+    const place = `/sys${path}/tune`
+    const lists = { passthrough_request_headers: ['X-One'], allowed_response_headers: ['X-Two'] }
+    const { status, body } = await done('POST', place, { ...lists, surprise: 1, options: null })
+    expect([status, body.data]).toEqual([200, null])
+    expect(body.warnings).toEqual([
+      'passthrough_request_headers is kept, but has no effect',
+      'allowed_response_headers is kept, but has no effect',
+      'unknown parameters were ignored: surprise',
+    ])
+    expect((await done('GET', place)).body.data).toMatchObject(lists)
+    const refused = await api('POST', place, { description: 'x', plugin_version: 'v1' })
+    expect([refused.status, errorsOf(refused)]).toEqual([
+      400,
+      'Field validation failed: plugin_version must be empty: this service does not support it',
+    ])
+    expect((await done('GET', place)).body.data.description).toBe('')
+  })
+
   test.each<Record<string, unknown>>([
     { default_lease_ttl: '2h', max_lease_ttl: '1h' },
     { default_lease_ttl: 'x' },
@@ -173,12 +193,29 @@ describe('sys/auth: interface 1, auth-behaviour 0 "Names"', () => {
     expect(await tuning(name)).toEqual(before)
   })
 
+  test('sys/mounts lists the engines there are, to who may read it', async () => {
+    const { body } = await done('GET', '/sys/mounts')
+    expect(body.data).toMatchObject({
+      'sys/': { type: 'system', options: {} },
+      'identity/': { type: 'identity', options: {} },
+    })
+    expect(Object.keys(body.data)).toHaveLength(2)
+    expect(body, 'older clients look outside data').toMatchObject(body.data)
+    expect((await done('GET', '/sys/mounts')).body.data).toEqual(body.data)
+    const [reader, other] = await Promise.all([
+      tokenWith('path "sys/mounts" { capabilities = ["read"] }'),
+      tokenWith('path "sys/mounts" { capabilities = ["update"] }'),
+    ])
+    expect((await api('GET', '/sys/mounts', undefined, { token: reader })).status).toBe(200)
+    expect((await api('GET', '/sys/mounts', undefined, { token: other })).status).toBe(403)
+  })
+
   test('only mounts that want it are shown to everybody', async () => {
     const [open, hidden] = [await freshMount('cloud', { listing_visibility: 'unauth' }), await freshMount()]
     for (const options of [{ token: '' }, {}]) {
       const { body } = await done('GET', '/sys/internal/ui/mounts', undefined, options)
       const name = `${open.path.slice('/auth/'.length)}/`
-      expect(body.data.auth[name]).toEqual({ type: 'cloud', description: '', options: null })
+      expect(body.data.auth[name]).toEqual({ type: 'cloud', description: '', options: {} })
       expect(JSON.stringify(body)).not.toContain(hidden.path.slice('/auth/'.length))
     }
   })

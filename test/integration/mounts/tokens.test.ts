@@ -4,7 +4,7 @@ import { errorsOf } from '../../support/logins.ts'
 import { lives, lookUp } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
 
-describe('what a mount says about its tokens: auth-behaviour 4.4 (3), 9.3', () => {
+describe('what a mount says about its tokens', () => {
   test.each<[mount: string, role: string, given: string]>([
     ['default-service', 'default', 'service'],
     ['default-service', '', 'service'],

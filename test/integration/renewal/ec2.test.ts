@@ -5,7 +5,7 @@ import { errorsOf, HOME, launch, loginAs, placeOf, satellite } from '../../suppo
 import { refused, renew } from '../../support/renewals.ts'
 import { lives, lookUp } from '../../support/tokens.ts'
 
-describe('renewal of ec2 tokens: auth-behaviour 5', () => {
+describe('renewal of ec2 tokens', () => {
   let mount = ''
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
@@ -73,12 +73,25 @@ describe('renewal of ec2 tokens: auth-behaviour 5', () => {
     await refused(auth)
   })
 
-  test('needs the access-list entry, and does not make it again (T-6)', async () => {
+  test('needs the access-list entry, and does not make it again', async () => {
     const { instance, auth } = await loggedIn()
     const entry = `${mount}/identity-accesslist/${instance.instanceId}`
     await done('DELETE', entry)
     await refused(auth)
     expect((await api('GET', entry)).status).toBe(404)
+  })
+
+  test('needs the entry of its own login: one that a later login made renews later tokens only', async () => {
+    const { instance, role, auth } = await loggedIn()
+    const again = (await loginAs(mount, instance, { role, nonce: 'mine' })).body.auth
+    expect((await renew(auth)).status, 'a login that finds the entry leaves it').toBe(200)
+    await done('DELETE', `${mount}/identity-accesslist/${instance.instanceId}`)
+    const later = await loginAs(mount, instance, { role, nonce: 'other' })
+    expect(later.status, later.text).toBe(200)
+    const before = await entryOf(instance.instanceId)
+    for (const old of [auth, again]) await refused(old)
+    expect(await entryOf(instance.instanceId)).toEqual(before)
+    expect((await renew(later.body.auth)).status).toBe(200)
   })
 
   test('needs the role, the very one', async () => {
@@ -89,7 +102,7 @@ describe('renewal of ec2 tokens: auth-behaviour 5', () => {
     await refused(auth)
   })
 
-  test('goes by the role of the token, not by that of the first login (D-11)', async () => {
+  test('goes by the role of the token, not by that of the first login', async () => {
     const { instance, role: first } = await loggedIn({ token_ttl: '1h' })
     const second = await roleOf({ token_ttl: '2h' })
     const { body } = await loginAs(mount, instance, { role: second, nonce: 'mine' })

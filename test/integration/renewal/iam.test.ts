@@ -6,7 +6,7 @@ import { refused, renew } from '../../support/renewals.ts'
 import { lives, lookUp } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
 
-describe('renewal of iam tokens: auth-behaviour 5', () => {
+describe('renewal of iam tokens', () => {
   let mount = ''
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
@@ -58,7 +58,7 @@ describe('renewal of iam tokens: auth-behaviour 5', () => {
     await refused(auth)
   })
 
-  test('needs the very role: one made again under its name is another (D-13)', async () => {
+  test('needs the very role: one made again under its name is another', async () => {
     const worker = await workerOn(mount)
     const auth = await worker.login()
     await done('DELETE', `${mount}/role/${worker.role}`)
@@ -107,7 +107,7 @@ describe('renewal of iam tokens: auth-behaviour 5', () => {
     await refused(auth)
   })
 
-  test('does not look at what the metadata were chosen to be (D-12)', async () => {
+  test('does not look at what the metadata were chosen to be', async () => {
     const { path } = await freshMount()
     await done('POST', `${path}/config/identity`, { iam_metadata: [] })
     const worker = await workerOn(path)
@@ -137,7 +137,7 @@ describe('renewal of iam tokens: auth-behaviour 5', () => {
   })
 })
 
-describe('renewal of iam tokens with inferencing: auth-behaviour 5 (3), interface 2.6', () => {
+describe('renewal of iam tokens with inferencing', () => {
   const inferring = { inferred_entity_type: 'ec2_instance', inferred_aws_region: HOME.region }
   let mount = ''
   beforeAll(async () => {

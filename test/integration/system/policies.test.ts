@@ -5,7 +5,7 @@ const TEXT = '# mine\npath "a/b" {\n  capabilities = ["read"]\n}\n'
 const at = (name: string) => `/sys/policies/acl/${name}`
 const older = (name: string) => `/sys/policy/${name}`
 
-describe('sys/policies/acl and sys/policy: auth-behaviour 9.4 to 9.6', () => {
+describe('sys/policies/acl and sys/policy', () => {
   test.each([
     ['HCL', TEXT, TEXT],
     ['JSON', '{"path":{"a/b":{"capabilities":["read"]}}}', '{"path":{"a/b":{"capabilities":["read"]}}}'],
@@ -40,6 +40,23 @@ describe('sys/policies/acl and sys/policy: auth-behaviour 9.4 to 9.6', () => {
       expect(body.data.keys).toEqual(expect.arrayContaining(['default', name, 'root']))
       expect(body.policies).toEqual(body.data.keys)
     }
+  })
+
+  test('names may contain blanks: in paths, on roles, on tokens', async () => {
+    const name = `${fresh('the team')} of two`
+    await done('POST', at(name.replaceAll(' ', '%20')), { policy: TEXT })
+    expect((await done('GET', at(name.replaceAll(' ', '%20').toUpperCase()))).body.data.name).toBe(name)
+    expect((await done('LIST', '/sys/policies/acl')).body.data.keys).toContain(name)
+    const token = await tokenWith('path "x" {}', { policies: ` ${name} ,other` })
+    const { data } = (await done('POST', '/auth/token/lookup', { token })).body
+    expect(data.policies).toEqual([name, 'other'].sort())
+    expect((await api('GET', '/a/b', undefined, { token })).status).toBe(404)
+    const governed = await tokenWith(
+      `path "sys/policies/acl/${name.toUpperCase()}" { capabilities = ["read"] }`,
+    )
+    const asked = (one: string) => api('GET', at(one.replaceAll(' ', '%20')), undefined, { token: governed })
+    expect([(await asked(name)).status, (await asked('the other')).status]).toEqual([200, 403])
+    expect((await api('POST', at(`${fresh('n')}%20`), { policy: TEXT })).status).toBe(400)
   })
 
   test('names are lower-cased', async () => {
@@ -87,7 +104,7 @@ describe('sys/policies/acl and sys/policy: auth-behaviour 9.4 to 9.6', () => {
     expect((await done('GET', at('default'))).body.data.policy).toContain('auth/token/lookup-self')
   })
 
-  test.each(['a%2Cb', 'a:b', 'caf%C3%A9', 'a%20b', '%20'])('the name %s is refused', async name => {
+  test.each(['a%2Cb', 'a:b', 'caf%C3%A9', 'a%20', '%20a', '%20'])('the name %s is refused', async name => {
     const reply = await api('POST', at(name), { policy: TEXT })
     expect([reply.status, reply.body.errors[0]]).toEqual([
       400,
@@ -109,7 +126,7 @@ describe('sys/policies/acl and sys/policy: auth-behaviour 9.4 to 9.6', () => {
   })
 })
 
-describe('sys/capabilities-self: auth-behaviour 9.5', () => {
+describe('sys/capabilities-self', () => {
   const POLICY = `
     path "a/*" { capabilities = ["read", "list"] }
     path "a/b" { capabilities = ["update", "create"] }
@@ -143,7 +160,7 @@ describe('sys/capabilities-self: auth-behaviour 9.5', () => {
   })
 })
 
-describe('a slash at the end of a mount’s path means the same mount: auth-behaviour 9.6', () => {
+describe('a slash at the end of a mount’s path means the same mount', () => {
   test('for whoever may, and for whoever may not', async () => {
     const { path } = await freshMount()
     const name = path.slice('/auth/'.length)
@@ -159,5 +176,78 @@ describe('a slash at the end of a mount’s path means the same mount: auth-beha
     }
     expect((await api('DELETE', `/sys/auth/${name}/`, undefined, { token: allowed })).status).toBe(204)
     expect((await done('GET', '/sys/auth')).body.data).not.toHaveProperty(`${name}/`)
+  })
+})
+
+describe('sys/capabilities and sys/capabilities-accessor', () => {
+  const POLICY = `
+    path "a/*" { capabilities = ["read", "list"] }
+    path "a/c" { capabilities = ["deny"] }
+  `
+  const expected = { 'a/x': ['list', 'read'], 'a/c': ['deny'] }
+  const paths = Object.keys(expected)
+  const asking = () =>
+    tokenWith(`
+      path "sys/capabilities" { capabilities = ["update"] }
+      path "sys/capabilities-accessor" { capabilities = ["update"] }
+    `)
+
+  test.each(['service', 'batch'])('tell what the holder of a %s token may do', async type => {
+    const [other, token] = [await tokenWith(POLICY, { type, ttl: '1h' }), await asking()]
+    const { body } = await done('POST', '/sys/capabilities', { token: other, paths }, { token })
+    expect(body.data).toEqual(expected)
+    expect(body).toMatchObject(expected)
+    const one = await done('POST', '/sys/capabilities', { token: other, path: 'a/x' }, { token })
+    expect(one.body.capabilities).toEqual(expected['a/x'])
+  })
+
+  test('by accessor too', async () => {
+    const [other, token] = [await tokenWith(POLICY), await asking()]
+    const { accessor } = (await done('POST', '/auth/token/lookup', { token: other })).body.data
+    const { body } = await done('POST', '/sys/capabilities-accessor', { accessor, paths }, { token })
+    expect(body.data).toEqual(expected)
+  })
+
+  test('to nobody whose own policies do not say so', async () => {
+    const token = await tokenWith(POLICY)
+    for (const [path, body] of [
+      ['/sys/capabilities', { token, paths }],
+      ['/sys/capabilities-accessor', { accessor: 'x', paths }],
+    ] as const)
+      expect((await api('POST', path, body, { token })).status, path).toBe(403)
+  })
+
+  test('refuse what names no living token', async () => {
+    const gone = await tokenWith(POLICY)
+    const { accessor } = (await done('POST', '/auth/token/lookup', { token: gone })).body.data
+    await done('POST', '/auth/token/revoke', { token: gone })
+    for (const token of [gone, 'hvs.nobody', 'hvb.nobody', 'x']) {
+      const { status, body } = await api('POST', '/sys/capabilities', { token, paths })
+      expect([status, body.errors]).toEqual([400, ['invalid token']])
+    }
+    for (const one of [accessor, 'nobody']) {
+      const { status, body } = await api('POST', '/sys/capabilities-accessor', { accessor: one, paths })
+      expect([status, body.errors]).toEqual([400, ['invalid accessor']])
+    }
+    expect((await api('POST', '/sys/capabilities', { paths })).status).toBe(400)
+    expect((await api('POST', '/sys/capabilities-accessor', { paths })).status).toBe(400)
+  })
+
+  test('a thousand paths are the most that may be asked about, and a kilobyte each', async () => {
+    const token = await tokenWith(POLICY)
+    const { accessor } = (await done('POST', '/auth/token/lookup', { token })).body.data
+    const all = {
+      '/sys/capabilities-self': {},
+      '/sys/capabilities': { token },
+      '/sys/capabilities-accessor': { accessor },
+    }
+    const names = (count: number) => Array.from({ length: count }, (_, index) => `a/${index}`)
+    for (const [path, whom] of Object.entries(all)) {
+      const status = async (asked: string[]) => (await api('POST', path, { ...whom, paths: asked })).status
+      expect(await status(names(1000)), path).toBe(200)
+      expect(await status(names(1001)), path).toBe(400)
+      expect(await status(['é'.repeat(512)]), path).toBe(200)
+      expect(await status([`${'é'.repeat(512)}x`]), path).toBe(400)
+    }
   })
 })

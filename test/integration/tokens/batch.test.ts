@@ -6,7 +6,7 @@ import { lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts
 const batchOf = (given: Record<string, unknown> = {}, options = {}) =>
   make({ type: 'batch', policies: 'default', ttl: '1h', ...given }, options)
 
-describe('batch tokens: auth-behaviour 9.1', () => {
+describe('batch tokens', () => {
   test('carry everything in themselves', async () => {
     const made = await batchOf({ meta: { a: 'b' } })
     expect(made).toMatchObject({

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
 import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
 import { errorsOf } from '../../support/logins.ts'
 import { lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'
 
-describe('auth/token/create: auth-behaviour 9.2, "Create rules"', () => {
+describe('auth/token/create', () => {
   test('the answer is the auth object of the new token', async () => {
     const { body } = await done('POST', '/auth/token/create', {
       policies: 'Dev, ops',
@@ -153,6 +154,20 @@ describe('auth/token/create: auth-behaviour 9.2, "Create rules"', () => {
     )
     const statuses = replies.map(reply => reply.status).sort()
     expect(statuses).toEqual([200, ...Array.from({ length: 9 }, () => 400)])
+  })
+
+  test('the accessor of a chosen id does not follow from it; it serves as any other', async () => {
+    const id = fresh('chosen')
+    const { accessor } = await make({ id, policies: 'default', ttl: '1h' })
+    expect(accessor).toMatch(/^[0-9A-Za-z]{24}$/)
+    expect(accessor).not.toBe(accessorOf(hashOf(id)))
+    expect(await lookUp(id)).toMatchObject({ id, accessor })
+    const { body } = await done('POST', '/auth/token/renew-accessor', { accessor, increment: '2h' })
+    expect(body.auth).toMatchObject({ client_token: '', accessor, lease_duration: 7200 })
+    for (const path of ['renew', 'revoke']) await done('POST', `/auth/token/${path}`, { token: id })
+    expect(await lives(id)).toBe(false)
+    const random = await make({ policies: 'default', ttl: '1h' })
+    expect(random.accessor).toBe(accessorOf(hashOf(random.client_token)))
   })
 
   test('a token of limited uses makes no tokens', async () => {

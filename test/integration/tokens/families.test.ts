@@ -17,7 +17,7 @@ const livesAll = (family: readonly Made[]) => Promise.all(family.map(one => live
 const accessors = async (): Promise<string[]> =>
   (await done('GET', '/auth/token/accessors?list=true')).body.data.keys
 
-describe('families of tokens: auth-behaviour 9.2, CVE-2019-18616', () => {
+describe('families of tokens: CVE-2019-18616', () => {
   test.each<[string, (made: Made) => Promise<unknown>]>([
     ['revoke', ({ client_token: token }) => done('POST', '/auth/token/revoke', { token })],
     ['revoke-self', ({ client_token: token }) => done('POST', '/auth/token/revoke-self', {}, { token })],
@@ -83,16 +83,46 @@ describe('families of tokens: auth-behaviour 9.2, CVE-2019-18616', () => {
     expect(await livesAll(children)).toEqual(children.map(() => true))
   })
 
-  test('revoke-orphan while children are being made loses none that was made', async () => {
+  test('revoke-orphan while children are being made: who was there lives; who comes too late is dead', async () => {
     const [top] = (await chain(1)) as [Made]
     const token = top.client_token
-    const making = Array.from({ length: 12 }, () => tryMake({ policies: 'default', ttl: '1h' }, { token }))
-    const orphaning = done('POST', '/auth/token/revoke-orphan', { token })
-    const made = (await Promise.all(making)).filter(reply => reply.status === 200)
-    await orphaning
-    const children = made.map(reply => reply.body.auth as Made)
-    expect(await livesAll(children)).toEqual(children.map(() => true))
+    const making = () =>
+      Promise.all(Array.from({ length: 6 }, () => tryMake({ policies: 'default', ttl: '1h' }, { token })))
+    const there = (await making()).map(reply => reply.body.auth as Made)
+    const [late] = await Promise.all([making(), done('POST', '/auth/token/revoke-orphan', { token })])
+    const made = late.filter(reply => reply.status === 200).map(reply => reply.body.auth as Made)
+    expect(await livesAll(there)).toEqual(there.map(() => true))
+    for (const child of made)
+      if (await lives(child.client_token))
+        expect(await lookUp(child.client_token)).toMatchObject({ orphan: true })
     expect((await tryMake({}, { token })).status).toBe(403)
+  })
+
+  test('a chosen id that has come to somebody else is nobody’s child: its first parent takes nothing along', async () => {
+    const [first] = (await chain(1)) as [Made]
+    const id = fresh('chosen')
+    await make({ id, policies: 'root', ttl: '1s' }, { token: first.client_token })
+    const made = await eventually(async () => {
+      const reply = await tryMake({ id, policies: 'root', ttl: '1h', no_parent: true })
+      return reply.status === 200 ? (reply.body.auth as Made) : undefined
+    })
+    const kid = await make({ policies: 'default', ttl: '1h' }, { token: id })
+    await done('POST', '/auth/token/revoke', { token: first.client_token })
+    expect(await livesAll([first, made, kid])).toEqual([false, true, true])
+    await done('POST', '/auth/token/revoke-accessor', { accessor: made.accessor })
+    expect(await livesAll([made, kid])).toEqual([false, false])
+  })
+
+  test('a child of the first holder of a chosen id is none of the second’s', async () => {
+    const id = fresh('chosen')
+    await make({ id, policies: 'root', ttl: '2s', no_parent: true })
+    const kids = await Promise.all([
+      make({ policies: 'root', ttl: '1h' }, { token: id }),
+      make({ policies: 'default', ttl: '1h', type: 'batch' }, { token: id }),
+    ])
+    expect(await livesAll(kids)).toEqual([true, true])
+    await eventually(async () => (await tryMake({ id, policies: 'root', ttl: '1h' })).status === 200)
+    expect([await lives(id), ...(await livesAll(kids))]).toEqual([true, false, false])
   })
 
   test('a renewal that meets a revocation does not bring the token back', async () => {
@@ -153,7 +183,7 @@ describe('families of tokens: auth-behaviour 9.2, CVE-2019-18616', () => {
   })
 })
 
-describe('auth/token/accessors: auth-behaviour 9.2', () => {
+describe('auth/token/accessors', () => {
   test('lists living tokens of every kind that is stored, sorted', async () => {
     const made = await make({ policies: 'default' })
     const batch = await make({ policies: 'default', type: 'batch' })

@@ -9,7 +9,7 @@ describe('hostile input to the token endpoints', () => {
   test.each([
     ['policies', { policies: [{}] }],
     ['policies', { policies: [['root']] }],
-    ['policies', { policies: ['a b'] }],
+    ['policies', { policies: ['a:b'] }],
     ['policies', { policies: ['a\u0000b'] }],
     ['policies', { policies: ['ｒｏｏｔ'] }],
     ['policies', { policies: ['dev:ops'] }],

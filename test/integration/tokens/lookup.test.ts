@@ -5,7 +5,7 @@ import { workerOn } from '../../support/workers.ts'
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
-describe('looking tokens up: auth-behaviour 9.2', () => {
+describe('looking tokens up', () => {
   test('every way shows the same token, but only who has it is shown its text', async () => {
     const policy = 'path "auth/token/*" { capabilities = ["read", "update"] }'
     const token = await tokenWith(policy, { ttl: '1h', meta: { a: 'b' }, explicit_max_ttl: '2h' })
@@ -144,12 +144,17 @@ describe('looking tokens up: auth-behaviour 9.2', () => {
 
   test('a token that is not renewable says so in every way', async () => {
     const { client_token: token, accessor } = await make({ policies: 'default', renewable: false })
+    const { client_token: batch } = await make({ policies: 'default', type: 'batch', ttl: '1h' })
     const replies = await Promise.all([
       api('POST', '/auth/token/renew', { token }),
       api('POST', '/auth/token/renew-accessor', { accessor }),
       api('POST', '/auth/token/renew-self', {}, { token }),
+      api('POST', '/auth/token/renew-self', {}),
+      api('POST', '/auth/token/renew-self', {}, { token: batch }),
+      api('POST', '/auth/token/renew', { token: batch }),
     ])
-    expect(replies.map(reply => reply.status)).toEqual([400, 400, 400])
+    for (const { status, body } of replies)
+      expect([status, body.errors]).toEqual([400, ['lease is not renewable']])
     expect(await lives(token)).toBe(true)
   })
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount } from '../../support/cluster.ts'
+import { api, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
+import { launch, pkcs7Of } from '../../support/logins.ts'
 import { lives, lookUp, make } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
 
@@ -23,7 +24,7 @@ const tokenOf = async (role: string, given = {}): Promise<string> =>
 const from = (token: string, address: string, method = 'GET', path = '/auth/token/lookup-self') =>
   api(method, path, method === 'POST' ? {} : undefined, { token, from: address })
 
-describe('tokens tied to networks: auth-behaviour 9.1', () => {
+describe('tokens tied to networks', () => {
   let bound = ''
   beforeAll(async () => {
     bound = await boundRole('127.0.0.9/32')
@@ -90,6 +91,58 @@ describe('tokens tied to networks: auth-behaviour 9.1', () => {
     expect((await api('POST', '/auth/token/renew-self', {}, { token, from: ELSEWHERE })).status).toBe(200)
   })
 
+  const strictly = { token_strictly_bind_ip: true, token_policies: 'dev' }
+
+  test.each<[type: string, logins: (path: string) => Promise<{ login: object; role: string }>]>([
+    [
+      'ec2',
+      async path => {
+        const instance = await launch()
+        await done('POST', `${path}/config/certificate/local`, {
+          cloud_public_cert: await localCertificate(),
+        })
+        const role = fresh('strict')
+        const bound = { auth_type: 'ec2', bound_ec2_instance_id: instance.instanceId }
+        await done('POST', `${path}/role/${role}`, { ...bound, ...strictly })
+        return { login: { pkcs7: await pkcs7Of(instance), role }, role }
+      },
+    ],
+    [
+      'iam',
+      async path => {
+        const worker = await workerOn(path, strictly)
+        return { login: worker.signed(), role: worker.role }
+      },
+    ],
+  ])('the token of an %s login is good only where it was got, if its role says so', async (_, logins) => {
+    const { path } = await freshMount()
+    const { login, role } = await logins(path)
+    const read = (await done('GET', `${path}/role/${role}`)).body.data
+    expect(read).toMatchObject({ token_strictly_bind_ip: true, token_bound_cidrs: [] })
+    const { status, body, text } = await api('POST', `${path}/login`, login, { token: '', from: ELSEWHERE })
+    expect(status, text).toBe(200)
+    const token: string = body.auth.client_token
+    expect((await lookUp(token))['bound_cidrs']).toEqual([`${ELSEWHERE}/32`])
+    for (const address of ['127.0.0.1', '127.0.0.8']) {
+      const refused = await from(token, address)
+      expect([refused.status, refused.body.errors]).toEqual([403, ['permission denied']])
+    }
+    expect((await from(token, ELSEWHERE)).status).toBe(200)
+  })
+
+  test('a token role ties tokens to the address that asked for them, if it says so', async () => {
+    const role = fresh('strict')
+    await done('POST', `/auth/token/roles/${role}`, {
+      allowed_policies: 'default',
+      token_strictly_bind_ip: true,
+    })
+    const token = await tokenOf(role)
+    expect((await from(token, '127.0.0.1')).body.data.bound_cidrs).toEqual(['127.0.0.1/32'])
+    expect((await from(token, ELSEWHERE)).status).toBe(403)
+    await done('POST', `/auth/token/roles/${role}`, { token_bound_cidrs: ELSEWHERE })
+    expect((await api('POST', `/auth/token/create/${role}`)).status).toBe(403)
+  })
+
   test('children are tied as their parents are', async () => {
     const maker = fresh('maker')
     await done('POST', `/sys/policies/acl/${maker}`, {
@@ -101,6 +154,38 @@ describe('tokens tied to networks: auth-behaviour 9.1', () => {
     expect(await lookUp(child.client_token)).toMatchObject({ bound_cidrs: ['127.0.0.9'] })
     expect(await lives(child.client_token)).toBe(false)
     expect((await from(child.client_token, ELSEWHERE)).status).toBe(200)
+  })
+
+  test('orphans, batch tokens and tokens of an open role are tied as their makers are; by sudo they are not', async () => {
+    const maker = fresh('maker')
+    const open = fresh('open')
+    await done('POST', `/auth/token/roles/${open}`, { orphan: true })
+    const pathOf = (how: string) => `/auth/token/create${how}`
+    const makes = async (capabilities: string, how: string, given: Record<string, unknown> = {}) => {
+      const policy = `path "auth/token/create*" { capabilities = [${capabilities}] }`
+      await done('POST', `/sys/policies/acl/${maker}`, { policy })
+      const role = await boundRole('127.0.0.9', { allowed_policies: [maker] })
+      const options = { token: await tokenOf(role), from: ELSEWHERE }
+      const { body } = await done('POST', pathOf(how), { ttl: '1h', ...given }, options)
+      return (await lookUp(body.auth.client_token))['bound_cidrs']
+    }
+    for (const how of ['-orphan', `/${open}`])
+      expect(await makes('"update"', how), how).toEqual(['127.0.0.9'])
+    expect(await makes('"update"', '', { type: 'batch' })).toEqual(['127.0.0.9'])
+    const other = await boundRole('127.0.0.8', { allowed_policies: ['default'] })
+    expect(await makes('"update"', `/${other}`)).toEqual(['127.0.0.8'])
+    for (const how of ['', '-orphan', `/${open}`])
+      expect(await makes('"update", "sudo"', how), how).toBeUndefined()
+    expect(await makes('"update", "sudo"', `/${other}`)).toEqual(['127.0.0.8'])
+  })
+
+  test('a root token without end is not tied by a token role, and says so', async () => {
+    const role = fresh('open')
+    await done('POST', `/auth/token/roles/${role}`, { token_bound_cidrs: '127.0.0.9' })
+    const { body } = await done('POST', `/auth/token/create/${role}`)
+    expect(body.warnings).toEqual([expect.stringContaining('without end')])
+    expect(await lookUp(body.auth.client_token)).not.toHaveProperty('bound_cidrs')
+    expect(await lives(body.auth.client_token)).toBe(true)
   })
 
   test.each(['10.0.0.0/33', 'here', '10.0.0.0/8/8', '1.2.3', '::1%lo', '10.0.0.0/-1'])(

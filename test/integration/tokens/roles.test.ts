@@ -13,7 +13,7 @@ const create = (role: string, given: Record<string, unknown> = {}, token?: strin
 
 const read = async (role: string) => (await done('GET', `/auth/token/roles/${role}`)).body.data
 
-describe('token roles: auth-behaviour 9.2', () => {
+describe('token roles', () => {
   test('are written, read, listed and deleted', async () => {
     const role = await write({ allowed_policies: 'Dev, ops', token_period: '1h', path_suffix: 'ci' })
     expect(await read(role)).toEqual({
@@ -31,6 +31,10 @@ describe('token roles: auth-behaviour 9.2', () => {
       token_num_uses: 0,
       token_bound_cidrs: [],
       token_no_default_policy: false,
+      token_strictly_bind_ip: false,
+      allowed_entity_aliases: [],
+      period: 0,
+      explicit_max_ttl: 0,
     })
     for (const token_type of ['default-batch', 'batch', 'service', 'default-service']) {
       await write({ token_period: 0, token_type }, role)
@@ -50,13 +54,59 @@ describe('token roles: auth-behaviour 9.2', () => {
     expect(errorsOf(await create(role))).toContain('unknown role')
   })
 
-  test('old names of fields are read', async () => {
+  test('old names of fields are read, and answered', async () => {
     const role = await write({ period: '2h', explicit_max_ttl: '3h', bound_cidrs: '10.0.0.0/8' })
     expect(await read(role)).toMatchObject({
+      period: 7200,
       token_period: 7200,
+      explicit_max_ttl: 10800,
       token_explicit_max_ttl: 10800,
+      bound_cidrs: ['10.0.0.0/8'],
       token_bound_cidrs: ['10.0.0.0/8'],
     })
+  })
+
+  test('what a role reads as can be written: it reads the same', async () => {
+    const role = await write({ allowed_policies: 'a', token_period: '1h', token_bound_cidrs: '10.0.0.0/8' })
+    const before = await read(role)
+    await write(before, role)
+    expect(await read(role)).toEqual(before)
+  })
+
+  test('aliases of entities are refused, none at all is accepted', async () => {
+    const path = `/auth/token/roles/${fresh('role')}`
+    const refused = await api('POST', path, { allowed_entity_aliases: ['ci-*'] })
+    expect([refused.status, errorsOf(refused)]).toEqual([
+      400,
+      expect.stringContaining('allowed_entity_aliases'),
+    ])
+    for (const none of [[], '', null])
+      expect((await api('POST', path, { allowed_entity_aliases: none })).status).toBe(204)
+  })
+
+  test('a star in a plain list is warned of', async () => {
+    const path = `/auth/token/roles/${fresh('role')}`
+    const { status, body } = await api('POST', path, { disallowed_policies: ['*admin*', 'x'] })
+    expect([status, body.warnings]).toEqual([200, [expect.stringContaining('disallowed_policies_glob')]])
+  })
+
+  test('a role without lists gives root what root has; one with lists does not', async () => {
+    const open = (await create(await write({}))).body.auth
+    expect(open).toMatchObject({ policies: ['root'], lease_duration: 0, renewable: false })
+    expect(await lives(open.client_token)).toBe(true)
+    expect((await create(await write({ token_period: '1h' }))).body.auth).toMatchObject({
+      policies: ['root'],
+      lease_duration: 3600,
+    })
+    const sudo = await makerWith('"update", "sudo"')
+    for (const [rules, token] of [
+      [{ disallowed_policies: 'x' }, undefined],
+      [{ allowed_policies_glob: '*' }, undefined],
+      [{}, sudo],
+    ] as const) {
+      const refused = await create(await write(rules), { policies: ['root'] }, token)
+      expect([refused.status, errorsOf(refused)]).toEqual([400, expect.stringContaining('root')])
+    }
   })
 
   test.each<[string, Record<string, unknown>, string[] | undefined, string[] | undefined]>([
@@ -102,6 +152,20 @@ describe('token roles: auth-behaviour 9.2', () => {
       ['dev'],
       ['default', 'dev'],
     ],
+    [
+      'none by a pattern that begins with a star',
+      { allowed_policies_glob: '*', disallowed_policies_glob: ['*admin*'] },
+      ['cluster-Admin-2'],
+      undefined,
+    ],
+    ['none by a star within', { disallowed_policies_glob: 'ad*in' }, ['ad-m-in'], undefined],
+    [
+      'by a pattern that ends after its star',
+      { allowed_policies_glob: '*-reader' },
+      ['logs-reader'],
+      ['default', 'logs-reader'],
+    ],
+    ['none by a star in a plain list', { allowed_policies: 'team-*' }, ['team-x'], undefined],
     ['anything but the disallowed', { disallowed_policies: 'admin' }, ['dev'], ['default', 'dev']],
     ['root by no pattern', { allowed_policies_glob: '*' }, ['root'], undefined],
     ['ROOT by no pattern', { allowed_policies_glob: '*' }, [' ROOT'], undefined],

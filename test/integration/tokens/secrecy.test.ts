@@ -7,7 +7,7 @@ import { make, tryMake } from '../../support/tokens.ts'
 const logs = () =>
   ['audit.log', 'functions.log'].map(name => readFileSync(`${cluster.directory}/${name}`, 'utf8')).join('\n')
 
-describe('tokens stay with those who have them: auth-behaviour part 2 B', () => {
+describe('tokens stay with those who have them', () => {
   test('no log shows a token, whatever is done with it (CVE-2024-0831, CVE-2024-8365)', async () => {
     const id = fresh('chosen-secret-')
     const { client_token: token, accessor } = await make({ policies: 'default', ttl: '1h' })

@@ -4,7 +4,7 @@ import { lives, lookUp, make } from '../../support/tokens.ts'
 
 const self = (token: string) => api('GET', '/auth/token/lookup-self', undefined, { token })
 
-describe('tokens of limited uses: auth-behaviour 9.1, T-10', () => {
+describe('tokens of limited uses', () => {
   test('fifty requests at once with ten uses: exactly ten succeed', async () => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 10 })
     const replies = await Promise.all(Array.from({ length: 50 }, () => self(token)))

@@ -9,7 +9,7 @@ const wrap = async (options = {}): Promise<{ token: string; accessor: string }> 
 
 const unwrap = (token: string) => api('POST', '/sys/wrapping/unwrap', { token }, { token: '' })
 
-describe('wrapping tokens and who may wrap: auth-behaviour 1.3, 9.4', () => {
+describe('wrapping tokens and who may wrap', () => {
   test('sys/wrapping/wrap wants the header and a token that may', async () => {
     expect((await api('POST', '/sys/wrapping/wrap', { a: 1 })).status).toBe(400)
     expect((await api('POST', '/sys/wrapping/wrap', { a: 1 }, { ...TTL, token: '' })).status).toBe(403)

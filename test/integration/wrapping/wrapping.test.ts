@@ -18,7 +18,7 @@ const unwrap = (token: string, options: CallOptions = { token: '' }) =>
 const put = async (given: Record<string, unknown> = { a: 1 }): Promise<string> =>
   (await wrapped('POST', '/sys/wrapping/wrap', given)).token
 
-describe('response wrapping: auth-behaviour 1.3', () => {
+describe('response wrapping', () => {
   test('the answer holds nothing but what leads to the answer', async () => {
     const { body, text } = await done('POST', '/sys/wrapping/wrap', { secret: 'TREASURE' }, TTL)
     expect(body).toEqual({
@@ -48,6 +48,10 @@ describe('response wrapping: auth-behaviour 1.3', () => {
     [
       'as the token of the request, without a body',
       token => api('PUT', '/sys/wrapping/unwrap', undefined, { token }),
+    ],
+    [
+      'as the token of the request, with the body null',
+      token => api('PUT', '/sys/wrapping/unwrap', 'null', { token }),
     ],
     [
       'as bearer',
@@ -185,10 +189,42 @@ describe('response wrapping: auth-behaviour 1.3', () => {
     expect((await api('POST', '/auth/token/create', { ttl: 'x' }, TTL)).body).not.toHaveProperty('wrap_info')
   })
 
-  test('opening and wrapping again in one request is refused, and spends nothing', async () => {
+  test.each<[string, string, boolean]>([
+    ['POST', '/sys/wrapping/unwrap', true],
+    ['POST', '/sys/wrapping/lookup', true],
+    ['POST', '/sys/wrapping/rewrap', true],
+    ['GET', '/sys/internal/ui/mounts', false],
+  ])('what anyone may call is not wrapped, and spends nothing: %s %s', async (method, path, opens) => {
     const token = await put()
-    expect((await api('POST', '/sys/wrapping/unwrap', { token }, TTL)).status).toBe(400)
+    for (const options of [{ token: '' }, {}])
+      for (const ttl of ['1s', '768h', '769h']) {
+        const headers = { 'x-vault-wrap-ttl': ttl }
+        const reply = await api(method, path, opens ? { token } : undefined, { ...options, headers })
+        expect([reply.status, errorsOf(reply)]).toEqual([400, expect.stringContaining('X-Vault-Wrap-TTL')])
+      }
     expect((await unwrap(token)).status).toBe(200)
+  })
+
+  test.each(['health', 'seal-status', 'leader', 'init'])(
+    'the probe sys/%s ignores the header',
+    async probe => {
+      const plain = await api('GET', `/sys/${probe}`, undefined, { token: '' })
+      for (const ttl of ['5m', '769h', 'soon']) {
+        const headers = { 'x-vault-wrap-ttl': ttl }
+        const reply = await api('GET', `/sys/${probe}`, undefined, { token: '', headers })
+        expect([reply.status, Object.keys(reply.body)]).toEqual([plain.status, Object.keys(plain.body)])
+      }
+    },
+  )
+
+  test('an answer waits 768 h at most', async () => {
+    const of = (ttl: string) =>
+      api('POST', '/sys/wrapping/wrap', { a: 1 }, { headers: { 'x-vault-wrap-ttl': ttl } })
+    expect((await of('768h')).body.wrap_info).toMatchObject({ ttl: 2_764_800 })
+    for (const ttl of ['769h', '2764801', '33d']) {
+      const refused = await of(ttl)
+      expect([refused.status, errorsOf(refused)]).toEqual([400, expect.stringContaining('768h')])
+    }
   })
 
   test.each(['x', '-1s', '1.5', '5 m', '1h1', String(2 ** 31)])('the header %j is refused', async ttl => {

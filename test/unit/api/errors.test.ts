@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError, answers, type Code, invalid, refusal } from '../../../shared/api/errors.ts'
 
-/** auth-behaviour 1.5, and the phrases of section 0 that clients look for */
+/** Status of each code, and the phrases that clients look for. */
 const rows: [code: Code, status: number, text: string | undefined][] = [
   ['invalid_request', 400, undefined],
   ['unclear_list_flag', 400, ''],
@@ -14,13 +14,14 @@ const rows: [code: Code, status: number, text: string | undefined][] = [
   ['unsupported_operation', 405, 'unsupported operation'],
   ['too_large', 413, undefined],
   ['unsupported_media_type', 415, undefined],
+  ['too_many_requests', 429, undefined],
   ['internal', 500, 'internal error'],
   ['provider_failed', 502, undefined],
   ['busy', 503, undefined],
   ['not_initialised', 503, 'this cluster is not initialised'],
 ]
 
-describe('failing answers: auth-behaviour 1.5', () => {
+describe('failing answers', () => {
   test.each(rows)('%s is %i', (code, status, text) => {
     const row: { status: number; always?: string } = answers[code]
     expect(row).toEqual({ status, ...(text === undefined ? {} : { always: text }) })

@@ -10,6 +10,7 @@ import {
   list,
   lowerText,
   map,
+  mapOfLists,
   readFields,
   readFlag,
   text,
@@ -29,7 +30,7 @@ const read = <T>(field: Field<T>, raw: unknown): unknown => {
   }
 }
 
-describe('value kinds: auth-behaviour 2', () => {
+describe('value kinds', () => {
   test.each<[raw: unknown, value: unknown]>([
     ['Ab ', 'Ab '],
     ['', ''],
@@ -47,7 +48,7 @@ describe('value kinds: auth-behaviour 2', () => {
     ['İ', 'İ'],
     [null, ''],
     [object, REFUSED],
-  ])('a lower-case text from %j is %s: T-37', (raw, value) => expect(read(lowerText(''), raw)).toBe(value))
+  ])('a lower-case text from %j is %s', (raw, value) => expect(read(lowerText(''), raw)).toBe(value))
 
   test.each<[raw: unknown, value: unknown]>([
     ...['1', 't', 'T', 'TRUE', 'true', 'True', true, 1].map(raw => [raw, true] as [unknown, unknown]),
@@ -161,6 +162,29 @@ describe('value kinds: auth-behaviour 2', () => {
     else expect(Object.entries(found as object)).toEqual(Object.entries(value as object))
   })
 
+  test.each([
+    [
+      { a: ['b', 1], c: 'd, e' },
+      { a: ['b', '1'], c: ['d', 'e'] },
+    ],
+    [
+      { a: null, b: [] },
+      { a: [], b: [] },
+    ],
+    [null, {}],
+    [{ a: { b: 'c' } }, REFUSED],
+    [{ a: [['b']] }, REFUSED],
+    [{ a: true }, REFUSED],
+    [{ '': ['b'] }, REFUSED],
+    [JSON.parse('{"__proto__": ["x"]}'), REFUSED],
+    [['a'], REFUSED],
+    ['a=b', REFUSED],
+  ])('a map of lists from %j', (raw, value) => {
+    const found = read(mapOfLists(''), raw)
+    if (value === REFUSED) expect(found).toBe(REFUSED)
+    else expect(Object.entries(found as object)).toEqual(Object.entries(value as object))
+  })
+
   test.each([[null], [0], ['x'], [{ a: [1] }]])('anything is %j', raw =>
     expect(read(anything(''), raw)).toBe(raw),
   )
@@ -175,7 +199,7 @@ describe('value kinds: auth-behaviour 2', () => {
   ])('the word %j is %s', (word, value) => expect(readFlag(word)).toBe(value))
 
   test('whatever is sent is read or refused, and never quoted', () => {
-    const kinds = { text, lowerText, bool, int, list, duration, map }
+    const kinds = { text, lowerText, bool, int, list, duration, map, mapOfLists }
     fc.assert(
       fc.property(fc.constantFrom(...Object.values(kinds)), fc.jsonValue(), (kind, raw) => {
         try {

@@ -1,12 +1,10 @@
 /**
- * The auth method as interface.md has it, written out by hand: sections 2.1 to 2.10 (fields), 4.1 (endpoints) and
- * 9 (deprecated paths). `A` is `/auth/:mount`.
+ * The documented interface of the auth method, written out by hand: fields, endpoints, deprecated paths. `A` is `/auth/:mount`.
  */
-export type Kind = 'string' | 'int' | 'boolean' | 'list' | 'duration' | 'string or object'
+export type Kind = 'string' | 'int' | 'boolean' | 'list' | 'duration' | 'string or object' | 'map of lists'
 export type Fields = Record<string, Kind>
 export type Row = [method: 'POST' | 'GET' | 'LIST' | 'DELETE', path: string, fields: Fields]
 
-/** 2.1 */
 const client: Fields = {
   max_retries: 'int',
   access_key: 'string',
@@ -20,7 +18,6 @@ const client: Fields = {
   allowed_sts_header_values: 'list',
 }
 
-/** 2.2 */
 const identity: Fields = {
   iam_alias: 'string',
   iam_metadata: 'list',
@@ -28,16 +25,12 @@ const identity: Fields = {
   ec2_metadata: 'list',
 }
 
-/** 2.3 */
 const certificate: Fields = { cloud_public_cert: 'string', type: 'string' }
 
-/** 2.4 */
 const sts: Fields = { sts_role: 'string', external_id: 'string' }
 
-/** 2.5 */
 const tidy: Fields = { safety_buffer: 'duration', disable_periodic_tidy: 'boolean' }
 
-/** 2.6 */
 const role: Fields = {
   auth_type: 'string',
   bound_ami_id: 'list',
@@ -48,6 +41,7 @@ const role: Fields = {
   bound_iam_role_arn: 'list',
   bound_iam_instance_profile_arn: 'list',
   bound_ec2_instance_id: 'list',
+  bound_tags: 'map of lists',
   role_tag: 'string',
   bound_iam_principal_arn: 'list',
   inferred_entity_type: 'string',
@@ -65,9 +59,9 @@ const role: Fields = {
   token_num_uses: 'int',
   token_period: 'duration',
   token_type: 'string',
+  token_strictly_bind_ip: 'boolean',
 }
 
-/** 2.7 */
 const tag: Fields = {
   policies: 'list',
   max_ttl: 'duration',
@@ -76,7 +70,6 @@ const tag: Fields = {
   disallow_reauthentication: 'boolean',
 }
 
-/** 2.8 */
 const login: Fields = {
   role: 'string',
   identity: 'string',
@@ -91,7 +84,6 @@ const login: Fields = {
 
 const buffer: Fields = { safety_buffer: 'duration' }
 
-/** 4.1 */
 export const rows: Row[] = [
   ['POST', 'A/config/client', client],
   ['GET', 'A/config/client', {}],
@@ -130,7 +122,7 @@ export const rows: Row[] = [
   ['POST', 'A/tidy/identity-accesslist', buffer],
 ]
 
-/** 9.1: old path, current path. What is below them moved with them. */
+/** Old path, current path. What is below them moved with them. */
 export const deprecated: [string, string][] = [
   ['A/roletag-blacklist', 'A/roletag-denylist'],
   ['A/identity-whitelist', 'A/identity-accesslist'],
@@ -140,10 +132,10 @@ export const deprecated: [string, string][] = [
   ['A/config/tidy/roletag-blacklist', 'A/config/tidy/roletag-denylist'],
 ]
 
-/** 4.1, the words "required"; 2.4 demands `sts_role` only of the first write (auth-behaviour 3.5). */
+/** Required with every write; `sts_role` is so of the first one only. */
 export const required: [path: string, field: string][] = [
   ['A/config/certificate/:cert_name', 'cloud_public_cert'],
 ]
 
-/** Paths that anybody may call: interface 5.4. */
+/** Paths that anybody may call. */
 export const anonymous = ['POST A/login']

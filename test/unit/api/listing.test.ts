@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { pageOf } from '../../../shared/api/listing.ts'
 
-describe('paging of listings: architecture 9', () => {
+describe('paging of listings', () => {
   test.each([
     ['nothing', {}, {}],
     ['empty values', { after: '', limit: 0 }, {}],

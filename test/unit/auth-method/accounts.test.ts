@@ -30,7 +30,7 @@ const access = (client?: typeof config, sts?: { role: string; externalId: string
     sealer,
   )
 
-describe('how an account is reached: auth-behaviour 8', () => {
+describe('how an account is reached', () => {
   test('without any configuration: the server’s own credentials, for that account only', async () => {
     expect(await access()).toEqual({
       account: '444455556666',

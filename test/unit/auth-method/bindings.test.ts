@@ -3,7 +3,9 @@ import {
   type BindingName,
   bindingNames,
   type InstanceFacts,
+  isBound,
   isMet,
+  seenOf,
   unbound,
 } from '../../../shared/auth-method/bindings.ts'
 import { matches } from '../../../shared/values/pattern.ts'
@@ -22,7 +24,10 @@ const facts: InstanceFacts = {
 }
 const bare: InstanceFacts = { account: '', region: '', instance: { id: 'i-0123456789abcdef0' } }
 
-const values: Record<BindingName, string> = {
+type ListName = Exclude<BindingName, 'bound_tags'>
+const listNames = bindingNames.filter((name): name is ListName => name !== 'bound_tags')
+
+const values: Record<ListName, string> = {
   bound_region: 'eu-west-1',
   bound_ec2_instance_id: 'i-0123456789abcdef0',
   bound_account_id: '111122223333',
@@ -36,7 +41,7 @@ const WILD: BindingName[] = ['bound_iam_instance_profile_arn', 'bound_iam_role_a
 const met = (name: BindingName, bound: string[], seen = facts) =>
   isMet(name, { ...unbound, [name]: bound }, seen)
 
-describe.each(bindingNames)('%s: auth-behaviour 4.2.6', name => {
+describe.each(listNames)('the constraint %s', name => {
   const value = values[name]
   test('an empty list binds nothing', () => {
     expect(met(name, [])).toBe(true)
@@ -69,7 +74,7 @@ describe.each(bindingNames)('%s: auth-behaviour 4.2.6', name => {
   })
 })
 
-test.each(bindingNames.filter(name => name !== 'bound_ec2_instance_id'))(
+test.each(listNames.filter(name => name !== 'bound_ec2_instance_id'))(
   '%s is not met by an instance that has none',
   name => {
     expect(met(name, [values[name]], bare)).toBe(false)
@@ -92,4 +97,48 @@ test.each([
   ['', 'x', false],
 ])('matches(%j, %j) is %s: only one trailing * counts', (configured, value, expected) => {
   expect(matches(configured, value)).toBe(expected)
+})
+
+describe('the constraint bound_tags', () => {
+  const tags = { Env: 'prod', Team: 'core/web', Empty: '' }
+  const of = (seen: Record<string, string> | undefined): InstanceFacts => ({
+    ...facts,
+    instance: { ...facts.instance, ...(seen ? { tags: seen } : {}) },
+  })
+
+  test.each<[bound: Record<string, string[]>, tags: Record<string, string> | undefined, met: boolean]>([
+    [{}, tags, true],
+    [{}, undefined, true],
+    [{ Env: ['prod'] }, tags, true],
+    [{ Env: ['dev', 'prod'] }, tags, true],
+    [{ Env: ['dev'] }, tags, false],
+    [{ Env: ['prod'], Team: ['core/web'] }, tags, true],
+    [{ Env: ['prod'], Team: ['core'] }, tags, false],
+    [{ Env: ['prod'], Owner: ['me'] }, tags, false],
+    [{ env: ['prod'] }, tags, false],
+    [{ Env: ['Prod'] }, tags, false],
+    [{ Env: ['pro*'] }, tags, true],
+    [{ Env: ['*'] }, tags, true],
+    [{ Empty: ['*'] }, tags, true],
+    [{ Owner: ['*'] }, tags, false],
+    [{ Env: ['*rod'] }, tags, false],
+    [{ Env: ['p*d'] }, tags, false],
+    [{ 'E*': ['prod'] }, tags, false],
+    [{ Env: ['prod'] }, {}, false],
+    [{ Env: ['*'] }, undefined, false],
+    [{ toString: ['*'] }, {}, false],
+    [{ constructor: ['*'] }, undefined, false],
+  ])('%j against %j: %s', (bound, seen, met) => {
+    expect(isMet('bound_tags', { ...unbound, bound_tags: bound }, of(seen))).toBe(met)
+  })
+
+  test('a role from before it binds no tags', () => {
+    const { bound_tags: _, ...old } = unbound
+    expect([isBound('bound_tags', old), isMet('bound_tags', old, of(tags))]).toEqual([false, true])
+  })
+
+  test('only the tags that are bound are reported', () => {
+    const bound = { ...unbound, bound_tags: { Env: ['x'], Owner: ['y'] } }
+    expect(seenOf('bound_tags', bound, of(tags))).toEqual({ Env: 'prod', Owner: null })
+  })
 })

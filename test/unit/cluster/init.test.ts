@@ -1,4 +1,4 @@
-import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
+import { decrypt, generateKey, readKey, readMessage, readPrivateKey } from 'openpgp'
 import { combine } from 'shamir-secret-sharing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readFields } from '../../../shared/api/fields.ts'
@@ -18,18 +18,26 @@ interface HandedOut {
 }
 
 /** What an initialisation answers and writes. */
-async function init(body: object, written: 'done' | 'conflict' = 'done', more: object = {}) {
+async function init(
+  body: object,
+  written: 'done' | 'conflict' = 'done',
+  more: object = {},
+  holders: readonly string[] = [],
+) {
   const commits: Change[][] = []
   let uuids = 0
   const ports = {
     genesis: {
-      newKeyring: async () => ({ keyring: { id: 'ring-1', active: 1, terms: [] }, sealer: openSealer }),
+      newKeyring: async (since: number) => ({
+        keyring: { id: 'ring-1', term: 1, since, wrapped: 'w', keys: 'k' },
+        sealer: openSealer,
+      }),
     },
     entropy: {
       bytes: (length: number) => Buffer.alloc(length, 5),
       uuid: () => `0000000${uuids++}-0000-4000-8000-000000000000`,
     },
-    deployment: { clusterName: 'east' },
+    deployment: { clusterName: 'east', initPgpKeys: holders },
     store: {
       commit: async (changes: Change[]) => {
         commits.push(changes)
@@ -44,7 +52,7 @@ async function init(body: object, written: 'done' | 'conflict' = 'done', more: o
 
 const keyPair = () => generateKey({ userIDs: [{ name: 'a' }], format: 'binary', type: 'ecc' })
 
-describe('initialisation: dr-behaviour 8.2', () => {
+describe('initialisation', () => {
   let alice: Awaited<ReturnType<typeof keyPair>>
   let bob: Awaited<ReturnType<typeof keyPair>>
   beforeAll(async () => {
@@ -70,9 +78,11 @@ describe('initialisation: dr-behaviour 8.2', () => {
     const three = body.recovery_keys.slice(1, 4).map(hex => new Uint8Array(Buffer.from(hex, 'hex')))
     expect(Buffer.from(await combine(three))).toEqual(Buffer.alloc(32, 5))
     expect(commits).toHaveLength(1)
-    expect(commits[0]?.map(change => 'put' in change && [change.put.kind, change.expected])).toEqual(
-      ['cluster', 'keyring', 'recovery-key', 'mounts', 'token'].map(kind => [kind, 'absent']),
-    )
+    expect(commits[0]?.map(change => 'put' in change && [change.put.kind, change.expected])).toEqual([
+      ...['cluster', 'keyring', 'recovery-key', 'mounts'].map(kind => [kind, 'absent']),
+      ['mounts-revision', 'any'],
+      ['token', 'absent'],
+    ])
   })
 
   test('what is written: an idle cluster, the two first mounts, an endless root token', async () => {
@@ -84,6 +94,7 @@ describe('initialisation: dr-behaviour 8.2', () => {
       name: 'east',
       mode: 'disabled',
       keyring: 'ring-1',
+      term: 1,
       initialisedAt: NOW,
     })
     expect(data['recovery-key']).toEqual({
@@ -125,6 +136,55 @@ describe('initialisation: dr-behaviour 8.2', () => {
     ).toEqual(Buffer.alloc(32, 5))
     expect(await opened(Buffer.from(body.root_token, 'base64'), bob)).toMatch(/^hvs\./)
     await expect(opened(first, bob)).rejects.toThrow()
+  })
+
+  describe('where the deployment names the holders of shares', () => {
+    const printOf = async (pair: typeof alice) =>
+      (await readKey({ binaryKey: pair.publicKey as unknown as Uint8Array })).getFingerprint()
+    const holders = async () => [await printOf(alice), await printOf(bob)]
+    const good = () => ({
+      recovery_shares: 2,
+      recovery_threshold: 2,
+      recovery_pgp_keys: [base64(bob), base64(alice)],
+      root_token_pgp_key: base64(alice),
+    })
+
+    test('their keys are taken, in any order, and nothing else is ever handed out', async () => {
+      const { body } = await init(good(), 'done', {}, await holders())
+      const [first = ''] = body.recovery_keys_base64
+      expect(await opened(Buffer.from(first, 'base64'), bob)).toMatch(/^[0-9a-f]{66}$/)
+      expect(await opened(Buffer.from(body.root_token, 'base64'), alice)).toMatch(/^hvs\./)
+    })
+
+    test.each<[string, (pgp: { stranger: string }) => object, string]>([
+      ['no keys', () => ({ recovery_pgp_keys: [] }), 'recovery_pgp_keys must be'],
+      [
+        'a stranger’s key',
+        ({ stranger }) => ({ recovery_pgp_keys: [base64(alice), stranger] }),
+        'recovery_pgp_keys must be',
+      ],
+      [
+        'one holder twice',
+        () => ({ recovery_pgp_keys: [base64(alice), base64(alice)] }),
+        'recovery_pgp_keys must be',
+      ],
+      [
+        'one holder alone',
+        () => ({ recovery_shares: 1, recovery_threshold: 1, recovery_pgp_keys: [base64(alice)] }),
+        'recovery_pgp_keys must be',
+      ],
+      ['a root token in clear', () => ({ root_token_pgp_key: '' }), 'root_token_pgp_key must be'],
+      [
+        'a root token for a stranger',
+        ({ stranger }) => ({ root_token_pgp_key: stranger }),
+        'root_token_pgp_key must be',
+      ],
+    ])('%s: refused, and nothing is written', async (_, change, message) => {
+      const stranger = base64(await keyPair())
+      await expect(init({ ...good(), ...change({ stranger }) }, 'done', {}, await holders())).rejects.toThrow(
+        message,
+      )
+    })
   })
 
   test('neutral values, which the official client always sends', async () => {

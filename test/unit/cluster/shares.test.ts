@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { combine } from 'shamir-secret-sharing'
 import { describe, expect, test } from 'vitest'
-import { checkDivision, divide } from '../../../shared/cluster/shares.ts'
+import { checkDivision, divide, readShare, unite } from '../../../shared/cluster/shares.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, index) => index * 7)
 const whole = (parts: readonly Buffer[]) => combine(parts.map(part => new Uint8Array(part)))
@@ -30,7 +30,7 @@ function interpolate(shares: readonly Uint8Array[]): Uint8Array {
   )
 }
 
-describe('shares of a key: dr-behaviour 8.1', () => {
+describe('shares of a key', () => {
   test('have a byte of x behind 32 bytes of y, each another one', async () => {
     const shares = await divide(key, { shares: 5, threshold: 3 })
     expect(shares.map(share => share.length)).toEqual([33, 33, 33, 33, 33])
@@ -79,7 +79,7 @@ describe('shares of a key: dr-behaviour 8.1', () => {
   })
 })
 
-describe('divisions: dr-behaviour 8.2', () => {
+describe('divisions', () => {
   test.each([
     [1, 1],
     [2, 2],
@@ -103,5 +103,63 @@ describe('divisions: dr-behaviour 8.2', () => {
     expect(() => checkDivision({ shares, threshold })).toThrow(
       expect.objectContaining({ code: 'invalid_request' }),
     )
+  })
+})
+
+describe('a share as its holder writes it', () => {
+  const share = Buffer.from([...Array(33).keys()])
+
+  test.each([
+    ['hex', share.toString('hex')],
+    ['capital hex', share.toString('hex').toUpperCase()],
+    ['base64', share.toString('base64')],
+    ['with a line end', `${share.toString('hex')}\n`],
+    ['with blanks around', `  ${share.toString('base64')} `],
+  ])('%s', (_, text) => expect(readShare(text)).toEqual(share))
+
+  test('text that is hex of a wrong length and base64 as well is base64', () => {
+    // 68 hexadecimal digits would be 34 bytes; 24 of them are 18 bytes of base64
+    const text = 'abcdef0123456789abcdef01'
+    expect(readShare(text)).toEqual(Buffer.from(text, 'base64'))
+  })
+
+  test.each([
+    ['nothing that it could be', 'not a share!', 'key must be a valid hex or base64 string'],
+    [
+      'padding left out',
+      share.subarray(0, 32).toString('base64').replace('=', ''),
+      'key must be a valid hex or base64 string',
+    ],
+    ['too short', 'abcd', 'key is shorter than minimum 16 bytes'],
+    ['too long', Buffer.alloc(34).toString('base64'), 'key is longer than maximum 33 bytes'],
+    [
+      'all shares at once',
+      [share, share].map(one => one.toString('hex')).join(','),
+      'key must be a valid hex or base64 string',
+    ],
+  ])('%s is refused', (_, text, message) => expect(() => readShare(text)).toThrow(message))
+})
+
+describe('shares united', () => {
+  test.each([
+    [1, 1],
+    [2, 2],
+    [5, 3],
+    [255, 255],
+  ])('of %i any %i are the key again', async (shares, threshold) => {
+    const key = Buffer.from([...Array(32).keys()])
+    const parts = (await divide(key, { shares, threshold })).map(part => part.toString('hex'))
+    expect(await unite(parts.slice(-threshold))).toEqual(key)
+  })
+
+  test('that cannot belong together are nothing, and wrong ones another key', async () => {
+    const key = Buffer.alloc(32, 1)
+    const [one = '', two = ''] = (await divide(key, { shares: 3, threshold: 2 })).map(part =>
+      part.toString('hex'),
+    )
+    expect(await unite([one, one])).toBeUndefined()
+    expect(await unite([one, two.slice(2)])).toBeUndefined()
+    const changed = `${two.startsWith('0') ? '1' : '0'}${two.slice(1)}`
+    expect(await unite([one, changed])).not.toEqual(key)
   })
 })

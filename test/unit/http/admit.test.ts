@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { answer, nothing } from '../../../shared/api/call.ts'
 import { type Access, anyone, endpoint, policy } from '../../../shared/api/endpoint.ts'
 import { list, text } from '../../../shared/api/fields.ts'
-import { authorise, mountOf } from '../../../shared/http/admit.ts'
+import { authorise } from '../../../shared/http/admit.ts'
 import type { Alive } from '../../../shared/http/authenticate.ts'
+import { mountOf } from '../../../shared/http/base.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import type { Alias } from '../../../shared/identity/alias.ts'
 import type { Ports } from '../../../shared/ports.ts'
@@ -59,7 +60,11 @@ async function admitted({
     method: 'POST',
     path: '/auth/:mount/thing',
     summary: 'x',
-    fields: { token_policies: list(''), policies: list(''), cert: text('', { formerly: 'old_cert' }) },
+    fields: {
+      token_policies: list(''),
+      policies: list('', { now: 'token_policies' }),
+      cert: text('', { formerly: 'old_cert' }),
+    },
     access,
     answers: 'nothing',
     subject: ({ mount: accessor }) => key('client-config', accessor),
@@ -85,7 +90,7 @@ async function admitted({
 const writes = policyItem('dev', 'path "auth/cloud/thing" { capabilities = ["update"] }')
 const subject = { ...key('client-config', 'auth_cloud_1'), rev: 'r', data: {} } as unknown as Item
 
-describe('which capability a call needs: auth-behaviour 1.6, 9.5', () => {
+describe('which capability a call needs', () => {
   const rules = (capabilities: string) =>
     policyItem('dev', `path "auth/cloud/thing" { capabilities = [${capabilities}] }`)
 
@@ -108,7 +113,7 @@ describe('which capability a call needs: auth-behaviour 1.6, 9.5', () => {
   })
 })
 
-describe('rules about parameters and wrapping: auth-behaviour 9.6 (6)', () => {
+describe('rules about parameters and wrapping', () => {
   const held = (line: string) =>
     policyItem('dev', `path "auth/cloud/thing" { capabilities = ["update"] ${line} }`)
 

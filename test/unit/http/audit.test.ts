@@ -29,7 +29,15 @@ const row = (parts: object = {}) =>
 
 const intake = (parts: Partial<Intake> = {}): Intake => ({
   found: { endpoint: row(), params: {}, path: 'auth/cloud/x' },
-  facts: { id: 'r-1', path: 'auth/cloud/x', operation: 'write', source: '192.0.2.1', deadline: 0 },
+  facts: {
+    id: 'r-1',
+    gatewayId: 'g-1',
+    path: 'auth/cloud/x',
+    operation: 'write',
+    source: '192.0.2.1',
+    domain: '',
+    deadline: 0,
+  },
   token: undefined,
   raw: {},
   given: {},
@@ -65,10 +73,11 @@ const caller: Caller = {
 }
 const done: Ending = { answer: { kind: 'nothing' } }
 
-describe('the audit trail of a request: auth-behaviour 1.8', () => {
+describe('the audit trail of a request', () => {
   test('is two entries that say who did what', async () => {
     const request = {
       id: 'r-1',
+      gateway_id: 'g-1',
       operation: 'write',
       path: 'auth/cloud/x',
       remote_address: '192.0.2.1',
@@ -124,6 +133,42 @@ describe('the audit trail of a request: auth-behaviour 1.8', () => {
   })
 })
 
+describe('what the tuning of a mount wants shown', () => {
+  const tuned = mount({
+    options: { audit_non_hmac_request_keys: ['proof', 'extra'], audit_non_hmac_response_keys: ['tag'] },
+  })
+  const raw = { proof: 'p', extra: 'e', other: 'o' }
+  const ending: Ending = { answer: { kind: 'data', data: { tag: 't', id: 'i', proof: 'p' } } }
+  const found = { endpoint: row({ secretAnswers: ['tag', 'id', 'proof'] }), params: {}, path: 'x' }
+
+  test('is shown, each list in its part of the entries, and nothing else', async () => {
+    const [request, response] = await entries({ raw, given: raw, found }, ending, { tuned })
+    const data = { proof: 'p', extra: 'e' }
+    expect(request.request).toMatchObject({ data, unknown: { count: 1 } })
+    expect(request.request.data).toEqual(data)
+    expect(response).toMatchObject({
+      request: { data },
+      response: { data: { tag: 't', id: 'hmac:1', proof: 'hmac:1' } },
+    })
+  })
+
+  test('is hashed in requests to other mounts', async () => {
+    const [request, response] = await entries({ raw, given: raw, found }, ending, { mount: mount() })
+    expect(request.request.data).toEqual({ proof: 'hmac:1' })
+    expect(request.request.unknown.count).toBe(2)
+    expect(response.response.data).toEqual({ tag: 'hmac:1', id: 'hmac:1', proof: 'hmac:1' })
+  })
+
+  test('never the nonce or the token of a login', async () => {
+    const all = ['nonce', 'client_token', 'auth', 'metadata']
+    const auth = { client_token: 'S3CRET', metadata: { nonce: 'S3CRET' } } as unknown as Auth
+    const seen = { tuned: mount({ options: { audit_non_hmac_response_keys: all } }) }
+    expect(JSON.stringify(await entries({}, { answer: { kind: 'auth', auth } }, seen))).not.toContain(
+      'S3CRET',
+    )
+  })
+})
+
 describe('nothing secret is in an entry', () => {
   const S = 'S3CRET'
   const answers: [name: string, answer: Answer, row?: object][] = [
@@ -160,8 +205,6 @@ describe('nothing secret is in an entry', () => {
     ['a secret field', { proof: S }],
     ['by its older name', { old_proof: S }],
     ['of a wrong type', { proof: { a: [S] } }],
-    ['under a name that is not known', { prof: S, PROOF: S, __proto: S }],
-    ['of an endpoint that takes any', { password: S, role: S }, { freeForm: true, fields: {} }],
     ['where it could not be read', { role: [S], names: { a: S }, label: S }],
   ])('of the request: %s', async (_, raw, parts = {}) => {
     const found = { endpoint: row(parts), params: {}, path: 'x' }
@@ -170,11 +213,147 @@ describe('nothing secret is in an entry', () => {
     expect(Object.keys(written[0].request.data)).toEqual(Object.keys(raw))
   })
 
+  test.each<[name: string, raw: Record<string, unknown>, parts?: object]>([
+    ['names and values that are not known', { prof: S, [S]: 1, __proto: S }],
+    ['all parameters of an endpoint that takes any', { password: S, [S]: [S], role: S }, { fields: {} }],
+    ['one that is called __proto__', JSON.parse(`{"a":1,"__proto__":{"${S}":"${S}"},"b":"${S}"}`)],
+  ])('of the request: %s are one count and one HMAC', async (_, raw, parts = {}) => {
+    const found = { endpoint: row(parts), params: {}, path: 'x' }
+    const backwards = Object.fromEntries(Object.entries(raw).reverse())
+    for (const given of [raw, backwards]) {
+      const [request] = await entries({ raw: given, found }, done)
+      expect(JSON.stringify(request)).not.toContain(S)
+      expect(request.request.data).toEqual({})
+      const text = JSON.stringify(
+        Object.fromEntries(Object.entries(raw).sort(([a], [b]) => (a < b ? -1 : 1))),
+      )
+      expect(request.request.unknown).toEqual({ count: 3, hmac: `hmac:${text.length}` })
+    }
+  })
+
+  test('beside what is not known, what is known is there', async () => {
+    const raw = { role: 'dev', prof: S }
+    const [{ request }] = await entries({ raw, given: { role: 'dev' } }, done)
+    expect([request.data, request.unknown]).toEqual([
+      { role: 'dev' },
+      { count: 1, hmac: `hmac:${JSON.stringify({ prof: S }).length}` },
+    ])
+  })
+
+  test.each<[typed: string, shown: string]>([
+    ['auth/token/lookup/chosen', 'auth/token/lookup/hmac:6'],
+    ['auth/token/lookup/hvs.CAESIJ', 'auth/token/lookup/hmac:10'],
+    ['auth/token/lookup-accessor/chosen', 'auth/token/lookup-accessor/hmac:6'],
+    ['auth/token/revoke/a/b', 'auth/token/revoke/hmac:3'],
+    ['auth/token/revoke-orphan/chosen', 'auth/token/revoke-orphan/hmac:6'],
+    ['auth/token/renew/chosen', 'auth/token/renew/hmac:6'],
+    ['auth/token/renew-self/chosen', 'auth/token/renew-self/hmac:6'],
+    ['auth/token/revoke-prefix/auth/cloud', 'auth/token/revoke-prefix/hmac:10'],
+    ['auth/token/chosen', 'auth/token/hmac:6'],
+    ['auth/token/chosen/lookup', 'auth/token/hmac:13'],
+    ['auth/token/', 'auth/token/'],
+    ['auth/token/lookup/', 'auth/token/lookup/'],
+    ['auth/cloud/lookup/chosen', 'auth/cloud/lookup/hmac:6'],
+    ['auth/cloud/hvs.chosen', 'auth/cloud/hmac:10'],
+    ['AUTH/token/lookup/chosen', 'AUTH/token/hmac:13'],
+    ['sys/wrapping/unwrap/chosen', 'sys/wrapping/hmac:13'],
+    ['sys/renew/chosen', 'sys/renew/hmac:6'],
+    ['sys/s.chosen', 'sys/hmac:8'],
+    ['cubbyhole/hvb.chosen', 'cubbyhole/hmac:10'],
+    ['hvs.chosen', 'hmac:10'],
+    ['auth/cloud/no-such-thing', 'auth/cloud/no-such-thing'],
+    ['sys/no-such-thing', 'sys/no-such-thing'],
+  ])('of a path that no endpoint has: what may be a token in %s', async (path, shown) => {
+    const found = { miss: 'path', open: false, params: {}, path } as const
+    const facts = { ...intake().facts, path }
+    const error = new ApiError('no_such_mount', `no handler for "${path}"`)
+    const written = await entries({ found, facts }, { error })
+    expect(written.map((entry: { request: { path: string } }) => entry.request.path)).toEqual([shown, shown])
+    expect(written[1].message).toBe(`no handler for "${shown}"`)
+  })
+
+  test('of a path that help is asked about: what may be a token in it', async () => {
+    const path = 'auth/hvs.secret'
+    const help = row({ access: { by: 'token' }, method: 'GET', path: '/auth/:mount?help' })
+    const taken = { found: { endpoint: help, params: {}, path }, facts: { ...intake().facts, path } }
+    expect(JSON.stringify(await entries(taken, done))).not.toContain('secret')
+  })
+
   test('what is no secret is there in clear', async () => {
     const raw = { role: 'dev', names: ['a'], label: 1, old_label: 'b' }
     const given = { role: 'dev', names: ['a'], label: 'b' }
     expect((await entries({ raw, given }, done))[0].request.data).toEqual(raw)
     const [, response] = await entries({}, { answer: { kind: 'data', data: { x: [1] }, warnings: ['w'] } })
     expect(response.response).toEqual({ data: { x: [1] }, warnings: ['w'] })
+  })
+})
+
+describe('no request makes its own entry disappear', () => {
+  const bytes = (entry: unknown) => Buffer.byteLength(JSON.stringify(entry))
+  const long = (length: number) => 'x'.repeat(length)
+
+  test.each<[name: string, parts: Parameters<typeof entries>, expected: object]>([
+    [
+      'a long value of a parameter',
+      [{ raw: { role: long(70_000) }, given: { role: long(70_000) } }, done],
+      { request: { data: { role: { length: 70_000, hmac: 'hmac:70000' } } } },
+    ],
+    [
+      'a long name of its token',
+      [{}, done, { caller: { ...caller, token: token({ displayName: long(300_000) }) } }],
+      { auth: { accessor: 'acc-1', display_name: { length: 300_000, hmac: 'hmac:300000' } } },
+    ],
+    [
+      'many metadata of its token',
+      [
+        {},
+        done,
+        {
+          caller: {
+            ...caller,
+            token: token({
+              meta: Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`m${index}`, 'v'])),
+            }),
+          },
+        },
+      ],
+      { auth: { accessor: 'acc-1', metadata: { length: expect.any(Number), hmac: expect.any(String) } } },
+    ],
+    [
+      'a long name of a parameter',
+      [{ raw: { [long(900_000)]: 1 } }, done],
+      { request: { unknown: { count: 1, hmac: expect.any(String) } } },
+    ],
+    [
+      'a list of many',
+      [{ raw: { names: Array(9000).fill('name') }, given: { names: Array(9000).fill('name') } }, done],
+      { request: { data: { names: { length: 63_001, hmac: 'hmac:63001' } } } },
+    ],
+    [
+      'a long path',
+      [{ facts: { ...intake().facts, path: `auth/cloud/${long(40_000)}` } }, done],
+      { request: { id: 'r-1', path: { length: 40_011, hmac: 'hmac:40011' } } },
+    ],
+  ])('by %s', async (_, parts, expected) => {
+    const written = await entries(...parts)
+    expect(written).toHaveLength(2)
+    for (const entry of written) expect(bytes(entry)).toBeLessThanOrEqual(32 * 1024)
+    expect(written[0]).toMatchObject(expected)
+  })
+
+  test('by what its answer holds, or why it is refused', async () => {
+    const data = {
+      kept: 1,
+      ...Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${long(900)}${i}`, 'x'])),
+    }
+    const [, response] = await entries({}, { answer: { kind: 'data', data, warnings: [long(50_000)] } })
+    expect(bytes(response)).toBeLessThanOrEqual(32 * 1024)
+    expect(response.response.data).toEqual({ length: bytes(data), hmac: expect.any(String) })
+    const error = new ApiError('permission_denied', long(40_000), {
+      reason: { why: 'nonce', found: long(40_000) },
+    })
+    const [, refused] = await entries({}, { error })
+    expect(bytes(refused)).toBeLessThanOrEqual(32 * 1024)
+    expect(refused).toMatchObject({ error: 'permission_denied', reason: { why: 'nonce' } })
   })
 })

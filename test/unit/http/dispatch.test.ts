@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { after, answer, type Call, data, type Outcome } from '../../../shared/api/call.ts'
-import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
+import { type Auth, after, answer, type Call, data, type Outcome } from '../../../shared/api/call.ts'
+import { anyone, type Endpoint, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
+import { ApiError } from '../../../shared/api/errors.ts'
 import { duration } from '../../../shared/api/fields.ts'
 import type { ClusterMode } from '../../../shared/cluster/record.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
@@ -15,7 +16,7 @@ import { mount, NOW, openSealer, token } from '../tokens/support.ts'
 const changing = (call: Call): Outcome =>
   after([replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) })])
 
-const group = (handle: (call: Call) => Outcome | Promise<Outcome>): Group => ({
+const group = (handle: Endpoint['handle']): Group => ({
   name: 'things',
   endpoints: [
     endpoint({
@@ -58,7 +59,7 @@ interface World {
 /** One request to a cluster with one mount and one token, `hvs.t`, whose policy is `dev`. */
 async function send(
   parts: Partial<HttpRequest>,
-  handle: (call: Call) => Outcome | Promise<Outcome> = () => answer(data({ ok: true })),
+  handle: Endpoint['handle'] = () => answer(data({ ok: true })),
   {
     mode = 'primary',
     own = {},
@@ -69,7 +70,11 @@ async function send(
 ) {
   const hash = hashOf('hvs.t')
   const items: Item[] = [
-    { ...key('cluster'), rev: 'r', data: { id: 'c', name: 'c', mode, keyring: 'k', initialisedAt: 0 } },
+    {
+      ...key('cluster'),
+      rev: 'r',
+      data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, initialisedAt: 0 },
+    },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('policy', 'dev'), rev: 'r', data: { text: rules } },
     { ...key('token', accessorOf(hash)), rev: 'r', data: token({ hash, policies: ['dev'], ...own }) },
@@ -80,6 +85,7 @@ async function send(
     sealer: { ...openSealer, expect: () => undefined },
     clock: { now: () => NOW, sleep: async () => {} },
     entropy: { uuid: () => 'r-1', bytes: (length: number) => Buffer.alloc(length, 3) },
+    memory: {},
     audit: { write: async (entry: Record<string, unknown>) => audit(entry) },
   } as unknown as Ports
   const body = parts.body ?? ''
@@ -91,7 +97,8 @@ async function send(
     body,
     bodyLength: Buffer.byteLength(body),
     source: '192.0.2.1',
-    id: 'g',
+    domain: '',
+    gatewayId: 'g-1',
     deadline: 0,
     ...parts,
   }
@@ -105,7 +112,7 @@ async function send(
   }
 }
 
-describe('the order of checks: architecture 8', () => {
+describe('the order of checks', () => {
   const nobody = { headers: {} }
   const odd = '/v1/auth/cloud/../thing'
 
@@ -162,7 +169,13 @@ describe('the order of checks: architecture 8', () => {
       404,
       'no handler for route "auth/no/thing/a"',
     ],
-    ['a missing mount, for anyone', { ...nobody, path: '/v1/auth/no/open' }, {}, 403, 'permission denied'],
+    [
+      'the body, for anyone',
+      { ...nobody, path: '/v1/auth/no/open', body: '{' },
+      {},
+      400,
+      'the body is not valid JSON',
+    ],
     ['an expired token', {}, { own: { ttl: 5 } }, 403, 'permission denied'],
     ['a token from elsewhere', {}, { own: { boundCidrs: ['10.0.0.0/8'] } }, 403, 'permission denied'],
   ])('%s', async (_, parts, world, status, text) => {
@@ -177,6 +190,19 @@ describe('the order of checks: architecture 8', () => {
       { mode: 'secondary' },
     )
     expect(reply.status).toBe(200)
+  })
+
+  test('a missing mount is left to an endpoint for anyone, which refuses as it likes', async () => {
+    const mounts: unknown[] = []
+    const open = (path: string) =>
+      send({ headers: {}, path }, call => {
+        mounts.push(call.mount?.path)
+        return answer(data({}))
+      })
+    expect([(await open('/v1/auth/no/open')).status, (await open('/v1/auth/cloud/open')).status]).toEqual([
+      200, 200,
+    ])
+    expect(mounts).toEqual([undefined, 'cloud'])
   })
 
   test('a token sent along with an anonymous request is not looked at', async () => {
@@ -202,6 +228,47 @@ describe('commits', () => {
       { verdicts: ['conflict', 'conflict'] },
     )
     expect([reply.status, judged, calls, reply.commits.length]).toEqual([204, 3, 1, 1])
+  })
+
+  const asking = (name: () => string) => {
+    const seen: unknown[] = []
+    const handle = async (call: Call) => {
+      seen.push(call.fetched.get(key('policy', 'x'))?.rev)
+      await call.once(name(), async () => undefined)
+      return call.asked() ? { anew: [key('policy', 'x')] } : changing(call)
+    }
+    return { seen, handle }
+  }
+
+  test('what was read before the provider answered is read again, with what is needed now', async () => {
+    const { seen, handle } = asking(() => 'provider')
+    const { status, commits } = await send({}, handle)
+    expect([status, seen, commits.length]).toEqual([204, [undefined, undefined], 1])
+    const after = asking(() => 'provider')
+    const raced = await send({}, after.handle, { verdicts: ['conflict'] })
+    expect([raced.status, after.seen.length, raced.commits.length]).toEqual([204, 3, 1])
+  })
+
+  test('a request whose provider has to be asked without end is asked to come back', async () => {
+    let calls = 0
+    const { handle, seen } = asking(() => `provider ${++calls}`)
+    const reply = await send({}, handle)
+    expect([reply.status, reply.error?.retryAfter, seen.length, reply.commits]).toEqual([503, 1, 5, []])
+  })
+
+  test('a token that nothing is written of is not given on a record that has aged', async () => {
+    const auth = { client_token: 'hvb.1' } as Auth
+    const commit = () => Promise.reject(new ApiError('busy', 'the storage is busy'))
+    const issue = (call: Call) => {
+      Object.assign(call.ports.store, { commit })
+      return answer({ kind: 'auth', auth })
+    }
+    expect((await send({}, issue)).status).toBe(503)
+    const read = (call: Call) => {
+      Object.assign(call.ports.store, { commit })
+      return answer(data({}))
+    }
+    expect((await send({}, read)).status).toBe(200)
   })
 
   test('who never gets through is asked to come back', async () => {
@@ -253,7 +320,7 @@ describe('failures of ours', () => {
   })
 })
 
-describe('wrapped answers: auth-behaviour 1.3', () => {
+describe('wrapped answers', () => {
   const headers = { 'x-vault-token': 'hvs.t', 'x-vault-wrap-ttl': '60' }
 
   test('data wait behind a token', async () => {

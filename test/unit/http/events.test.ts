@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { answerOf, type FrontEvent, frontOf, requestOf } from '../../../shared/http/events.ts'
+import { answerOf, type FrontEvent, fits, frontOf, requestOf } from '../../../shared/http/events.ts'
 
 type Front = ReturnType<typeof frontOf>
 
@@ -17,26 +17,35 @@ function eventOf(front: Front, typed: string, query: Record<string, string[]> = 
       rawPath: decodeURIComponent(typed),
       rawQueryString: raw,
       headers: { 'x-vault-token': 't', 'x-forwarded-for': '203.0.113.9' },
-      requestContext: { requestId: 'r-1', http: { method: 'GET', sourceIp: '192.0.2.1' } },
+      requestContext: {
+        requestId: 'r-1',
+        domainName: 'api.example.com',
+        http: { method: 'GET', sourceIp: '192.0.2.1' },
+      },
     }
   }
   return {
     path: typed,
     httpMethod: 'GET',
-    multiValueHeaders: { 'X-Vault-Token': ['t'], 'x-forwarded-for': ['203.0.113.9, 192.0.2.1'] },
+    multiValueHeaders: {
+      'X-Vault-Token': ['t'],
+      host: ['forged.example.com'],
+      'x-forwarded-for': ['203.0.113.9, 192.0.2.1'],
+      'x-amzn-trace-id': [front === 'alb' ? 'r-1' : 'forged'],
+    },
     multiValueQueryStringParameters: Object.fromEntries(
       Object.entries(query).map(([name, values]) => [encoded(name), values.map(encoded)]),
     ),
     requestContext:
       front === 'alb'
-        ? { elb: {}, requestId: 'r-1' }
-        : { requestId: 'r-1', identity: { sourceIp: '192.0.2.1' } },
+        ? { elb: {} }
+        : { requestId: 'r-1', domainName: 'api.example.com', identity: { sourceIp: '192.0.2.1' } },
   }
 }
 
 const fronts: Front[] = ['httpApi', 'restApi', 'alb']
 
-describe.each(fronts)('an event of %s: architecture 18, aws-platform 1.3', front => {
+describe.each(fronts)('an event of %s', front => {
   test('is known by its shape', () => expect(frontOf(eventOf(front, '/v1/x'))).toBe(front))
 
   test.each([
@@ -66,8 +75,17 @@ describe.each(fronts)('an event of %s: architecture 18, aws-platform 1.3', front
     expect(requestOf(eventOf(front, '/v1/x'), 0).source).toBe('192.0.2.1')
   })
 
+  test('the domain is what the front end knows; a load balancer knows none', () => {
+    const wanted = front === 'alb' ? '' : 'api.example.com'
+    expect(requestOf(eventOf(front, '/v1/x'), 0).domain).toBe(wanted)
+  })
+
   test('method, header, id and deadline', () => {
-    expect(requestOf(eventOf(front, '/v1/x'), 42)).toMatchObject({ method: 'GET', id: 'r-1', deadline: 42 })
+    expect(requestOf(eventOf(front, '/v1/x'), 42)).toMatchObject({
+      method: 'GET',
+      gatewayId: 'r-1',
+      deadline: 42,
+    })
     expect(requestOf(eventOf(front, '/v1/x'), 0).headers['x-vault-token']).toBe('t')
   })
 
@@ -124,17 +142,60 @@ describe('odd events', () => {
   })
 
   test('an empty event is a request for nothing', () => {
-    expect(requestOf({}, 0)).toMatchObject({ method: '', path: '', query: [], source: '', id: '', body: '' })
+    expect(requestOf({}, 0)).toMatchObject({
+      method: '',
+      path: '',
+      query: [],
+      source: '',
+      gatewayId: '',
+      body: '',
+    })
   })
 })
 
-test('an answer goes out the same way; HEAD has no body', () => {
+describe('answers', () => {
   const response = { status: 200, headers: { a: 'b' }, body: '{}' }
-  expect(answerOf(response, false)).toEqual({
-    statusCode: 200,
-    headers: { a: 'b' },
-    body: '{}',
-    isBase64Encoded: false,
+  const bare = { version: '2.0' }
+
+  test('go out the same way; HEAD has no body', () => {
+    for (const event of [bare, eventOf('restApi', '/v1/x'), { requestContext: { elb: {} }, headers: {} }])
+      expect(answerOf(event, response, false)).toEqual({
+        statusCode: 200,
+        headers: { a: 'b' },
+        body: '{}',
+        isBase64Encoded: false,
+      })
+    expect(answerOf(bare, response, true).body).toBe('')
   })
-  expect(answerOf(response, true).body).toBe('')
+
+  test('to a load balancer that sends lists of values have lists of values', () => {
+    expect(answerOf(eventOf('alb', '/v1/x'), response, false)).toEqual({
+      statusCode: 200,
+      headers: { a: 'b' },
+      multiValueHeaders: { a: ['b'] },
+      body: '{}',
+      isBase64Encoded: false,
+    })
+  })
+
+  const MEGABYTE = 1024 * 1024
+  test.each<[Front, number]>([
+    ['httpApi', 6 * MEGABYTE],
+    ['restApi', 6 * MEGABYTE],
+    ['alb', MEGABYTE],
+  ])('of %s fit as long as they come to %i bytes serialised', (front, largest) => {
+    const event = eventOf(front, '/v1/x')
+    const sized = (body: string) => answerOf(event, { ...response, body }, false)
+    for (const [character, bytes] of [
+      ['x', 1],
+      ['"', 2],
+      ['é', 2],
+      ['\u0000', 6],
+    ] as const) {
+      const rest = largest - Buffer.byteLength(JSON.stringify(sized('')))
+      const most = character.repeat(Math.floor(rest / bytes))
+      expect(fits(event, sized(most)), `${character} that fit`).toBe(true)
+      expect(fits(event, sized(most + character)), `one ${character} too many`).toBe(false)
+    }
+  })
 })

@@ -68,11 +68,12 @@ const take = (parts: Partial<HttpRequest>) => {
     body,
     bodyLength: Buffer.byteLength(body),
     source: '192.0.2.1',
-    id: 'gateway',
+    domain: '',
+    gatewayId: 'gateway',
     deadline: 42,
     ...parts,
   }
-  return takeIn(group, request, { entropy: { uuid: () => 'r-1' } } as unknown as Ports)
+  return takeIn(group, request, 'r-1', { entropy: { uuid: () => 'r-1' } } as unknown as Ports)
 }
 
 describe('a request, as far as it can be read by itself', () => {
@@ -85,6 +86,7 @@ describe('a request, as far as it can be read by itself', () => {
     expect(taken).toMatchObject({
       facts: {
         id: 'r-1',
+        gatewayId: 'gateway',
         path: 'auth/cloud/thing/dev',
         operation: 'write',
         source: '192.0.2.1',
@@ -100,7 +102,32 @@ describe('a request, as far as it can be read by itself', () => {
     expect(taken.fault ?? taken.bodyFault).toBeUndefined()
   })
 
-  test('unknown parameters are ignored and named; those of the path win: auth-behaviour 1.2', async () => {
+  const wrapped = (ttl: string) => ({ 'x-vault-wrap-ttl': ttl })
+
+  test.each<[name: string, parts: Partial<HttpRequest>, wrapTtl: number | undefined, refused: boolean]>([
+    ['of somebody with a token', { path: '/v1/auth/cloud/thing/dev' }, 60, false],
+    ['of a login', { path: '/v1/sys/prove', body: '{"proof":"good"}' }, 60, false],
+    ['of data for anyone', { path: '/v1/sys/read', method: 'GET' }, 60, true],
+    ['of data for anyone, whoever asks', { path: '/v1/sys/any' }, 60, true],
+    ['of a probe', { path: '/v1/sys/look', method: 'GET' }, undefined, false],
+    ['of a probe by HEAD', { path: '/v1/sys/look', method: 'HEAD' }, undefined, false],
+  ])('wrapping the answer %s: %#', async (_, parts, wrapTtl, refused) => {
+    const token = { 'x-vault-token': 'hvs.a' }
+    const { facts, fault } = await take({ ...parts, headers: { ...wrapped('1m'), ...token } })
+    expect(facts.wrapTtl).toBe(wrapTtl)
+    expect(fault?.message.includes('only a login') ?? false).toBe(refused)
+    expect((await take({ ...parts, headers: wrapped('0') })).fault).toBeUndefined()
+  })
+
+  test('a probe does not even look at the header; everybody else is told what is wrong with it', async () => {
+    const probe = { path: '/v1/sys/look', method: 'GET' }
+    for (const ttl of ['soon', '769h']) {
+      expect((await take({ ...probe, headers: wrapped(ttl) })).facts).not.toHaveProperty('wrapTtl')
+      await expect(take({ headers: wrapped(ttl) })).rejects.toThrow('X-Vault-Wrap-TTL')
+    }
+  })
+
+  test('unknown parameters are ignored and named; those of the path win', async () => {
     const { given, raw, warnings } = await take({ body: '{"role":"other","mount":"x","b":1,"a":2}' })
     expect({ ...given }).toEqual({})
     expect(raw).toEqual({ b: 1, a: 2 })

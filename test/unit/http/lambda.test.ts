@@ -1,26 +1,28 @@
 import type { Context } from 'aws-lambda'
 import { describe, expect, test } from 'vitest'
+import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { answer, type Call, data, type Outcome } from '../../../shared/api/call.ts'
 import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { text } from '../../../shared/api/fields.ts'
-import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
+import type { FrontEvent } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
-import type { Ports } from '../../../shared/ports.ts'
+import type { Log, Ports } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { memoryStore } from '../support/memory-store.ts'
 import { mount, NOW, openSealer } from '../tokens/support.ts'
 
-/** Invokes a Lambda of one endpoint for anyone; its answer and its log line. */
-async function invoke(handle: (call: Call) => Outcome, event: Partial<FrontEvent> = {}, left = 15_000) {
-  const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
-  const log = (level: string) => (message: string, fields: Record<string, unknown>) =>
-    void lines.push({ level, message, fields })
+type Handle = (call: Call) => Outcome | Promise<Outcome>
+
+let ids = 0
+
+/** A Lambda of one endpoint for anyone. */
+function handlerOf(handle: Handle, log: (level: string) => Log['info'], meter = callMeter()) {
   const { store } = memoryStore([
     {
       ...key('cluster'),
       rev: 'r',
-      data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', initialisedAt: 0 },
+      data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
     },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
   ])
@@ -28,9 +30,10 @@ async function invoke(handle: (call: Call) => Outcome, event: Partial<FrontEvent
     store,
     sealer: { ...openSealer, expect: () => undefined },
     clock: { now: () => NOW },
-    entropy: { uuid: () => 'r-1' },
+    entropy: { uuid: () => `r-${++ids}` },
+    memory: {},
     audit: { write: async () => undefined },
-    meter: { take: () => ({ dynamodb: 1 }) },
+    meter,
     log: { info: log('info'), warn: log('warn'), error: log('error') },
   } as unknown as Ports
   const row = endpoint({
@@ -42,18 +45,25 @@ async function invoke(handle: (call: Call) => Outcome, event: Partial<FrontEvent
     answers: 'data',
     handle,
   })
-  const handler = groupHandler({ name: 'things', endpoints: [row] }, ports)
-  const given: FrontEvent = {
-    version: '2.0',
-    rawPath: '/v1/auth/cloud/thing',
-    headers: { 'x-vault-token': 'hvs.S3CRET' },
-    body: '{"proof":"S3CRET"}',
-    requestContext: { http: { method: 'POST', sourceIp: '192.0.2.1' } },
-    ...event,
-  }
-  const context = { getRemainingTimeInMillis: () => left } as Context
-  const reply = (await handler(given, context)) as unknown as FrontAnswer
-  return { reply, lines }
+  return groupHandler({ name: 'things', endpoints: [row] }, ports)
+}
+
+const eventOf = (parts: Partial<FrontEvent> = {}): FrontEvent => ({
+  version: '2.0',
+  rawPath: '/v1/auth/cloud/thing',
+  headers: { 'x-vault-token': 'hvs.S3CRET' },
+  body: '{"proof":"S3CRET"}',
+  requestContext: { requestId: 'g-1', http: { method: 'POST', sourceIp: '192.0.2.1' } },
+  ...parts,
+})
+
+const contextWith = (left: number) => ({ getRemainingTimeInMillis: () => left }) as Context
+
+/** Invokes such a Lambda; its answer and its log lines. */
+async function invoke(handle: Handle, event: Partial<FrontEvent> = {}, left = 15_000) {
+  const lines: { level: string; message: string; fields: Readonly<Record<string, unknown>> }[] = []
+  const handler = handlerOf(handle, level => (message, fields) => void lines.push({ level, message, fields }))
+  return { reply: await handler(eventOf(event), contextWith(left)), lines }
 }
 
 const ok = () => answer(data({ x: 1 }))
@@ -67,10 +77,12 @@ describe('a Lambda of endpoints', () => {
         level: 'info',
         message: 'request',
         fields: {
+          id: reply.headers['x-request-id'],
+          gateway_id: 'g-1',
           operation: 'POST /auth/:mount/thing',
           status: 200,
           milliseconds: 0,
-          calls: { dynamodb: 1 },
+          calls: {},
         },
       },
     ])
@@ -104,6 +116,22 @@ describe('a Lambda of endpoints', () => {
     expect(failed.lines[0]?.fields['cause']).toEqual(expect.arrayContaining(['outer', 'inner']))
   })
 
+  test('what its front end cannot carry is refused with the way out', async () => {
+    const long = () => answer(data({ x: '"'.repeat(600_000) }))
+    const alb = { path: '/v1/auth/cloud/thing', httpMethod: 'POST', requestContext: { elb: {} } }
+    const { version: _, ...event } = { ...eventOf(), ...alb }
+    const lines: unknown[] = []
+    const handler = handlerOf(long, () => (_message, fields) => void lines.push(fields))
+    const reply = await handler(event, contextWith(15_000))
+    expect([reply.statusCode, reply.body]).toEqual([
+      400,
+      '{"errors":["the answer is too large: use the parameters after and limit"]}',
+    ])
+    expect(reply.headers['x-request-id']).toMatch(/^r-/)
+    expect(lines).toMatchObject([{ status: 400, code: 'invalid_request' }])
+    expect((await invoke(long)).reply.statusCode).toBe(200)
+  })
+
   test('what names no endpoint is told as such', async () => {
     expect((await invoke(ok, { rawPath: '/v1/nothing' })).lines).toMatchObject([
       { fields: { operation: 'no endpoint', status: 403 } },
@@ -127,5 +155,44 @@ describe('a Lambda of endpoints', () => {
       left,
     )
     expect(deadline - NOW).toBe(time)
+  })
+})
+
+describe('requests under way at once in one environment', () => {
+  test('have ids, times and counts of their own', async () => {
+    const meter = callMeter()
+    const lines: Readonly<Record<string, unknown>>[] = []
+    const handler = handlerOf(
+      async call => {
+        for (let calls = 0; calls < Number(call.given['proof']); calls++) {
+          meter.count('dynamodb')
+          await new Promise(resolve => setTimeout(resolve, 1))
+        }
+        return ok()
+      },
+      () => (_, fields) => void lines.push(fields),
+      meter,
+    )
+    const answers = await Promise.all(
+      [30, 10, 20].map(count => handler(eventOf({ body: `{"proof":"${count}"}` }), contextWith(15_000))),
+    )
+    const ids = answers.map(reply => reply.headers['x-request-id'])
+    expect(new Set(ids).size).toBe(3)
+    const counted = ids.map(id => lines.find(line => line['id'] === id)?.['calls'])
+    expect(counted).toEqual([{ dynamodb: 30 }, { dynamodb: 10 }, { dynamodb: 20 }])
+  })
+})
+
+describe('an answer says by which id it is found in the logs', () => {
+  test.each<[name: string, event: Partial<FrontEvent>, status: number]>([
+    ['of a success', {}, 200],
+    ['of a refusal before anything is read', { rawPath: '/v1//' }, 400],
+    ['of what names no endpoint', { rawPath: '/v1/nothing' }, 403],
+  ])('%s', async (_, given, status) => {
+    const { reply, lines } = await invoke(ok, given)
+    expect(reply.statusCode).toBe(status)
+    expect(reply.headers['x-request-id']).toMatch(/^r-\d+$/)
+    expect(lines).toMatchObject([{ fields: { id: reply.headers['x-request-id'], gateway_id: 'g-1' } }])
+    if (status === 200) expect(JSON.parse(reply.body).request_id).toBe(reply.headers['x-request-id'])
   })
 })

@@ -96,7 +96,7 @@ describe('which endpoint a path means', () => {
     'auth//role/dev',
     'secret/data/x',
     '',
-  ])('nothing is read at %j: auth-behaviour 1.2 (6)', path => {
+  ])('no endpoint is found at %j', path => {
     expect(found('read', path)).toMatchObject({ miss: 'path', path })
   })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { belowVersion, pathFault } from '../../../shared/http/path.ts'
 
-describe('canonical paths: auth-behaviour 1.2 (7), CVE-2026-3605', () => {
+describe('canonical paths: CVE-2026-3605', () => {
   test.each([
     '/v1/auth/cloud/role/dev',
     '/auth/cloud/role/dev',

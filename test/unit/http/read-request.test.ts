@@ -18,7 +18,8 @@ const request = (parts: Partial<HttpRequest> = {}): HttpRequest => ({
   body: '',
   bodyLength: Buffer.byteLength(parts.body ?? ''),
   source: '192.0.2.1',
-  id: 'r-1',
+  domain: '',
+  gatewayId: 'g-1',
   deadline: 0,
   ...parts,
 })
@@ -42,7 +43,7 @@ const codeOf = (work: () => unknown): unknown => {
   }
 }
 
-describe('verbs: auth-behaviour 1.1', () => {
+describe('verbs', () => {
   test.each([
     ['GET', 'read'],
     ['HEAD', 'read'],
@@ -81,7 +82,7 @@ describe('verbs: auth-behaviour 1.1', () => {
   })
 })
 
-describe('the caller’s token: auth-behaviour 1.3, architecture 1', () => {
+describe('the caller’s token', () => {
   test.each<[name: string, headers: Record<string, string>, token: string | undefined]>([
     ['X-Vault-Token', { 'x-vault-token': 'a' }, 'a'],
     ['X-Service-Token', { 'x-service-token': 'b' }, 'b'],
@@ -112,7 +113,7 @@ describe('the caller’s token: auth-behaviour 1.3, architecture 1', () => {
   })
 })
 
-describe('namespaces: auth-behaviour 1.3, GHSA-mwr2-wmgp-crj6', () => {
+describe('namespaces: GHSA-mwr2-wmgp-crj6', () => {
   const namespace = (given: string, header = 'x-vault-namespace') =>
     codeOf(() => checkNamespace(request({ headers: { [header]: given } }), 'auth/cloud/login'))
 
@@ -160,17 +161,19 @@ test.each([
   ['0', undefined],
   ['60', 60],
   ['1m', 60],
+  ['768h', 2_764_800],
+  ['2764801', 'invalid_request'],
   ['-1', 'invalid_request'],
   ['soon', 'invalid_request'],
   ['99999999999', 'invalid_request'],
-])('X-Vault-Wrap-TTL %j is %s: auth-behaviour 1.3', (given, wanted) => {
+])('X-Vault-Wrap-TTL %j is %s', (given, wanted) => {
   for (const name of ['x-vault-wrap-ttl', 'x-service-wrap-ttl']) {
     const headers = given === undefined ? {} : { [name]: given }
     expect(codeOf(() => wrapTtlOf(request({ headers })))).toBe(wanted)
   }
 })
 
-describe('parameters: auth-behaviour 1.2', () => {
+describe('parameters', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const read = (
     parts: Partial<HttpRequest>,
@@ -197,7 +200,10 @@ describe('parameters: auth-behaviour 1.2', () => {
     ['a form by another name', { body: 'a=1' }, 'invalid_request'],
     ['the last of a repeated key', { body: '{"a":1,"a":2}' }, { a: 2 }],
     ['a list', { body: '[]' }, 'invalid_request'],
-    ['null', { body: 'null' }, 'invalid_request'],
+    ['null, which means no parameters', { body: 'null' }, {}],
+    ['null among white space', { body: ' null\n' }, {}],
+    ['null in a list', { body: '[null]' }, 'invalid_request'],
+    ['null as a text', { body: '"null"' }, 'invalid_request'],
     ['a text', { body: '"a"' }, 'invalid_request'],
     ['half an object', { body: '{"a":' }, 'invalid_request'],
     ['half a character', { body: '{"a":"\\ud800"}' }, 'invalid_request'],

@@ -30,7 +30,7 @@ const shown = (answer: Answer, parts: Partial<Frame> = {}) => {
   return [status, body === '' ? undefined : JSON.parse(body)]
 }
 
-describe('successes: auth-behaviour 1.4', () => {
+describe('successes', () => {
   test.each<[name: string, answer: Answer, parts: Partial<Frame>, status: number, body: object | undefined]>([
     ['nothing', { kind: 'nothing' }, {}, 204, undefined],
     ['nothing, though something was overlooked', { kind: 'nothing' }, { warnings: ['w'] }, 204, undefined],
@@ -94,19 +94,12 @@ describe('successes: auth-behaviour 1.4', () => {
     expect(renderWrapped(info, frame()).headers).toMatchObject({ 'cache-control': 'no-store' })
   })
 
-  test('what a Lambda cannot answer is refused with the way out', () => {
-    const keys = Array.from({ length: 100_000 }, (_, index) => `${'x'.repeat(60)}${index}`)
-    const { status, body } = render({ kind: 'keys', keys }, frame())
-    expect(status).toBe(400)
-    expect(body).toContain('after and limit')
-  })
-
   test('the envelope of what has no body is none', () => {
     expect(envelopeOf({ kind: 'nothing' }, frame())).toBeUndefined()
   })
 })
 
-describe('failures: auth-behaviour 1.5', () => {
+describe('failures', () => {
   test.each<[name: string, error: ApiError, status: number, errors: string[]]>([
     ['a text that its caller may read', new ApiError('invalid_request', 'wrong'), 400, ['wrong']],
     ['a denial, whatever was said', new ApiError('permission_denied', 'role x'), 403, ['permission denied']],

@@ -11,7 +11,7 @@ import { octets, oid, readBer, TAG, toDer, withTag } from '../../../shared/ident
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
-describe('readBer: auth-behaviour 4.2.2 (2)', () => {
+describe('readBer', () => {
   test.each([
     ['primitive', '04 02 6162', 0x04, '6162', 0],
     ['empty', '05 00', 0x05, '', 0],

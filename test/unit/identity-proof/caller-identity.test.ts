@@ -20,7 +20,7 @@ function why(answer: StsAnswer): string {
 const body = (text: string) => stsAnswer({}, { body: text })
 const usual = resultOf(usualCaller)
 
-describe('the caller: auth-behaviour 4.3.2, 4.3.3', () => {
+describe('the caller', () => {
   test('an assumed role, with its session', () => {
     expect(readIdentity(stsAnswer())).toEqual({
       arn: usualCaller.Arn,
@@ -76,7 +76,7 @@ describe('the caller: auth-behaviour 4.3.2, 4.3.3', () => {
   })
 })
 
-describe('the document: auth-behaviour 4.3.2, T-29, CVE-2020-16250', () => {
+describe('the document: CVE-2020-16250', () => {
   test.each([
     ['as STS writes it', responseOf(usual)],
     ['with a prolog', `<?xml version="1.0" encoding="UTF-8"?>\n${responseOf(usual)}`],
@@ -149,21 +149,29 @@ describe('the document: auth-behaviour 4.3.2, T-29, CVE-2020-16250', () => {
   })
 })
 
-describe('answers that are no success: auth-behaviour 4.3.2, D-25, architecture 4', () => {
-  test.each([302, 400, 403, 404])('a right document under status %i is refused', status => {
-    expect(readIdentity(stsAnswer({}, { status }))).toMatchObject({
-      why: 'sts-refused',
-      text: `STS answered ${status}`,
-    })
+describe('answers that are no success', () => {
+  const notAccepted =
+    'STS answered that the request is not signed validly, or no longer: ' +
+    'check the credentials, the clock and the region that it was signed for'
+
+  test.each([
+    [302, 'STS answered 302'],
+    [400, notAccepted],
+    [403, notAccepted],
+    [404, notAccepted],
+  ])('a right document under status %i is refused', (status, text) => {
+    expect(readIdentity(stsAnswer({}, { status }))).toMatchObject({ why: 'sts-refused', text })
   })
 
   test.each([
-    [403, 'SignatureDoesNotMatch', 'STS answered SignatureDoesNotMatch'],
-    [403, 'ExpiredToken', 'STS answered ExpiredToken'],
-    [400, 'MadeUpCode', 'STS answered 400'],
-    [400, 'ExpiredToken<x/>', 'STS answered 400'],
-  ])('%i %s', (status, code, text) => {
-    expect(readIdentity(stsError(status, code))).toMatchObject({ code: 'invalid_request', text })
+    [403, 'SignatureDoesNotMatch', { status: 403, code: 'SignatureDoesNotMatch' }],
+    [403, 'ExpiredToken', { status: 403, code: 'ExpiredToken' }],
+    [400, 'IncompleteSignature', { status: 400, code: 'IncompleteSignature' }],
+    [400, 'MadeUpCode', { status: 400 }],
+    [400, 'ExpiredToken<x/>', { status: 400 }],
+  ])('%i %s: one text for callers, the cause for administrators', (status, code, seen) => {
+    const found = readIdentity(stsError(status, code))
+    expect(found).toEqual({ code: 'invalid_request', why: 'sts-refused', text: notAccepted, seen })
   })
 
   test('what is no XML is no answer of STS, whatever its status', () => {

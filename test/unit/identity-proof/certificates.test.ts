@@ -11,7 +11,7 @@ const all = published()
 const keySize = (key: X509Certificate['publicKey']) =>
   `${key.asymmetricKeyType?.toUpperCase()}-${key.asymmetricKeyDetails?.modulusLength}`
 
-describe('the provider’s certificates: architecture 17', () => {
+describe('the provider’s certificates', () => {
   test('are those that AWS published, key for key', () => {
     const rows = all.map(({ region, kind, pem }) => {
       const certificate = new X509Certificate(pem)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readDocument } from '../../../shared/identity-proof/instance-document.ts'
 import { documentText, usualDocument } from '../../builders/instance-document.ts'
 
-describe('the document: auth-behaviour 4.2.4, T-44', () => {
+describe('the document', () => {
   const read = (text: string | Buffer) => readDocument(Buffer.from(text))
 
   test('its fields, and the moment of the start', () => {

@@ -1,10 +1,10 @@
 import { sign } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   needsMoreKeys,
   type ProofInput,
+  proveDocument,
   readProof,
-  refuseProof,
 } from '../../../shared/identity-proof/instance-document.ts'
 import type { TrustedKey } from '../../../shared/identity-proof/trust.ts'
 import { documentText, usualDocument } from '../../builders/instance-document.ts'
@@ -27,12 +27,17 @@ const why = (input: ProofInput) => {
   return 'why' in proof ? proof.why : proof.form
 }
 
-function judge(input: ProofInput, list: TrustedKey[], legacy = false): string {
+function prove(input: ProofInput, list: TrustedKey[], legacy = false) {
   const proof = readProof(input)
-  return 'why' in proof ? proof.why : (refuseProof(proof, list, legacy)?.why ?? 'verified')
+  return 'why' in proof ? proof : proveDocument(proof, list, legacy)
 }
 
-describe('which proof: auth-behaviour 4.2.1', () => {
+function judge(input: ProofInput, list: TrustedKey[], legacy = false): string {
+  const found = prove(input, list, legacy)
+  return 'why' in found ? found.why : 'verified'
+}
+
+describe('which proof', () => {
   const both = { ...pkcs7(), ...identity() }
   test.each<[string, ProofInput, string]>([
     ['nothing', {}, 'proof-missing'],
@@ -59,7 +64,7 @@ describe('which proof: auth-behaviour 4.2.1', () => {
   })
 })
 
-describe('the pkcs7 text: auth-behaviour 4.2.2 (1)', () => {
+describe('the pkcs7 text', () => {
   const text = pkcs7().pkcs7 ?? ''
   test.each([
     ['bare', text, 'pkcs7'],
@@ -93,19 +98,46 @@ describe('the pkcs7 text: auth-behaviour 4.2.2 (1)', () => {
   ])('%s', (_, value, expected) => {
     expect(why({ pkcs7: value })).toBe(expected)
   })
+})
 
-  test('what fails is not said, only that it could not be verified', () => {
-    const texts = [{ pkcs7: 'MIAG' }, pkcs7(documentText(), { serial: 8n })].map(input => {
-      const proof = readProof(input)
-      return 'why' in proof ? proof.text : refuseProof(proof, [trusted(key.publicKey)], false)?.text
+describe('a proof that fails', () => {
+  const list = [trusted(key.publicKey)]
+  const sha1 = { digest: 'sha1', signatureId: ids.rsaSha1 } as const
+  const weak = keys.rsa(1024)
+  const far = [trusted(key.publicKey, { origin: 'rsa2048', regions: ['us-east-1'] })]
+  test.each<[string, ProofInput, TrustedKey[], string]>([
+    ['that is no message', { pkcs7: 'MIAG' }, list, 'not-signed-data'],
+    ['by a signer nobody knows', pkcs7(documentText(), { serial: 8n }), list, 'unknown-signer'],
+    ['with SHA-1', pkcs7(documentText(), sha1), list, 'sha1'],
+    ['with a weak key', pkcs7(undefined, { key: weak.privateKey }), [trusted(weak.publicKey)], 'weak-key'],
+    ['by the key of another region', pkcs7(), far, 'unknown-signer'],
+    ['in the identity form', identity(undefined, keys.rsa(1024)), list, 'signature'],
+    ['by the key of another region, in the identity form', identity(), far, 'signature'],
+    ['around what is no document', pkcs7('{', { serial: 8n }), list, 'unknown-signer'],
+  ])('%s: one text, which names what is accepted', (_, input, trust, reason) => {
+    expect(prove(input, trust)).toEqual({
+      code: 'invalid_request',
+      why: reason,
+      text:
+        'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
+        'or identity with signature or another document for which a certificate is registered',
     })
-    expect(new Set(texts)).toEqual(
-      new Set(['the PKCS#7 signature of the identity document could not be verified']),
-    )
+  })
+
+  test.each([
+    ['pkcs7', pkcs7('{not JSON', { serial: 8n })],
+    ['identity', identity('{not JSON', keys.rsa(1024))],
+  ])('is refused before its content is looked at: %s', (_, input) => {
+    const proof = readProof(input)
+    if ('why' in proof) throw new Error(proof.why)
+    const content = proof.form === 'pkcs7' ? proof.message.content : proof.bytes
+    const read = vi.spyOn(content, 'toString')
+    expect(proveDocument(proof, list, false)).toMatchObject({ why: expect.not.stringMatching('document') })
+    expect(read).not.toHaveBeenCalled()
   })
 })
 
-describe('whose key: auth-behaviour 4.2.4, architecture 17', () => {
+describe('whose key', () => {
   const here = usualDocument.region
   const rsa1024 = keys.rsa(1024)
   const dsa = keys.dsa()

@@ -30,7 +30,7 @@ function verdictOn(bytes: Buffer, list: readonly TrustedKey[], legacy = false) {
 const verdict = (signer: Partial<SignerOptions>, list = [trusted(publicKey)], legacy = false) =>
   verdictOn(signedBy(content, { key: privateKey, ...signer }), list, legacy)
 
-describe('algorithms: auth-behaviour 4.2.2 (8)', () => {
+describe('algorithms', () => {
   const rows: [string, KeyPair, Digest, string][] = [
     ['RSA with SHA-256', keys.rsa(2048), 'sha256', ids.rsaSha256],
     ['RSA with SHA-256, named by key and digest apart', keys.rsa(2048), 'sha256', ids.rsa],
@@ -75,7 +75,7 @@ describe('algorithms: auth-behaviour 4.2.2 (8)', () => {
   })
 })
 
-describe('signers: auth-behaviour 4.2.2 (5)', () => {
+describe('signers', () => {
   test('are found by issuer and serial number together', () => {
     expect(verdict({ serial: 8n })).toBe('unknown-signer')
     expect(verdict({ issuer: nameOf('somebody else') })).toBe('unknown-signer')
@@ -121,7 +121,7 @@ describe('signers: auth-behaviour 4.2.2 (5)', () => {
   })
 })
 
-describe('what is signed: auth-behaviour 4.2.2 (6)', () => {
+describe('what is signed', () => {
   const attributesOf = usualAttributes('sha256')
 
   test('the digest attribute must be that of the content', () => {

@@ -1,20 +1,29 @@
 import { describe, expect, test } from 'vitest'
-import { type ProofInput, readProof, refuseProof } from '../../../shared/identity-proof/instance-document.ts'
+import {
+  type ProofInput,
+  proveDocument,
+  readProof,
+} from '../../../shared/identity-proof/instance-document.ts'
 import { builtInKeys } from '../../../shared/identity-proof/trust.ts'
 import y2017 from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import y2021 from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
+/** The document, or the refusal. */
+async function prove(input: ProofInput, legacy: boolean) {
+  const proof = readProof(input)
+  return 'why' in proof ? proof : proveDocument(proof, await builtInKeys(legacy), legacy)
+}
+
 /** `verified`, or the rule that refused. */
 async function judge(input: ProofInput, legacy = false): Promise<string> {
-  const proof = readProof(input)
-  if ('why' in proof) return proof.why
-  return refuseProof(proof, await builtInKeys(legacy), legacy)?.why ?? 'verified'
+  const found = await prove(input, legacy)
+  return 'why' in found ? found.why : 'verified'
 }
 
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 const identity = { identity: base64(y2017.document), signature: y2017.signature }
 
-describe('documents that AWS signed: architecture 17', () => {
+describe('documents that AWS signed', () => {
   test.each([
     ['2021, rsa2048', { pkcs7: y2021.rsa2048 }, 'verified', 'verified'],
     ['2017, pkcs7 (DSA, SHA-1)', { pkcs7: y2017.pkcs7 }, 'sha1', 'verified'],
@@ -27,10 +36,10 @@ describe('documents that AWS signed: architecture 17', () => {
     ['2021', { pkcs7: y2021.rsa2048 }, y2021.document],
     ['2017', { pkcs7: y2017.pkcs7 }, y2017.document],
     ['2017', identity, y2017.document],
-  ])('the fields of %s are those of its text', (_, input, text) => {
+  ])('the fields of %s are those of its text', async (_, input, text) => {
     const { instanceId, imageId, accountId, region, pendingTime } = JSON.parse(text)
-    const proof = readProof(input)
-    expect(proof).toMatchObject({ document: { instanceId, imageId, accountId, region, pendingTime } })
+    const fields = { instanceId, imageId, accountId, region, pendingTime }
+    expect(await prove(input, true)).toMatchObject(fields)
   })
 
   test.each([
@@ -89,7 +98,7 @@ describe.each([
     const trusted = await builtInKeys(legacy)
     const verified = (bytes: Buffer) => {
       const proof = readProof({ pkcs7: base64(bytes) })
-      return !('why' in proof) && refuseProof(proof, trusted, legacy) === undefined
+      return !('why' in proof) && !('why' in proveDocument(proof, trusted, legacy))
     }
     const changes = Array.from({ length: der.length * 8 }, (_, bit) => [bit >> 3, 1 << (bit & 7)] as const)
     const tolerated = changes.filter(([place, mask]) => {
@@ -100,7 +109,7 @@ describe.each([
     // dsa-with-sha1 and id-dsa, beside a digest of SHA-1, are the same
     const dsaWithSha1 = der.indexOf(Buffer.from('06072a8648ce380403', 'hex'))
     expect(tolerated).toEqual(dsaWithSha1 < 0 ? [] : [[dsaWithSha1 + 8, 2]])
-  })
+  }, 60_000)
 
   test('a byte cut away or added', async () => {
     const broken = [der.subarray(1), der.subarray(0, -1), Buffer.concat([der, Buffer.alloc(1)])]

@@ -6,7 +6,7 @@ const usual = { Host: 'sts.amazonaws.com', Authorization: authorization() }
 const read = (headers: unknown) => readSignedRequest(postInput({}, { headers })).headers
 const json = JSON.stringify(usual)
 
-describe('forms of iam_request_headers: auth-behaviour 4.3.1 step 4', () => {
+describe('forms of iam_request_headers', () => {
   test.each<[string, unknown]>([
     ['an object', usual],
     ['an object of lists', { Host: [usual.Host], Authorization: [usual.Authorization] }],

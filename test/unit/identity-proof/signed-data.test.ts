@@ -38,7 +38,7 @@ const [typeAttribute, timeAttribute, digestAttribute] = usualAttributes('sha256'
   Buffer,
 ]
 
-describe('readSignedData: auth-behaviour 4.2.2 (2) to (6)', () => {
+describe('readSignedData', () => {
   test('reads content and signer', () => {
     expect(made({ serial: 9n })).toMatchObject({
       content,

@@ -24,7 +24,7 @@ function target(host: string, region: string, given: Partial<StsRules>, service 
 
 const GLOBAL = 'https://sts.amazonaws.com'
 
-describe('nothing configured: the default endpoint of the partition (auth-behaviour 4.3.1 step 7)', () => {
+describe('nothing configured: the default endpoint of the partition', () => {
   test.each([
     ['sts.amazonaws.com', 'eu-west-1', GLOBAL],
     ['sts.us-east-1.amazonaws.com', 'eu-west-1', GLOBAL],
@@ -39,7 +39,7 @@ describe('nothing configured: the default endpoint of the partition (auth-behavi
   })
 })
 
-describe('the region of the client: use_sts_region_from_client (interface 2.1, D-17)', () => {
+describe('the region of the client: use_sts_region_from_client', () => {
   const fromClient = { regionFromClient: true }
   test.each([
     ['sts.eu-central-1.amazonaws.com', 'eu-central-1', 'https://sts.eu-central-1.amazonaws.com'],
@@ -52,13 +52,26 @@ describe('the region of the client: use_sts_region_from_client (interface 2.1, D
       'https://sts.eu-central-1.amazonaws.com',
     ],
     ['sts.eu-central-1.amazonaws.com', 'eu-west-1', 'sts-host'],
-    ['sts.amazonaws.com', 'eu-west-1', 'sts-host'],
+    ['sts.us-east-1.amazonaws.com', 'eu-west-1', 'sts-host'],
     ['evil.example', 'eu-central-1', 'sts-host'],
     ['sts.cn-north-1.amazonaws.com.cn', 'cn-north-1', 'sts-partition'],
     ['sts.us-gov-west-1.amazonaws.com', 'us-gov-west-1', 'sts-partition'],
     ['sts.eu-central-1.amazonaws.com', 'evil', 'sts-region'],
   ])('%s signed for %s: %s', (host, region, expected) => {
     expect(target(host, region, fromClient)).toBe(expected)
+  })
+
+  test.each([
+    ['eu-west-1', 'eu-west-1', 'https://sts.eu-west-1.amazonaws.com'],
+    ['ap-southeast-3', 'eu-west-1', 'https://sts.ap-southeast-3.amazonaws.com'],
+    ['cn-north-1', 'eu-west-1', 'sts-partition'],
+    ['us-gov-west-1', 'eu-west-1', 'sts-partition'],
+    ['cn-north-1', 'cn-north-1', 'sts-partition'],
+    ['us-gov-west-1', 'us-gov-west-1', 'sts-partition'],
+    ['eu-west-1', 'cn-north-1', 'sts-partition'],
+    ['evil', 'eu-west-1', 'sts-region'],
+  ])('a signature for %s under the global name, in a cluster of %s: %s', (region, homeRegion, expected) => {
+    expect(target('sts.amazonaws.com', region, { ...fromClient, homeRegion })).toBe(expected)
   })
 
   test('overrides a configured endpoint, whose region still says which partition', () => {
@@ -84,7 +97,7 @@ describe('the region of the client: use_sts_region_from_client (interface 2.1, D
   })
 })
 
-describe('a configured endpoint: interface 2.1', () => {
+describe('a configured endpoint', () => {
   const given = { endpoint: 'https://sts.example.com:8443/ignored' }
   test.each([
     ['sts.amazonaws.com', 'https://sts.example.com:8443'],
@@ -98,7 +111,59 @@ describe('a configured endpoint: interface 2.1', () => {
   })
 })
 
-describe('hosts that are no endpoint of STS: auth-behaviour 4.3.2', () => {
+describe('a signature for a region under the global name', () => {
+  const [host, region] = ['sts.amazonaws.com', 'eu-west-1']
+  const custom = 'https://sts.example.com'
+
+  test.each<[title: string, given: Partial<StsRules>, region: string, expected: string]>([
+    ['an endpoint of the region', { endpoint: custom, endpointRegion: region }, region, custom],
+    [
+      'an endpoint that names the region',
+      { endpoint: 'https://sts.eu-west-1.amazonaws.com' },
+      region,
+      'https://sts.eu-west-1.amazonaws.com',
+    ],
+    [
+      'an endpoint of another region',
+      { endpoint: custom, endpointRegion: 'eu-west-2' },
+      region,
+      'sts-region',
+    ],
+    [
+      'an endpoint that names another region',
+      { endpoint: 'https://sts.us-west-2.amazonaws.com' },
+      region,
+      'sts-region',
+    ],
+    ['an endpoint of unknown region', { endpoint: custom }, region, custom],
+    [
+      'an endpoint of another partition',
+      { endpoint: custom, endpointRegion: 'cn-north-1' },
+      'cn-north-1',
+      'sts-partition',
+    ],
+    ['no setting', {}, region, 'sts-region'],
+    ['no setting, in that region', { homeRegion: region }, region, 'sts-region'],
+  ])('%s', (_, given, signedFor, expected) => {
+    expect(target(host, signedFor, given)).toBe(expected)
+  })
+
+  test('keeps the host that was signed', () => {
+    const input = postInput({ Host: host, Authorization: authorization('host', region) })
+    for (const given of [{ regionFromClient: true }, { endpoint: custom, endpointRegion: region }])
+      expect(rebuildRequest(request(input), { ...rules, ...given })).toMatchObject({ host })
+  })
+
+  test('is refused with a text that names the settings, where neither is set', () => {
+    const input = postInput({ Host: host, Authorization: authorization('host', region) })
+    expect(rebuildRequest(request(input), rules)).toMatchObject({
+      code: 'invalid_request',
+      text: expect.stringMatching(/use_sts_region_from_client.*sts_endpoint/),
+    })
+  })
+})
+
+describe('hosts that are no endpoint of STS', () => {
   test.each([
     'evil.example',
     'localhost',

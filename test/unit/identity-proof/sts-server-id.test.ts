@@ -24,7 +24,7 @@ const post = (headers: Record<string, unknown>, signed = SIGNED) =>
   judge(postInput({ ...headers, Authorization: authorization(signed) }))
 const id = 'login.example.com'
 
-describe('the header that ties a request to one server: interface 2.1, auth-behaviour 4.3.1 step 5', () => {
+describe('the header that ties a request to one server', () => {
   test.each<[string, Record<string, unknown>, string, string]>([
     ['right and signed', { [ours]: id }, SIGNED, 'sent'],
     ['right and signed, in lower case', { [ours.toLowerCase()]: id }, SIGNED, 'sent'],

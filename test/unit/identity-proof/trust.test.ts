@@ -11,7 +11,7 @@ import { published } from '../../../shared/identity-proof/certificates/compile.t
 import { keysOf, nameOf, registeredKey } from '../../../shared/identity-proof/trust.ts'
 import { keys } from '../../builders/keys.ts'
 
-describe('registeredKey: auth-behaviour 4.2.4', () => {
+describe('registeredKey', () => {
   test.each([
     ['RSA', keys.rsa(2048), rsaSha256],
     ['DSA', keys.dsa(), dsaSha1],

@@ -17,9 +17,9 @@ const stored: Item<'alias'> = {
   data: { ...alias, policies: ['ops'], disabled: true, entityMetadata: { team: 'a' } },
 }
 
-describe('the entity behind a login: auth-behaviour 4.4 (2)', () => {
+describe('the entity behind a login', () => {
   test('is made at the first sighting, with ways back from its ids', () => {
-    const { alias: made, changes } = ensureAlias(undefined, seen())
+    const { alias: made, created } = ensureAlias(undefined, seen())
     expect(made).toEqual({
       entityId: 'entity-0123456789',
       aliasId: 'alias-1',
@@ -34,7 +34,7 @@ describe('the entity behind a login: auth-behaviour 4.4 (2)', () => {
       updatedAt: 1000,
     })
     const pointer = { mount: 'auth_1', name: 'r-1' }
-    expect(changes).toMatchObject([
+    expect(created).toMatchObject([
       { put: key('alias', 'auth_1', 'r-1'), data: made, expected: 'absent' },
       { put: key('entity', 'entity-0123456789'), data: pointer, expected: 'absent' },
       { put: key('alias-id', 'alias-1'), data: pointer, expected: 'absent' },
@@ -43,15 +43,19 @@ describe('the entity behind a login: auth-behaviour 4.4 (2)', () => {
 
   test('is not written again while its metadata stay the same', () => {
     const again = seen({ now: 2000, fresh: { entityId: 'other', aliasId: 'other' } })
-    expect(ensureAlias(stored, again)).toEqual({ alias: stored.data, changes: [] })
+    expect(ensureAlias(stored, again)).toEqual({ alias: stored.data, created: [] })
   })
 
-  test('gets new metadata, and keeps all else', () => {
-    const { alias: next, changes } = ensureAlias(stored, seen({ now: 2000, metadata: { account_id: '2' } }))
+  test('gets new metadata, keeps all else, and no token depends on that write', () => {
+    const {
+      alias: next,
+      created,
+      metadata,
+    } = ensureAlias(stored, seen({ now: 2000, metadata: { account_id: '2' } }))
     expect(next).toEqual({ ...stored.data, metadata: { account_id: '2' }, updatedAt: 2000 })
-    expect(changes).toEqual([
-      { put: key('alias', 'auth_1', 'r-1'), data: next, expected: { rev: 'rev-1' }, times: {} },
-    ])
+    expect(created).toEqual([])
+    const place = key('alias', 'auth_1', 'r-1')
+    expect(metadata).toEqual({ put: place, data: next, expected: { rev: 'rev-1' }, times: {} })
   })
 })
 

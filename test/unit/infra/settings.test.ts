@@ -22,6 +22,11 @@ describe('settings of a deployment', () => {
       auditRetentionDays: 365,
       legacySignatures: false,
       assumableRoleArns: ['arn:*:iam::*:role/cloud-auth-*'],
+      closeDefaultEndpoint: false,
+      throttle: { rate: 500, burst: 1000 },
+      accountConcurrency: 1000,
+      apiVersion: '1.19.5',
+      alarmActionArns: [],
       memory: 1024,
     })
   })
@@ -39,9 +44,19 @@ describe('settings of a deployment', () => {
       auditRetentionDays: 3653,
       legacySignatures: true,
       assumableRoleArns: ['arn:aws:iam::111122223333:role/path/app+=,.@-*', 'arn:aws-cn:iam::*:role/*'],
-      apiAddress: 'https://login.example.com/x',
+      apiAddress: 'https://login.example.com:8443',
+      closeDefaultEndpoint: true,
+      apiVersion: '1.21.0',
+      initPgpKeys: ['0123456789abcdef0123456789abcdef01234567', 'a'.repeat(64)],
+      alarmActionArns: ['arn:aws:sns:us-east-1:111122223333:operators'],
       throttle: { rate: 10, burst: 20 },
       loginConcurrency: 5,
+      accountConcurrency: 105,
+      restored: {
+        dataTable: 'data-2026.07_01',
+        clusterTable: 'cluster-2026.07_01',
+        keyArn: 'arn:aws:kms:eu-west-1:111122223333:key/12345678-1234-1234-1234-123456789012',
+      },
       memory: 256,
     }
     expect(readSettings(settings)).toEqual(settings)
@@ -57,6 +72,7 @@ describe('settings of a deployment', () => {
       legacySignatures: 1,
       assumableRoleArns: ['arn:aws:iam::1:role/x', 'arn:aws:iam::*:role/ok'],
       apiAddress: 'http://x',
+      apiVersion: '1.19.5+ent',
       throttle: { rate: 0, brust: 1 },
       loginConcurrency: 1.5,
       memory: 128,
@@ -73,6 +89,7 @@ describe('settings of a deployment', () => {
         'legacySignatures',
         'assumableRoleArns.0',
         'apiAddress',
+        'apiVersion',
         'throttle.rate',
         'throttle.burst',
         'throttle.brust',
@@ -98,12 +115,64 @@ describe('settings of a deployment', () => {
       { stage: 'a', assumableRoleArns: ['arn:aws:sts::*:role/x'] },
       'assumableRoleArns.0',
     ],
+    ['a fingerprint that is none', { stage: 'a', initPgpKeys: ['0123'] }, 'initPgpKeys.0'],
+    ['no holder at all', { stage: 'a', initPgpKeys: [] }, 'initPgpKeys'],
+    ['a holder named twice', { stage: 'a', initPgpKeys: ['ab'.repeat(20), 'AB'.repeat(20)] }, 'initPgpKeys'],
     ['a pattern for everything', { stage: 'a', assumableRoleArns: ['*'] }, 'assumableRoleArns.0'],
     ['an address of another scheme', { stage: 'a', apiAddress: 'http://login.example.com' }, 'apiAddress'],
+    ['an address with a path', { stage: 'a', apiAddress: 'https://login.example.com/x' }, 'apiAddress'],
+    [
+      'an address with a slash at the end',
+      { stage: 'a', apiAddress: 'https://login.example.com/' },
+      'apiAddress',
+    ],
+    ['an address with a query', { stage: 'a', apiAddress: 'https://login.example.com?x' }, 'apiAddress'],
+    ['an address with a user', { stage: 'a', apiAddress: 'https://me@login.example.com' }, 'apiAddress'],
+    [
+      'closing the only address that there is',
+      { stage: 'a', closeDefaultEndpoint: true },
+      'closeDefaultEndpoint',
+    ],
+    ['an API version of two numbers', { stage: 'a', apiVersion: '1.19' }, 'apiVersion'],
+    [
+      'reserving more than an ordinary account may',
+      { stage: 'a', loginConcurrency: 901 },
+      'loginConcurrency',
+    ],
+    [
+      'reserving what a small account must leave free',
+      { stage: 'a', loginConcurrency: 1, accountConcurrency: 100 },
+      'loginConcurrency',
+    ],
+    [
+      'one restored table without the other',
+      { stage: 'a', restored: { dataTable: 'data' } },
+      'restored.clusterTable',
+    ],
+    ['one table for both', { stage: 'a', restored: { dataTable: 'same', clusterTable: 'same' } }, 'restored'],
+    [
+      'the alias of a key',
+      {
+        stage: 'a',
+        restored: {
+          dataTable: 'data',
+          clusterTable: 'cluster',
+          keyArn: 'arn:aws:kms:eu-west-1:111122223333:alias/x',
+        },
+      },
+      'restored.keyArn',
+    ],
     ['half a throttle', { stage: 'a', throttle: { rate: 1 } }, 'throttle.burst'],
     ['too much memory', { stage: 'a', memory: 10_241 }, 'memory'],
   ])('%s is refused', (_, given, name) => {
     expect(faultsOf(given)).toEqual([expect.stringMatching(new RegExp(`^${name}: .+`))])
+  })
+
+  test.each([
+    [900, undefined],
+    [400, 500],
+  ])('logins may reserve %i environments of %s', (loginConcurrency, accountConcurrency) => {
+    expect(faultsOf({ stage: 'a', loginConcurrency, accountConcurrency })).toEqual([])
   })
 
   test.each([['{'], [''], [undefined], [null], [42]])('%j is no settings at all', given => {

@@ -7,7 +7,7 @@ import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
 
-const record = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', initialisedAt: 0 } as const
+const record = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 } as const
 
 /** Ports whose clock a test turns. */
 function around(parts: object = {}) {
@@ -143,7 +143,7 @@ describe('running a job by its payload', () => {
     const started: unknown[] = []
     const { state, ports } = around({
       log: { info: () => undefined },
-      meter: { take: () => ({}) },
+      meter: { measured: async (work: () => Promise<unknown>) => ({ value: await work(), calls: {} }) },
       background: { start: async (job: unknown) => void started.push(job) },
       store: {
         read: async (keys: { kind: string }[]) =>

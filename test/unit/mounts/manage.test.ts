@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../shared/api/call.ts'
+import { readFields } from '../../../shared/api/fields.ts'
 import {
   disableMount,
   enableMount,
+  listEngines,
   listMounts,
   readMount,
   readTuning,
+  tuneFields,
   tuneMount,
   visibleMounts,
 } from '../../../shared/mounts/manage.ts'
@@ -18,6 +21,7 @@ import {
   type MountTable,
   maxTtlOf,
   mountAt,
+  shownKeys,
 } from '../../../shared/mounts/mount.ts'
 import { newMount } from '../../../shared/mounts/new-mount.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
@@ -28,10 +32,11 @@ const tokenMount = mount({ path: 'token', type: 'token', accessor: 'auth_token_1
 const table: MountTable = { mounts: [tokenMount, mount()], removing: [] }
 const subject: Item<'mounts'> = { ...key('mounts'), rev: 'r1', data: table }
 const UUID = '01234567-89ab-4cde-8f01-23456789abcd'
-const at = (path: string, given: object = {}) =>
+const at = (path: string, given: object = {}, raw: object = given) =>
   callWith({
     params: { method_path: path },
     given,
+    raw,
     subject,
     mounts: table,
     ports: { entropy: { uuid: () => UUID } },
@@ -43,7 +48,10 @@ const last = (outcome: Outcome): Mount | undefined => written(outcome).mounts.at
 describe('enabling a mount', () => {
   test('puts it behind the others, with an accessor that is new', () => {
     const outcome = enableMount(at('second', { type: 'aws', description: 'more' }))
-    expect(outcome.changes).toMatchObject([{ put: key('mounts'), expected: { rev: 'r1' } }])
+    expect(outcome.changes).toMatchObject([
+      { put: key('mounts'), expected: { rev: 'r1' } },
+      { put: key('mounts-revision'), expected: 'any' },
+    ])
     expect(written(outcome).mounts.slice(0, 2)).toEqual(table.mounts)
     expect(last(outcome)).toEqual({
       path: 'second',
@@ -65,8 +73,12 @@ describe('enabling a mount', () => {
       token_type: 'batch',
       listing_visibility: 'unauth',
       extra: 1,
+      options: null,
+      force_no_cache: false,
     }
-    expect(last(enableMount(at('x', { type: 'cloud', config })))).toMatchObject({
+    const outcome = enableMount(at('x', { type: 'cloud', config }))
+    expect(outcome.answer.warnings).toEqual(['unknown parameters were ignored: config.extra'])
+    expect(last(outcome)).toMatchObject({
       defaultLeaseTtl: 3600,
       maxLeaseTtl: 7200,
       tokenType: 'batch',
@@ -128,6 +140,87 @@ describe('tuning a mount', () => {
     expect(last(tuneMount(at('cloud', { description: '' })))).toMatchObject({ description: '' })
   })
 
+  const lists = {
+    audit_non_hmac_request_keys: ['pkcs7'],
+    audit_non_hmac_response_keys: ['tag_value'],
+    passthrough_request_headers: ['X-One', 'X-Two'],
+    allowed_response_headers: ['X-Three'],
+  }
+  const tune = (raw: object) => tuneMount(at('cloud', readFields(tuneFields, { ...raw }).given, raw))
+
+  test('keeps and answers what the audit log shows, and the lists of headers', () => {
+    const next = last(tune(lists)) as Mount
+    const after = { ...at('cloud'), subject: { ...subject, data: { mounts: [next], removing: [] } } }
+    expect(readTuning(callWith(after)).answer).toMatchObject({ data: lists })
+    expect(readMount(callWith(after)).answer).toMatchObject({ data: { config: lists, options: {} } })
+    expect([shownKeys(next, 'request'), shownKeys(next, 'response')]).toEqual([['pkcs7'], ['tag_value']])
+  })
+
+  test('an empty list clears, and is not answered; what is not supplied stays', () => {
+    const stored = { ...subject, data: { mounts: [mount({ options: lists })], removing: [] } }
+    const given = { passthrough_request_headers: [] }
+    const next = last(tuneMount(callWith({ ...at('cloud', given), subject: stored }))) as Mount
+    expect(next.options).toEqual({ ...lists, ...given })
+    const read = callWith({ ...at('cloud'), subject: { ...subject, data: { mounts: [next], removing: [] } } })
+    const { answer } = readTuning(read)
+    expect(answer).toMatchObject({ data: { allowed_response_headers: ['X-Three'] } })
+    expect(answer).not.toHaveProperty('data.passthrough_request_headers')
+  })
+
+  test('warns of what it keeps without effect, and of what it does not know', () => {
+    expect(tune({ ...lists, description: 'd' }).answer.warnings).toEqual([
+      'passthrough_request_headers is kept, but has no effect',
+      'allowed_response_headers is kept, but has no effect',
+    ])
+    expect(tune({ descripton: 'd', other: 1 }).answer.warnings).toEqual([
+      'unknown parameters were ignored: descripton, other',
+    ])
+    const quiet = { description: 'd', passthrough_request_headers: [], audit_non_hmac_request_keys: ['a'] }
+    expect(tune(quiet).answer.warnings).toBeUndefined()
+  })
+
+  test.each([
+    ['options', { version: '2' }],
+    ['force_no_cache', true],
+    ['plugin_version', 'v1.0.0'],
+    ['identity_token_key', 'default'],
+    ['user_lockout_config', { lockout_threshold: '5' }],
+    ['allowed_managed_keys', ['a']],
+    ['delegated_auth_accessors', ['a']],
+    ['trim_request_trailing_slashes', true],
+  ])('%s is refused, unless it says nothing', (name, value) => {
+    expect(() => tune({ [name]: value })).toThrow(`${name} must be empty`)
+    const config = { [name]: value }
+    expect(() => enableMount(at('x', { type: 'cloud', config }))).toThrow(`${name} must be empty`)
+    for (const neutral of [null, '', false, {}, []])
+      expect(last(tune({ [name]: neutral, description: 'd' }))).toEqual(mount({ description: 'd' }))
+  })
+
+  test('a lifetime that is empty stays, `system` is the system’s', () => {
+    const stored = {
+      ...subject,
+      data: { mounts: [mount({ maxLeaseTtl: 60, defaultLeaseTtl: 30 })], removing: [] },
+    }
+    const next = (raw: object) =>
+      last(tuneMount(callWith({ ...at('cloud', readFields(tuneFields, { ...raw }).given), subject: stored })))
+    expect(next({ default_lease_ttl: '', max_lease_ttl: '' })).toMatchObject({
+      maxLeaseTtl: 60,
+      defaultLeaseTtl: 30,
+    })
+    expect(next({ default_lease_ttl: 'system', max_lease_ttl: 'system' })).toMatchObject({
+      maxLeaseTtl: 0,
+      defaultLeaseTtl: 0,
+    })
+  })
+
+  test.each(['token', 'id'])('the token store’s %s is never shown', name => {
+    for (const part of ['request', 'response']) {
+      const given = { [`audit_non_hmac_${part}_keys`]: ['ttl', name] }
+      expect(() => tuneMount(at('token', given))).toThrow('the audit log never shows tokens')
+      expect(tuneMount(at('cloud', given)).changes).toHaveLength(2)
+    }
+  })
+
   test('reads back as what counts', () => {
     expect(readTuning(at('cloud')).answer).toMatchObject({
       data: { default_lease_ttl: 2_764_800, max_lease_ttl: 2_764_800, token_type: 'default-service' },
@@ -167,6 +260,21 @@ test('mounts are listed by path, sorted', () => {
   expect(answer).toMatchObject({ data: { 'cloud/': { accessor: 'auth_cloud_1', type: 'cloud' } } })
 })
 
+test('the engines beside the auth methods are system and identity, with lasting identifiers', () => {
+  const { answer } = listEngines(at(''))
+  const { data } = answer as { data: Record<string, { uuid: string; accessor: string }> }
+  expect(Object.keys(data)).toEqual(['identity/', 'sys/'])
+  expect(data).toMatchObject({
+    'identity/': { type: 'identity', options: {}, accessor: expect.stringMatching(/^identity_[0-9a-f]{8}$/) },
+    'sys/': { type: 'system', options: {}, accessor: expect.stringMatching(/^system_[0-9a-f]{8}$/) },
+  })
+  expect(new Set(Object.values(data).map(({ uuid }) => uuid)).size).toBe(2)
+  for (const { uuid } of Object.values(data))
+    expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
+  const more = { mounts: [...table.mounts, mount({ path: 'other' })], removing: [] }
+  expect(listEngines(callWith({ subject: { ...subject, data: more } })).answer).toEqual(answer)
+})
+
 test('everybody sees only what is meant for everybody (CVE-2020-25594)', () => {
   const shown = mount({ path: 'open', options: { listing_visibility: 'unauth' }, description: 'd' })
   const mounts = {
@@ -175,7 +283,7 @@ test('everybody sees only what is meant for everybody (CVE-2020-25594)', () => {
   }
   expect(visibleMounts(callWith({ mounts })).answer).toEqual({
     kind: 'data',
-    data: { auth: { 'open/': { type: 'cloud', description: 'd', options: null } }, secret: {} },
+    data: { auth: { 'open/': { type: 'cloud', description: 'd', options: {} } }, secret: {} },
   })
 })
 

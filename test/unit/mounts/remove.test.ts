@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { jobRun } from '../../../shared/jobs/job.ts'
 import { removeMount } from '../../../shared/mounts/remove.ts'
 import type { Ports } from '../../../shared/ports.ts'
-import { type Item, type Kind, key } from '../../../shared/storage/kinds.ts'
+import { type Item, type Key, type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
+import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
 import { memoryStore } from '../support/memory-store.ts'
 import { NOW, token } from '../tokens/support.ts'
 
@@ -20,7 +21,7 @@ function around(items: Item[]) {
     {
       ...key('cluster'),
       rev: 'r',
-      data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', initialisedAt: 0 },
+      data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
     },
     {
       ...key('mounts'),
@@ -29,19 +30,57 @@ function around(items: Item[]) {
     } as unknown as Item,
     ...items,
   ])
-  const scan = async function* (kind: Kind, { index }: { index: number }) {
-    const found = [...memory.stored.values()].filter(item => item.kind === kind)
+  const scan = async function* (wanted: readonly Kind[], { index }: { index: number }) {
+    const found = [...memory.stored.values()].filter(item => wanted.includes(item.kind))
     if (index === 0) yield { items: found.filter((_, place) => place % 2 === 0), next: undefined }
   }
   const ports = {
-    store: { ...memory.store, scan, list: async () => [] },
+    store: { ...memory.store, scan },
     clock: { now: () => NOW },
     sealer: { expect: () => undefined },
   } as unknown as Ports
   const tokens = () => [...memory.stored.values()].filter(item => item.kind === 'token').map(item => item.pk)
   const removing = () =>
     [...memory.stored.values()].flatMap(item => (item.kind === 'mounts' ? item.data.removing : []))
-  return { run: jobRun(ports, NOW + 1000), tokens, removing }
+  return { run: jobRun(ports, NOW + 1000), stored: memory.stored, tokens, removing }
+}
+
+/** Runs the job as often as it wants to go on. */
+async function removed(
+  run: ReturnType<typeof jobRun>,
+  meanwhile: () => void = () => undefined,
+): Promise<void> {
+  let job: Parameters<typeof removeMount>[1] = { mount: GONE }
+  for (let runs = 0; runs < 10; runs++) {
+    const result = await removeMount(run, job)
+    if (result === 'done') return
+    meanwhile()
+    job = result.again as typeof job
+  }
+  throw new Error('the removal never comes to an end')
+}
+
+const ofAnyKind = key as unknown as (kind: Kind, ...parts: string[]) => Key
+
+/** One item of every kind that a mount may own, by the names of its partitions, and what its logins made. */
+function belongings(mount: string): Item[] {
+  const stored = (place: Key, data: object): Item => ({ ...place, rev: 'r', data }) as unknown as Item
+  const named = { entityId: `${mount}-entity`, aliasId: `${mount}-alias` }
+  const hash = hashOf(mount)
+  const accessor = accessorOf(hash)
+  const owned = (Object.keys(kinds) as Kind[])
+    .filter(kind => typeof specOf(kind).pk === 'function')
+    .map(kind => ofAnyKind(kind, mount, kind))
+    .filter(place => !place.pk.startsWith('token#'))
+  return [
+    ...owned.map(place => stored(place, place.kind === 'alias' ? named : {})),
+    stored(key('entity', named.entityId), {}),
+    stored(key('alias-id', named.aliasId), {}),
+    stored(key('token', accessor), token({ mount, hash })),
+    stored(key('child', accessor, `${mount}-child`), {}),
+    stored(key('token', `${mount}-child`), token({ parent: accessor })),
+    stored(key('wrapped', accessor), { mount }),
+  ]
 }
 
 describe('removal of a disabled mount', () => {
@@ -51,14 +90,18 @@ describe('removal of a disabled mount', () => {
       ...names.map(name => tokenOf(name, GONE)),
       tokenOf('stays', 'auth_other'),
     ])
-    let job: Parameters<typeof removeMount>[1] = { mount: GONE }
-    for (let runs = 0; runs < names.length; runs++) {
-      const result = await removeMount(run, job)
-      if (result === 'done') break
-      expect(removing()).toHaveLength(1)
-      job = result.again as typeof job
-    }
+    await removed(run, () => expect(removing()).toHaveLength(1))
     expect(tokens()).toEqual(['token#stays'])
+    expect(removing()).toEqual([])
+  })
+
+  test('leaves nothing of any kind that the mount or its logins had, and everything of others', async () => {
+    const others = belongings('auth_other')
+    const { run, stored, removing } = around([...belongings(GONE), ...others])
+    await removed(run)
+    const left = [...stored.values()].filter(({ kind }) => kind !== 'cluster' && !kind.startsWith('mounts'))
+    const placesOf = (items: readonly Item[]) => items.map(({ kind, pk, sk }) => `${kind} ${pk} ${sk}`).sort()
+    expect(placesOf(left)).toEqual(placesOf(others))
     expect(removing()).toEqual([])
   })
 })

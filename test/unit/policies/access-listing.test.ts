@@ -5,15 +5,15 @@ import { access, type Short } from './support.ts'
 const lists = (policies: Short[], path = 'auth/cloud/roles') =>
   permits(access(...policies), { path, capability: 'list' })
 
-describe('rules that govern a listing: auth-behaviour 9.6 (3), GHSA-xp3c-3jw3-4vcr', () => {
+describe('rules that govern a listing: GHSA-xp3c-3jw3-4vcr', () => {
   test.each<[name: string, allowed: boolean, policy: Short]>([
     ['exact, without slash', true, { 'auth/cloud/roles': 'list' }],
     ['exact, with slash', true, { 'auth/cloud/roles/': 'list' }],
     ['exact without slash over a wider deny', true, { 'auth/cloud/roles': 'list', 'auth/*': 'deny' }],
     ['exact with slash over a wider deny', true, { 'auth/cloud/roles/': 'list', '*': 'deny' }],
     [
-      'exact with slash over a deny by segments',
-      true,
+      'exact with slash under a deny of the bare path by segments',
+      false,
       { 'auth/cloud/roles/': 'list', 'auth/+/roles': 'deny' },
     ],
     [
@@ -57,7 +57,34 @@ describe('rules that govern a listing: auth-behaviour 9.6 (3), GHSA-xp3c-3jw3-4v
     ['the best wildcard allows, a lesser one denies', true, { 'auth/*': 'deny', 'auth/cloud/*': 'list' }],
     ['the best covers the slash and denies', false, { 'auth/cloud/*': 'list', 'auth/cloud/roles/*': 'deny' }],
     ['the best covers the bare path and denies', false, { 'auth/*': 'list', 'auth/cloud/+': 'deny' }],
-    ['the best covers the bare path and allows', true, { 'auth/*': 'deny', 'auth/cloud/+': 'list' }],
+    [
+      'the best covers the bare path and allows, the spelling with slash is denied',
+      false,
+      { 'auth/*': 'deny', 'auth/cloud/+': 'list' },
+    ],
+    [
+      'a better wildcard for the slash over a wider deny',
+      true,
+      { 'auth/*': 'deny', 'auth/cloud/roles/*': 'list' },
+    ],
+    ['a segment that is empty', true, { 'auth/cloud/roles/+': 'list' }],
+    ['a deny of a segment that is empty', false, { 'auth/cloud/*': 'list', 'auth/cloud/roles/+': 'deny' }],
+    [
+      'a deny of a segment that is empty under exact without slash',
+      false,
+      { 'auth/cloud/roles': 'list', 'auth/cloud/roles/+': 'deny' },
+    ],
+    [
+      'a deny of a segment that is empty, among segments',
+      false,
+      { 'auth/*': 'list', 'auth/+/roles/+': 'deny' },
+    ],
+    [
+      'exact with slash over a deny of a segment that is empty',
+      true,
+      { 'auth/cloud/roles/': 'list', 'auth/cloud/roles/+': 'deny' },
+    ],
+    ['a deny of two segments below', true, { 'auth/cloud/*': 'list', 'auth/cloud/roles/+/+': 'deny' }],
     ['the best wildcard has no list', false, { 'auth/*': 'list', 'auth/cloud/+': 'read' }],
     ['nothing fits', false, { 'auth/cloud/role': 'list' }],
   ])('%s: %s', (_, allowed, policy) => {
@@ -69,17 +96,21 @@ describe('rules that govern a listing: auth-behaviour 9.6 (3), GHSA-xp3c-3jw3-4v
   })
 
   test.each<[policy: Short, path: string, expected: string[]]>([
-    [{ a: 'list read' }, 'a/', ['list', 'read']],
+    [{ a: 'list read' }, 'a/', ['list']],
+    [{ a: 'list read', 'a/+': 'deny' }, 'a', ['read']],
+    [{ a: 'list read', 'a/+': 'deny' }, 'a/', ['deny']],
+    [{ a: 'read', 'a/': 'list sudo update' }, 'a', ['list', 'read', 'sudo']],
     [{ a: 'list', 'a/*': 'deny' }, 'a/', ['deny']],
     [{ 'a/': 'list' }, 'a/', ['list']],
-    [{ 'a/': 'list' }, 'a', ['deny']],
+    [{ 'a/': 'list' }, 'a', ['list']],
     [{ 'a/*': 'list' }, 'a/b', ['list']],
-  ])('capabilities of %j on %s are those that would govern', (policy, path, expected) => {
+  ])('capabilities of %j on %s are those that are enforced', (policy, path, expected) => {
     expect(capabilitiesOn(access(policy), path)).toEqual(expected)
   })
 
   test('other operations look at their own spelling only', () => {
-    const rights = access({ 'a/': 'read' }, { b: 'read' })
+    const rights = access({ 'a/': 'read' }, { b: 'read' }, { 'c/+': 'read' })
+    expect(permits(rights, { path: 'c/', capability: 'read' })).toBe(false)
     expect(permits(rights, { path: 'a', capability: 'read' })).toBe(false)
     expect(permits(rights, { path: 'b/', capability: 'read' })).toBe(false)
   })

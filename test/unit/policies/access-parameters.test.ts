@@ -1,9 +1,23 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Attempt, type Parameter, permits } from '../../../shared/policies/access.ts'
-import { access } from './support.ts'
+import {
+  bool,
+  duration,
+  type Fields,
+  int,
+  list,
+  lowerText,
+  map,
+  parameterOf,
+  text,
+} from '../../../shared/api/fields.ts'
+import { type Attempt, permits } from '../../../shared/policies/access.ts'
+import { policySet } from '../../../shared/policies/names.ts'
+import type { Parameter } from '../../../shared/policies/parameters.ts'
+import { access, parameter } from './support.ts'
 
 const named = (values: Record<string, unknown>): Parameter[] =>
-  Object.entries(values).map(([name, value]) => ({ names: [name], value }))
+  Object.entries(values).map(([name, value]) => parameter(name, value))
 
 const writes = (
   body: Record<string, unknown>,
@@ -20,7 +34,7 @@ const writes = (
 const allow = (rules: object) => ({ allowed_parameters: rules })
 const deny = (rules: object) => ({ denied_parameters: rules })
 
-describe('parameters: auth-behaviour 9.6 (6)', () => {
+describe('rules about parameters', () => {
   test.each<[name: string, body: Record<string, unknown>, sent: Record<string, unknown>, allowed: boolean]>([
     ['no rules', {}, { x: 1 }, true],
     ['allowed by name', allow({ x: [] }), { x: 'anything' }, true],
@@ -34,7 +48,8 @@ describe('parameters: auth-behaviour 9.6 (6)', () => {
     ['a value with a star at its beginning', allow({ x: ['*c'] }), { x: 'abc' }, true],
     ['a value between stars', allow({ x: ['*b*'] }), { x: 'abc' }, true],
     ['a star in the middle is a star', allow({ x: ['a*c'] }), { x: 'abc' }, false],
-    ['a single star', allow({ x: ['*'] }), { x: '' }, true],
+    ['a single star', allow({ x: ['*'] }), { x: 'a' }, true],
+    ['a single star, and nothing', allow({ x: ['*'] }), { x: '' }, false],
     ['a value that only begins alike', allow({ x: ['ab'] }), { x: 'abc' }, false],
     ['a list', allow({ x: [['a', 'b']] }), { x: ['a', 'b'] }, true],
     ['a list in another order', allow({ x: [['a', 'b']] }), { x: ['b', 'a'] }, false],
@@ -83,7 +98,9 @@ describe('parameters: auth-behaviour 9.6 (6)', () => {
     ['an allowance of another value', allow({ token_policies: ['ops'] }), false],
     ['a requirement of the current name', { required_parameters: ['token_policies'] }, true],
   ])('a deprecated name counts under both of its names: %s', (_, body, allowed) => {
-    expect(writes(body, [{ names: ['policies', 'token_policies'], value: 'dev' }])).toBe(allowed)
+    expect(writes(body, [{ ...parameter('policies', 'dev'), names: ['policies', 'token_policies'] }])).toBe(
+      allowed,
+    )
   })
 
   test('only writes are held to parameters', () => {
@@ -119,6 +136,159 @@ describe('parameters: auth-behaviour 9.6 (6)', () => {
   })
 })
 
+describe('what is compared is what would be stored', () => {
+  const fields: Fields = {
+    tags: list(''),
+    token_policies: list('', { counts: policySet }),
+    policies: list('', { now: 'token_policies', counts: policySet }),
+    token_ttl: duration(''),
+    ttl: duration('', { now: 'token_ttl', formerly: 'lease' }),
+    cert: text('', { formerly: 'old_cert' }),
+    kind: lowerText(''),
+    uses: int(''),
+    flag: bool(''),
+    meta: map(''),
+  }
+  const sends = (rules: Record<string, unknown>, sent: Record<string, unknown>) =>
+    writes(
+      rules,
+      Object.entries(sent).map(([name, value]) => ({ ...parameterOf(fields, name), value })),
+    )
+
+  const same: [name: string, listed: unknown[], sent: Record<string, unknown>[]][] = [
+    [
+      'tags',
+      ['ops'],
+      [{ tags: 'ops' }, { tags: ['ops'] }, { tags: ' ops , ' }, { tags: ['ops', 'ops', ''] }],
+    ],
+    ['tags', [7], [{ tags: 7 }, { tags: '7' }, { tags: [7] }]],
+    ['tags', ['o*s'], [{ tags: 'o*s' }]],
+    [
+      'tags',
+      ['a,b'],
+      [{ tags: 'a,b' }, { tags: ['a', 'b'] }, { tags: ' a ,, b' }, { tags: ['a', ' b ', 'a'] }],
+    ],
+    ['tags', [['a', 'b']], [{ tags: 'a,b' }, { tags: ['a', 'b'] }]],
+    ['tags', [''], [{ tags: '' }, { tags: [] }, { tags: null }, { tags: ' , ' }]],
+    ['tags', [[]], [{ tags: '' }, { tags: [] }, { tags: null }]],
+    [
+      'token_policies',
+      ['Ops'],
+      [{ token_policies: 'OPS' }, { policies: ['ops '] }, { policies: 'ops' }, { token_policies: ['oPs'] }],
+    ],
+    ['token_policies', ['*OP*'], [{ token_policies: 'devops' }, { policies: ['DevOps'] }]],
+    ['token_policies', [['b', 'A']], [{ policies: 'a,b' }, { token_policies: ['B', 'a'] }]],
+    ['policies', ['ops'], [{ token_policies: 'ops' }, { policies: 'ops' }]],
+    ['token_ttl', ['1h'], [{ token_ttl: 3600 }, { ttl: '60m' }, { lease: '3600s' }, { token_ttl: ' 3600 ' }]],
+    ['lease', [3600], [{ token_ttl: '1h' }, { ttl: 3600 }]],
+    ['token_ttl', ['*'], [{ token_ttl: '1h' }, { lease: 5 }]],
+    ['token_ttl', ['1*'], [{ token_ttl: '1h' }, { token_ttl: 10 }]],
+    ['cert', ['a'], [{ cert: 'a' }, { old_cert: 'a' }]],
+    ['old_cert', ['a'], [{ cert: 'a' }, { old_cert: 'a' }]],
+    ['kind', ['EC2'], [{ kind: 'ec2' }, { kind: 'Ec2' }]],
+    ['uses', ['0x10'], [{ uses: 16 }, { uses: '16' }, { uses: '0b10000' }]],
+    ['flag', [true], [{ flag: 'true' }, { flag: 1 }, { flag: 'T' }]],
+    ['meta', [{ a: 1 }], [{ meta: { a: '1' } }, { meta: { a: 1 } }]],
+    ['meta', [''], [{ meta: {} }, { meta: null }]],
+    ['plain', ['a'], [{ plain: 'a' }, { plain: ['a'] }]],
+    ['plain', [5], [{ plain: 5 }, { plain: '5' }]],
+  ]
+
+  test.each(same)('%s of %j is meant by every spelling', (name, listed, all) => {
+    for (const sent of all) {
+      expect(sends(deny({ [name]: listed }), sent), JSON.stringify(sent)).toBe(false)
+      expect(sends(allow({ [name]: listed }), sent), JSON.stringify(sent)).toBe(true)
+    }
+  })
+
+  test.each<[name: string, listed: unknown[], sent: Record<string, unknown>]>([
+    ['tags', ['ops'], { tags: 'OPS' }],
+    ['tags', ['ops'], { tags: 'dev' }],
+    ['tags', ['a,b'], { tags: 'a' }],
+    ['tags', ['a,b'], { tags: 'b,a' }],
+    ['tags', [['a']], { tags: 'b' }],
+    ['tags', [{ a: 'b' }], { tags: 'a' }],
+    ['tags', ['ops'], { tags: '' }],
+    ['tags', [''], { tags: 'ops' }],
+    ['token_policies', ['ops'], { policies: 'devops' }],
+    ['token_ttl', ['1h'], { ttl: '2h' }],
+    ['cert', ['a'], { cert: 'A' }],
+    ['cert', [['a']], { cert: 'a' }],
+    ['cert', ['a'], { cert: '' }],
+    ['meta', ['a'], { meta: { a: 'a' } }],
+    ['meta', [{ a: 1 }], { meta: { a: 1, b: 2 } }],
+    ['flag', [true], { flag: false }],
+    ['plain', ['a'], { plain: { a: 'a' } }],
+  ])('%s of %j is not meant by %j', (name, listed, sent) => {
+    expect(sends(deny({ [name]: listed }), sent)).toBe(true)
+    expect(sends(allow({ [name]: listed }), sent)).toBe(false)
+  })
+
+  test.each<[rules: Record<string, unknown>, sent: Record<string, unknown>, allowed: boolean]>([
+    // one denied item among others is enough
+    [deny({ tags: ['ops'] }), { tags: 'dev,ops' }, false],
+    [deny({ tags: ['ops'] }), { tags: ['dev', ' ops '] }, false],
+    [deny({ token_policies: ['*admin*'] }), { policies: 'dev,Cluster-Admins' }, false],
+    [deny({ plain: ['a'] }), { plain: ['b', 'a'] }, false],
+    // for an allowance all of them must match
+    [allow({ tags: ['dev'] }), { tags: 'dev,ops' }, false],
+    [allow({ tags: ['dev', 'ops'] }), { tags: ['ops', 'dev'] }, true],
+    [allow({ tags: ['dev'], token_policies: ['dev'] }), { tags: 'dev', policies: 'DEV' }, true],
+    [allow({ policies: ['dev'], token_policies: ['ops'] }), { policies: 'dev,ops' }, true],
+    // a list of the whole is no list of items
+    [allow({ tags: [['a', 'b']] }), { tags: 'a' }, false],
+    [deny({ tags: [['a', 'b']] }), { tags: 'a,b,c' }, true],
+    // nothing is matched by what says so, and by the list of every value
+    [allow({ tags: ['*'] }), { tags: [] }, false],
+    [allow({ tags: [] }), { tags: null }, true],
+    [allow({ cert: ['*'] }), { cert: null }, false],
+    [allow({ uses: [0] }), { uses: null }, false],
+    [allow({ uses: [0] }), { uses: 0 }, true],
+    [deny({ uses: [0] }), { uses: null }, false],
+    [deny({ tags: ['*'] }), { tags: [] }, false],
+    [allow({ token_ttl: ['1h'] }), { token_ttl: null }, false],
+    // what cannot be read is refused by whatever names it
+    [deny({ token_ttl: ['1h'] }), { token_ttl: 'soon' }, false],
+    [deny({ token_ttl: ['1h'] }), { lease: 'soon' }, false],
+    [deny({ tags: ['a'] }), { tags: [{}] }, false],
+    [allow({ token_ttl: [] }), { ttl: 'soon' }, false],
+    [allow({ token_ttl: ['*'] }), { ttl: {} }, false],
+    [{ required_parameters: ['ttl'] }, { token_ttl: 'soon' }, false],
+    [deny({ tags: ['a'] }), { token_ttl: 'soon' }, true],
+    [allow({ '*': [] }), { token_ttl: 'soon' }, true],
+    [{}, { token_ttl: 'soon' }, true],
+    // names
+    [deny({ policies: [] }), { token_policies: 'a' }, false],
+    [{ required_parameters: ['policies'] }, { token_policies: 'a' }, true],
+    [{ required_parameters: ['lease'] }, { token_ttl: 5 }, true],
+    [{ required_parameters: ['cert'] }, { tags: 'a' }, false],
+  ])('%j on %j: %s', (rules, sent, allowed) => {
+    expect(sends(rules, sent)).toBe(allowed)
+  })
+
+  test('no way of writing a list escapes a denial of one of its items, or outgrows an allowance', () => {
+    const name = fc.constantFrom('dev', 'ops', 'admin')
+    const blank = fc.constantFrom('', ' ', '\t')
+    const written = fc
+      .array(fc.tuple(blank, name, fc.boolean(), blank), { minLength: 1, maxLength: 4 })
+      .chain(items => {
+        const texts = items.map(([a, one, upper, b]) => a + (upper ? one.toUpperCase() : one) + b)
+        return fc.record({
+          names: fc.constant(items.map(([, one]) => one)),
+          field: fc.constantFrom('policies', 'token_policies'),
+          value: fc.constantFrom<unknown>(texts, texts.join(','), [...texts, ''], `${texts.join(' ,')},`),
+        })
+      })
+    fc.assert(
+      fc.property(written, fc.constantFrom('policies', 'token_policies', 'TOKEN_POLICIES'), (sent, ruled) => {
+        const body = { [sent.field]: sent.value }
+        expect(sends(deny({ [ruled]: ['Admin'] }), body)).toBe(!sent.names.includes('admin'))
+        expect(sends(allow({ [ruled]: ['dev', 'OPS'] }), body)).toBe(!sent.names.includes('admin'))
+      }),
+    )
+  })
+})
+
 describe('bounds of a requested wrapping', () => {
   test.each<[body: Record<string, unknown>, ttl: number | undefined, allowed: boolean]>([
     [{ min_wrapping_ttl: '1m' }, undefined, false],
@@ -138,10 +308,11 @@ describe('bounds of a requested wrapping', () => {
     [[{ min_wrapping_ttl: 10 }, { min_wrapping_ttl: 20 }], 10, true],
     [[{ min_wrapping_ttl: 20 }, { min_wrapping_ttl: 10 }], 9, false],
     [[{ min_wrapping_ttl: 10 }, {}], 9, false],
-    [[{ max_wrapping_ttl: 10 }, { max_wrapping_ttl: 20 }], 20, true],
-    [[{ max_wrapping_ttl: 20 }, { max_wrapping_ttl: 10 }], 21, false],
+    [[{ max_wrapping_ttl: 10 }, { max_wrapping_ttl: 20 }], 10, true],
+    [[{ max_wrapping_ttl: 10 }, { max_wrapping_ttl: 20 }], 11, false],
+    [[{ max_wrapping_ttl: 20 }, { max_wrapping_ttl: 10 }], 11, false],
     [[{ max_wrapping_ttl: 10 }, {}], 11, false],
-  ])('of several policies the widest that is stated: %o with %i seconds', (policies, ttl, allowed) => {
+  ])('of several policies the smaller bound that is stated: %o with %i seconds', (policies, ttl, allowed) => {
     const rights = access(...policies.map(body => ({ a: { capabilities: ['update'], ...body } })))
     expect(permits(rights, { path: 'a', capability: 'update', wrapTtl: ttl })).toBe(allowed)
   })

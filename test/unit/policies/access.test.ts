@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { capabilitiesOn, noAccess, permits } from '../../../shared/policies/access.ts'
 import { type Capability, capabilities } from '../../../shared/policies/policy.ts'
-import { access, type Short } from './support.ts'
+import { access, parameter, type Short } from './support.ts'
 
 const YES = true
 const NO = false
@@ -89,7 +89,7 @@ describe('one rule, one path', () => {
   })
 })
 
-describe('several policies: auth-behaviour 9.6 (2)', () => {
+describe('several policies', () => {
   test.each<[name: string, policies: Short[], expected: Capability[]]>([
     ['the same path adds up', [{ 'a/*': 'read' }, { 'a/*': 'list' }], ['list', 'read']],
     [
@@ -116,12 +116,12 @@ describe('several policies: auth-behaviour 9.6 (2)', () => {
     const rights = access(...policies)
     expect(rights.rules).toHaveLength(1)
     const attempt = { path: 'a', capability: 'update', wrapTtl: 1 } as const
-    expect(permits(rights, { ...attempt, parameters: [{ names: ['p9999'], value: 9999 }] })).toBe(true)
-    expect(permits(rights, { ...attempt, parameters: [{ names: ['p9999'], value: 1 }] })).toBe(false)
+    expect(permits(rights, { ...attempt, parameters: [parameter('p9999', 9999)] })).toBe(true)
+    expect(permits(rights, { ...attempt, parameters: [parameter('p9999', 1)] })).toBe(false)
   })
 })
 
-describe('which pattern wins: auth-behaviour 9.6 (3), (4)', () => {
+describe('which pattern wins', () => {
   test.each<[path: string, winner: string, loser: string, why: string]>([
     ['a/b', 'a/b', 'a/*', 'exact over prefix'],
     ['a/b', 'a/b', 'a/+', 'exact over segment'],

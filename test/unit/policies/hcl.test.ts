@@ -133,7 +133,7 @@ describe('hostile texts of a megabyte', () => {
 
 const space = fc.constantFrom(' ', '  ', '\t', ' /* c */ ')
 const newLine = fc.constantFrom('\n', ' # c\n', '\n\n', '\r\n', ' // c\n /* c */\n')
-const name = fc.constantFrom('a', 'b_c', 'D-1', '_x', 'capabilities', 'max_wrapping_ttl')
+const name = fc.constantFrom('a', 'b_c', 'd-1', '_x', 'capabilities', 'max_wrapping_ttl')
 
 const quoted = fc
   .string({

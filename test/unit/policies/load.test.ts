@@ -10,7 +10,7 @@ const stored = (name: string, text: string): Item<'policy'> => ({
   data: { text },
 })
 
-describe('built-in policies: auth-behaviour 9.4', () => {
+describe('built-in policies', () => {
   test('root is everything', () => {
     const rights = compileAccess(['root'], [undefined])
     expect(rights.root).toBe(true)
@@ -70,6 +70,23 @@ describe('policies of a token', () => {
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('%s is an unknown name', name => {
     expect(compileAccess([name], [undefined])).toEqual({ root: false, rules: [] })
+  })
+
+  test('policies are united once, as they are written, and not remembered without end', () => {
+    const rulesOf = (...paths: string[]) => {
+      const names = paths.map((_, index) => `p${index}`)
+      const items = paths.map((path, index) => stored(`p${index}`, `path "${path}" { policy = "read" }`))
+      return compileAccess(names, items).rules
+    }
+    const first = rulesOf('u/1', 'u/2')
+    expect(rulesOf('u/1', 'u/2')).toBe(first)
+    expect(rulesOf('u/1', 'u/3').map(rule => rule.path)).toEqual(['u/1', 'u/3'])
+    expect(rulesOf('u/2').map(rule => rule.path)).toEqual(['u/2'])
+    const many = (name: string) =>
+      stored('p', Array.from({ length: 8_000 }, (_, index) => `path "${name}/${index}" {}`).join('\n'))
+    for (const name of ['a', 'b', 'c']) expect(compileAccess(['p'], [many(name)]).rules).toHaveLength(8_000)
+    expect(rulesOf('u/1', 'u/2')).toEqual(first)
+    expect(rulesOf('u/1', 'u/2')).not.toBe(first)
   })
 
   test('texts are parsed once, and not remembered without end (CVE-2023-5954)', () => {

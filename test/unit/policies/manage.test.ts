@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { DEFAULT_POLICY } from '../../../shared/policies/builtin.ts'
 import {
-  capabilitiesSelf,
   deletePolicy,
   listPolicies,
   listRules,
@@ -12,7 +11,6 @@ import {
 } from '../../../shared/policies/manage.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { callWith } from '../support/call.ts'
-import { access } from './support.ts'
 
 const TEXT = 'path "a" { capabilities = ["read"] }\n'
 const stored = (name: string, text: string): Item<'policy'> => ({
@@ -87,24 +85,4 @@ describe('reading, listing, deleting', () => {
     expect(() => deletePolicy(named('root'))).toThrow('cannot be deleted')
     expect(() => deletePolicy(named('default'))).toThrow('cannot be deleted')
   })
-})
-
-describe('sys/capabilities-self', () => {
-  const rights = access({ 'a/*': 'read list', b: 'deny' })
-  const asked = (given: object) => capabilitiesSelf(callWith({ given, caller: { rights } })).answer
-
-  test('one path is answered under its name and as capabilities', () => {
-    const data = { 'a/x': ['list', 'read'], capabilities: ['list', 'read'] }
-    expect(asked({ paths: ['/a/x'] })).toEqual({ kind: 'data', data })
-    expect(asked({ path: 'a/x' })).toEqual({ kind: 'data', data })
-  })
-
-  test('several paths are answered under their names, whatever they are called', () => {
-    expect(asked({ paths: ['a/x', 'b', '__proto__'] })).toEqual({
-      kind: 'data',
-      data: JSON.parse('{"a/x": ["list", "read"], "b": ["deny"], "__proto__": ["deny"]}'),
-    })
-  })
-
-  test('no path is refused', () => expect(() => asked({ paths: [] })).toThrow('paths is required'))
 })

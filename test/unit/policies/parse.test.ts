@@ -52,7 +52,7 @@ describe('forms of a policy', () => {
       [{ path: 'a', capabilities: ['deny'] }],
     ],
     [
-      'every capability of auth-behaviour 9.5',
+      'every capability',
       `path "a" { capabilities = ["create", "read", "update", "patch", "delete", "list", "sudo", "subscribe", "recover"] }`,
       [{ path: 'a', capabilities: capabilities.filter(one => one !== 'deny').toSorted() }],
     ],

@@ -1,4 +1,5 @@
 import { type Access, unite } from '../../../shared/policies/access.ts'
+import type { Parameter } from '../../../shared/policies/parameters.ts'
 import { parsePolicy } from '../../../shared/policies/parse.ts'
 
 /** Rules in short: capabilities by path, separated by spaces; or a whole body. */
@@ -13,6 +14,13 @@ const textOf = (policy: Short): string =>
       ]),
     ),
   })
+
+/** A parameter that no field reads. */
+export const parameter = (name: string, value: unknown): Parameter => ({
+  names: [name],
+  value,
+  read: raw => raw,
+})
 
 /** What somebody may do who has these policies. */
 export const access = (...policies: Short[]): Access => ({

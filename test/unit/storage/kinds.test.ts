@@ -20,7 +20,7 @@ const samples = (Object.keys(kinds) as Kind[]).map(kind => {
   return [kind, parts, anyKey(kind, ...parts)] as const
 })
 
-describe('where items stand: architecture 4', () => {
+describe('where items stand', () => {
   test.each([
     [key('role', 'auth_1', 'dev'), 'auth_1#role', 'dev'],
     [key('client-config', 'auth_1'), 'auth_1#config', 'client'],
@@ -52,6 +52,11 @@ describe('where items stand: architecture 4', () => {
     expect(used.size).toBe(16)
   })
 
+  test('what stands in a collection of an owner says what takes it along', () => {
+    const owned = samples.map(([kind]) => kind).filter(kind => typeof specOf(kind).pk !== 'string')
+    expect(owned.filter(kind => specOf(kind).goesWith === undefined)).toEqual([])
+  })
+
   test('owners are kept apart', () => {
     for (const [kind, parts, place] of samples) {
       if (typeof specOf(kind).pk === 'string') continue
@@ -64,15 +69,19 @@ describe('where items stand: architecture 4', () => {
 describe('what follows from a kind', () => {
   const rowsWith = (wanted: (kind: Kind) => boolean) => (Object.keys(kinds) as Kind[]).filter(wanted).sort()
 
-  test('secrets are sealed: architecture 8', () => {
+  test('secrets are sealed', () => {
     expect(rowsWith(kind => specOf(kind).sealed !== undefined)).toEqual(
-      ['access', 'client-config', 'recovery-key', 'role', 'wrapped'].sort(),
+      ['access', 'ceremony', 'client-config', 'recovery-key', 'role', 'wrapped'].sort(),
     )
   })
 
-  test('tokens die, entries of lists are swept', () => {
-    expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual(['token', 'wrapped'])
+  test('tokens and attempts die, entries of lists are swept', () => {
+    expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual(['ceremony', 'token', 'wrapped'])
     expect(rowsWith(kind => specOf(kind).expiry === 'swept')).toEqual(['access', 'deny'])
+  })
+
+  test('what no copy may be made of is alone in a table', () => {
+    expect(rowsWith(kind => specOf(kind).table === 'ceremony')).toEqual(['ceremony'])
   })
 
   test('what a secondary must not have is in the table of the cluster', () => {

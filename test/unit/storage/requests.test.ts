@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Change, create, erase, eraseAs, replace } from '../../../shared/storage/changes.ts'
+import { type Change, countDown, create, erase, eraseAs, replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
   fromStored,
@@ -16,6 +16,7 @@ const NOW = 1_800_000_000
 const written = (change: Change) => toWrite(change, 'rev-2', tables, NOW)
 const policy: Item<'policy'> = { ...key('policy', 'dev'), rev: 'rev-1', data: { text: '#' } }
 const place = key('token', 'acc')
+const { numUses: _, ...rest } = token()
 
 describe('changes: what a write expects to find', () => {
   test.each<[name: string, change: Change, expected: object]>([
@@ -76,29 +77,6 @@ describe('changes in the engine’s terms', () => {
       { Delete: { TableName: 'the-cluster', Key: { pk: 'm#tidy', sk: 'x' } } },
     ],
     [
-      'a check that something is there',
-      { check: policy, expected: 'present' },
-      {
-        ConditionCheck: {
-          TableName: 'the-data',
-          Key: { pk: 'policy', sk: 'dev' },
-          ConditionExpression: 'attribute_exists(pk)',
-        },
-      },
-    ],
-    [
-      'a check that something is as it was read',
-      { check: policy, expected: { rev: 'rev-1' } },
-      {
-        ConditionCheck: {
-          TableName: 'the-data',
-          Key: { pk: 'policy', sk: 'dev' },
-          ConditionExpression: 'rev = :rev',
-          ExpressionAttributeValues: { ':rev': 'rev-1' },
-        },
-      },
-    ],
-    [
       'a creation where something may have died',
       create(place, token(), { expires: NOW + 60 }),
       {
@@ -109,7 +87,7 @@ describe('changes in the engine’s terms', () => {
             sk: 'token',
             kind: 'token',
             rev: 'rev-2',
-            data: token(),
+            data: rest,
             expires: NOW + 60,
             ttl: NOW + 3660,
           },
@@ -119,14 +97,15 @@ describe('changes in the engine’s terms', () => {
       },
     ],
     [
-      'a check that something lives',
-      { check: place, expected: 'present' },
+      'a count: nothing but the counter and the revision',
+      countDown({ ...place, rev: 'rev-1', data: token({ numUses: 3 }), expires: NOW + 9 }, 2),
       {
-        ConditionCheck: {
+        Update: {
           TableName: 'the-data',
           Key: { pk: 'token#acc', sk: 'token' },
-          ConditionExpression: 'attribute_exists(pk) AND (attribute_not_exists(expires) OR expires > :now)',
-          ExpressionAttributeValues: { ':now': NOW },
+          ConditionExpression: 'rev = :rev',
+          UpdateExpression: 'SET uses = :left, rev = :next',
+          ExpressionAttributeValues: { ':rev': 'rev-1', ':left': 2, ':next': 'rev-2' },
         },
       },
     ],
@@ -156,6 +135,24 @@ describe('items as they are read', () => {
   test('what is swept stays in force until it is removed', () => {
     const entry = { ...item, kind: 'deny', expires: NOW - 1 } as const
     expect(fromStored('deny', entry, NOW)).toMatchObject({ kind: 'deny', expires: NOW - 1 })
+  })
+
+  test.each([
+    [{ uses: 3 }, 3],
+    [{}, 0],
+    // as it was stored before the counter stood beside the data
+    [{ data: token({ numUses: 5 }) }, 5],
+    [{ data: token({ numUses: 5 }), uses: 4 }, 4],
+  ])('the counter of %j is %i', (parts, left) => {
+    const stored = { ...item, data: rest, ...parts }
+    expect(fromStored('token', stored, NOW)?.data).toEqual(token({ numUses: left }))
+  })
+
+  test('what is counted stands beside the data, and is read back into them', () => {
+    const write = written(create(place, token({ numUses: 7 })))
+    expect(write).toMatchObject({ Put: { Item: { data: rest, uses: 7 } } })
+    const { Item } = (write as { Put: { Item: StoredItem } }).Put
+    expect(fromStored('token', Item, NOW)?.data).toEqual(token({ numUses: 7 }))
   })
 
   test('only what the domain knows of is seen', () => {
@@ -195,7 +192,7 @@ describe('what the engine can hold', () => {
     expect(isStorable(written(text(390_000)))).toBe(true)
     expect(isStorable(written(text(400_000)))).toBe(false)
     expect(isStorable(written(erase(key('policy', 'x'.repeat(1025)))))).toBe(false)
-    expect(isStorable(written({ check: key('policy', ''), expected: 'present' }))).toBe(false)
+    expect(isStorable(written(erase(key('policy', ''))))).toBe(false)
     expect(isStorable(written(erase(policy)))).toBe(true)
   })
 })

@@ -3,22 +3,25 @@ import { describe, expect, test } from 'vitest'
 import { key } from '../../../shared/storage/kinds.ts'
 import {
   auditHash,
+  hmacKeyOf,
   NONCE_LENGTH,
   openBatch,
   openField,
   sealBatch,
   sealField,
   termOf,
+  versionIn,
 } from '../../../shared/storage/sealing.ts'
 import type { Sealed } from '../../../shared/values/secret.ts'
 
 const one = termOf(1, Buffer.alloc(32, 1))
 const two = termOf(2, Buffer.alloc(32, 2))
+const hmacKey = hmacKeyOf(Buffer.alloc(32, 1))
 const nonce = Buffer.alloc(NONCE_LENGTH, 9)
 const role = key('role', 'auth_1', 'dev')
 const seal = (text = 'S3CRET', term = one) => sealField(term, role, 'hmacKey', text, nonce)
 
-describe('sealed fields: architecture 8, 9', () => {
+describe('sealed fields', () => {
   test('open where they belong, and say nothing to anybody else', () => {
     expect(openField([one], role, 'hmacKey', seal())).toBe('S3CRET')
     expect(seal()).not.toContain('S3CRET')
@@ -73,7 +76,23 @@ describe('sealed fields: architecture 8, 9', () => {
   })
 })
 
-describe('batch tokens: architecture 7', () => {
+describe('the term that a sealed text names', () => {
+  test.each([
+    ['1.x', 1],
+    ['12.x', 12],
+    ['123456789.x', 123456789],
+    ['', undefined],
+    ['.x', undefined],
+    ['1', undefined],
+    ['0.x', undefined],
+    ['01.x', undefined],
+    ['-1.x', undefined],
+    ['1e3.x', undefined],
+    ['1234567890.x', undefined],
+  ])('%j: %s', (text, term) => expect(versionIn(text)).toBe(term))
+})
+
+describe('batch tokens', () => {
   test('open with the keyring that sealed them', () => {
     expect(openBatch([two, one], sealBatch(one, '{"a":1}', nonce))).toBe('{"a":1}')
   })
@@ -96,15 +115,15 @@ describe('batch tokens: architecture 7', () => {
 
 describe('values in the audit log', () => {
   test('the same value has the same HMAC, under the same key', () => {
-    expect(auditHash(one, 'a')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
-    expect(auditHash(one, 'a')).toBe(auditHash(termOf(9, Buffer.alloc(32, 1)), 'a'))
-    expect(auditHash(one, 'a')).not.toBe(auditHash(one, 'b'))
-    expect(auditHash(one, 'a')).not.toBe(auditHash(two, 'a'))
+    expect(auditHash(hmacKey, 'a')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
+    expect(auditHash(hmacKey, 'a')).toBe(auditHash(hmacKeyOf(Buffer.alloc(32, 1)), 'a'))
+    expect(auditHash(hmacKey, 'a')).not.toBe(auditHash(hmacKey, 'b'))
+    expect(auditHash(hmacKey, 'a')).not.toBe(auditHash(hmacKeyOf(Buffer.alloc(32, 2)), 'a'))
   })
 
-  test('the keys of a term are three', () => {
-    const { items, tokens, audit } = one
-    expect(new Set([items, tokens, audit].map(bytes => bytes.toString('hex'))).size).toBe(3)
-    expect([items, tokens, audit].map(bytes => bytes.length)).toEqual([32, 32, 32])
+  test('keys for different purposes differ, even of one data key', () => {
+    const keys = [one.items, one.tokens, hmacKey]
+    expect(new Set(keys.map(bytes => bytes.toString('hex'))).size).toBe(3)
+    expect(keys.map(bytes => bytes.length)).toEqual([32, 32, 32])
   })
 })

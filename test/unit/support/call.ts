@@ -13,20 +13,30 @@ export const callWith = <F extends Fields>(parts: Loose<Call<F>> = {}): Call<F> 
     raw: {},
     mounts: { mounts: [], removing: [] },
     ports: {},
-    request: { id: 'request-1', path: 'some/path', operation: 'write', source: '192.0.2.1', deadline: 0 },
-    fetched: { has: () => false, get: () => undefined, keep: () => undefined },
+    request: {
+      id: 'request-1',
+      gatewayId: '',
+      path: 'some/path',
+      operation: 'write',
+      source: '192.0.2.1',
+      domain: 'abc.example.com',
+      deadline: 0,
+    },
+    fetched: { keys: () => [], has: () => false, get: () => undefined, keep: () => undefined },
     prepared: undefined,
     once: (_: string, work: () => Promise<unknown>) => work(),
+    asked: () => false,
     ...parts,
   }) as unknown as Call<F>
 
 /** Items of an attempt, none to begin with. */
 export function fetchedItems(): Fetched {
-  const kept = new Map<string, Item | undefined>()
+  const kept = new Map<string, { key: Key; item: Item | undefined }>()
   const nameOf = ({ kind, pk, sk }: Key) => JSON.stringify([kind, pk, sk])
   return {
+    keys: () => [...kept.values()].map(one => one.key),
     has: key => kept.has(nameOf(key)),
-    get: (key => kept.get(nameOf(key))) as Fetched['get'],
-    keep: (key, item) => void kept.set(nameOf(key), item),
+    get: (key => kept.get(nameOf(key))?.item) as Fetched['get'],
+    keep: (key, item) => void kept.set(nameOf(key), { key, item }),
   }
 }

@@ -1,5 +1,5 @@
 import type { Store } from '../../../shared/ports.ts'
-import type { Change } from '../../../shared/storage/changes.ts'
+import { type Change, keyOf } from '../../../shared/storage/changes.ts'
 import type { Item, Key, Partitions } from '../../../shared/storage/kinds.ts'
 
 const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`
@@ -14,12 +14,8 @@ export function memoryStore(items: readonly Item[], verdicts: ('done' | 'conflic
   const fits = (change: Change): boolean => {
     const { expected } = change
     if (expected === 'any') return true
-    const found = stored.get(
-      nameOf('put' in change ? change.put : 'delete' in change ? change.delete : change.check),
-    )
-    if (expected === 'absent' || expected === 'present')
-      return (found !== undefined) === (expected === 'present')
-    return found?.rev === expected.rev
+    const found = stored.get(nameOf(keyOf(change)))
+    return expected === 'absent' ? found === undefined : found?.rev === expected.rev
   }
   const apply = (change: Change): void => {
     if ('put' in change) {
@@ -32,6 +28,11 @@ export function memoryStore(items: readonly Item[], verdicts: ('done' | 'conflic
         data: change.data,
       } as Item)
     } else if ('delete' in change) stored.delete(nameOf(change.delete))
+    else {
+      const item = stored.get(nameOf(change.count)) as Item<'token'>
+      const data = { ...item.data, numUses: change.left }
+      stored.set(nameOf(item), { ...item, rev: `rev-${commits.length}`, data })
+    }
   }
   const store = {
     read: async (keys: readonly Key[]) => keys.map(key => stored.get(nameOf(key))),

@@ -9,6 +9,7 @@ const record = (mode: ClusterMode): ClusterRecord => ({
   name: 'east',
   mode,
   keyring: 'k-1',
+  term: 1,
   initialisedAt: NOW,
 })
 
@@ -18,7 +19,7 @@ const callIn = (mode: ClusterMode | undefined, given: object = {}) =>
     now: NOW,
     ...(mode ? { cluster: { record: record(mode), readAt: NOW } } : {}),
     ports: {
-      deployment: { version: '1.2.3', clusterName: 'planned', apiAddress: 'https://a' },
+      deployment: { version: '0.1.2', apiVersion: '1.19.5', clusterName: 'planned', apiAddress: 'https://a' },
       store: { read: async () => [{ data: { shares: 5, threshold: 3 } }] },
     },
   })
@@ -29,7 +30,7 @@ const shown = (mode: ClusterMode | undefined, given: object = {}) => {
   return answer
 }
 
-describe('sys/health as a status: dr-behaviour 8.5', () => {
+describe('sys/health as a status', () => {
   test.each<[situation: ClusterMode | undefined, status: number, override: string]>([
     [undefined, 501, 'uninitcode'],
     ['disabled', 200, 'activecode'],
@@ -76,7 +77,8 @@ describe('sys/health as a status: dr-behaviour 8.5', () => {
       replication_performance_mode: 'disabled',
       replication_dr_mode: 'secondary',
       server_time_utc: Math.floor(NOW / 1000),
-      version: '1.2.3',
+      version: '1.19.5',
+      product_version: '0.1.2',
       enterprise: true,
       cluster_name: 'east',
       cluster_id: 'c-1',
@@ -95,12 +97,14 @@ describe('sys/health as a status: dr-behaviour 8.5', () => {
   })
 })
 
-describe('sys/seal-status, sys/leader, sys/init: dr-behaviour 8.2, 8.4', () => {
+describe('sys/seal-status, sys/leader, sys/init', () => {
   test('an initialised cluster is never sealed', async () => {
     expect((await sealStatus(callIn('primary'))).answer).toMatchObject({
       status: 200,
       body: {
         type: 'awskms',
+        version: '1.19.5',
+        product_version: '0.1.2',
         initialized: true,
         sealed: false,
         t: 3,
@@ -121,6 +125,20 @@ describe('sys/seal-status, sys/leader, sys/init: dr-behaviour 8.2, 8.4', () => {
   test('the cluster leads itself', () => {
     expect(leader(callIn('primary')).answer).toMatchObject({
       body: { is_self: true, leader_address: 'https://a' },
+    })
+  })
+
+  test.each([
+    ['abc.execute-api.eu-west-1.amazonaws.com', false, 'https://abc.execute-api.eu-west-1.amazonaws.com'],
+    ['127.0.0.1:8200', true, 'http://127.0.0.1:8200'],
+    ['', false, ''],
+  ])('without a configured address it is where the request was sent: %j', (domain, plain, address) => {
+    const call = callWith({
+      request: { domain },
+      ports: { deployment: { apiAddress: '', plainEndpoints: plain } },
+    })
+    expect(leader(call).answer).toMatchObject({
+      body: { leader_address: address, leader_cluster_address: address },
     })
   })
 

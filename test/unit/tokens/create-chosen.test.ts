@@ -3,11 +3,11 @@ import type { Auth, Caller } from '../../../shared/api/call.ts'
 import type { Item } from '../../../shared/storage/kinds.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { createOrphan, createToken } from '../../../shared/tokens/create.ts'
-import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
+import { accessorFor, accessorOf, hashOf, storedHashOf } from '../../../shared/tokens/token.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../support/call.ts'
 import { memoryStore } from '../support/memory-store.ts'
-import { parentOf, rootToken, token } from './support.ts'
+import { openSealer, parentOf, rootToken, token } from './support.ts'
 
 /** A request of root to make a token. */
 function creating(given: object, items: Item[] = []) {
@@ -19,15 +19,16 @@ function creating(given: object, items: Item[] = []) {
   }
   const ports = {
     store: memoryStore(items).store,
+    sealer: openSealer,
     entropy: { bytes: (length: number) => Buffer.alloc(length, 7) },
   }
   const request = { path: 'auth/token/create' }
   return callWith({ given: { policies: ['dev'], ...given }, caller, ports, request })
 }
 
-const chosen = accessorOf(hashOf('mine'))
+const chosen = await accessorFor('mine', openSealer)
 
-describe('the text of a new token: auth-behaviour 9.2', () => {
+describe('the text of a new token', () => {
   test('is random, and stored as its hash only', async () => {
     const { answer, changes } = await createToken(creating({}))
     const { client_token: text, accessor } = (answer as unknown as { auth: Auth }).auth
@@ -43,7 +44,12 @@ describe('the text of a new token: auth-behaviour 9.2', () => {
   test('may be chosen', async () => {
     const { answer, changes } = await createToken(creating({ id: 'mine' }))
     expect(answer).toMatchObject({ auth: { client_token: 'mine', accessor: chosen } })
-    expect(changes?.[0]).toMatchObject({ put: key('token', chosen), expected: 'absent' })
+    expect(changes?.[0]).toMatchObject({
+      put: key('token', chosen),
+      data: { hash: await storedHashOf('mine', openSealer) },
+      expected: 'absent',
+    })
+    expect(chosen).not.toBe(accessorOf(hashOf('mine')))
   })
 
   test.each([
@@ -66,13 +72,17 @@ describe('the text of a new token: auth-behaviour 9.2', () => {
 })
 
 describe('what is written with a token', () => {
-  test('a child: the way to it, while its parent lives', async () => {
+  test('a child: itself and the way to it, nothing that siblings share', async () => {
     const parent = accessorOf(rootToken.hash)
     const { changes = [] } = await createToken(creating({ id: 'mine' }))
+    expect(changes[0]).toMatchObject({ data: { parent, parentCreatedAt: rootToken.createdAt } })
     expect(changes.slice(1)).toEqual([
-      { check: key('token', parent), expected: 'present' },
       { put: key('child', parent, chosen), data: {}, expected: 'any', times: {} },
     ])
+  })
+
+  test('a batch token: nothing at all', async () => {
+    expect((await createToken(creating({ type: 'batch', ttl: 60 }))).changes).toEqual([])
   })
 
   test('an orphan: nothing else', async () => {

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type CreateFacts, type CreateGiven, decideToken } from '../../../shared/tokens/create.ts'
+import {
+  type CreateFacts,
+  type CreateGiven,
+  decideToken,
+  type RoleRules,
+} from '../../../shared/tokens/create.ts'
+import { defaultParameters } from '../../../shared/tokens/parameters.ts'
 import type { Token } from '../../../shared/tokens/token.ts'
 import { NOW, parentOf, rootToken, token } from './support.ts'
 
@@ -13,6 +19,7 @@ const decide = (given: CreateGiven, facts: Partial<CreateFacts> = {}) =>
     parent: parentOf(token()),
     privileged: false,
     path: 'auth/token/create',
+    source: '192.0.2.1',
     now: NOW,
     orphan: false,
     ...facts,
@@ -21,7 +28,7 @@ const decide = (given: CreateGiven, facts: Partial<CreateFacts> = {}) =>
 const byRoot: Partial<CreateFacts> = { parent: parentOf(rootToken), privileged: true }
 const bySudo: Partial<CreateFacts> = { privileged: true }
 
-describe('the token that a request makes: auth-behaviour 9.2', () => {
+describe('the token that a request makes', () => {
   test('with nothing given, a child with the parent’s policies', () => {
     const parent = parentOf(token({ depth: 3, entity: { id: 'e', mount: 'm', alias: 'a' } }))
     expect(decide({}, { parent })).toEqual({
@@ -33,6 +40,7 @@ describe('the token that a request makes: auth-behaviour 9.2', () => {
         policies: ['default', 'dev'],
         meta: null,
         parent: parent.accessor,
+        parentCreatedAt: parent.token.createdAt,
         entity: { id: 'e', mount: 'm', alias: 'a' },
         depth: 4,
         numUses: 0,
@@ -98,6 +106,7 @@ describe('the token that a request makes: auth-behaviour 9.2', () => {
   ])('an orphan by %s has neither parent nor entity', (_, given, facts) => {
     const parent = parentOf(token({ entity: { id: 'e', mount: 'm', alias: 'a' } }))
     expect(decide(given, { ...facts, parent }).token).not.toHaveProperty('parent')
+    expect(decide(given, { ...facts, parent }).token).not.toHaveProperty('parentCreatedAt')
     expect(decide(given, { ...facts, parent }).token).not.toHaveProperty('entity')
   })
 
@@ -115,7 +124,61 @@ describe('the token that a request makes: auth-behaviour 9.2', () => {
   })
 })
 
-describe('what no request can make: auth-behaviour 9.2', () => {
+describe('the networks that a token is tied to', () => {
+  const [MAKERS, ROLES] = [['10.0.0.0/8'], ['192.0.2.0/24']]
+  const role = (parts: Partial<RoleRules>): RoleRules => ({
+    name: 'ci',
+    forbid: () => undefined,
+    unlisted: true,
+    orphan: false,
+    renewable: true,
+    terms: defaultParameters,
+    otherwise: 'service',
+    pathSuffix: '',
+    ...parts,
+  })
+  const open = role({})
+  const strict = (parts = {}) => role({ terms: { ...defaultParameters, strictlyBindIp: true, ...parts } })
+  const bound = role({ terms: { ...defaultParameters, boundCidrs: ROLES } })
+
+  test.each<[name: string, given: CreateGiven, facts: Partial<CreateFacts>, expected: readonly string[]]>([
+    ['its maker’s', {}, {}, MAKERS],
+    ['its maker’s, though an orphan by the endpoint', {}, { orphan: true }, MAKERS],
+    ['its maker’s, though an orphan by the role', {}, { role: role({ orphan: true }) }, MAKERS],
+    ['its maker’s, though a batch token', { type: 'batch' }, {}, MAKERS],
+    ['its maker’s, where the role lists none', {}, { role: open }, MAKERS],
+    ['the role’s', {}, { role: bound }, ROLES],
+    ['the role’s, though its maker has sudo', {}, { role: bound, privileged: true }, ROLES],
+    ['the address that asks, where the role says so', {}, { role: strict() }, ['192.0.2.1/32']],
+    ['that alone, though its maker has sudo', {}, { role: strict(), privileged: true }, ['192.0.2.1/32']],
+    ['that alone, beside networks', {}, { role: strict({ boundCidrs: ROLES }) }, ['192.0.2.1/32']],
+    ['none by a maker with sudo', {}, { privileged: true }, []],
+    ['none by a maker with sudo, where the role lists none', {}, { privileged: true, role: open }, []],
+    ['none for an orphan by no_parent, which needs sudo', { no_parent: true }, { privileged: true }, []],
+  ])('%s', (_, given, facts, expected) => {
+    const parent = parentOf(token({ boundCidrs: MAKERS }))
+    expect(decide(given, { parent, ...facts }).token.boundCidrs).toEqual(expected)
+  })
+
+  test('a role that excludes the address that asks gives it no token tied to that address', () => {
+    const parent = parentOf(token({ boundCidrs: MAKERS }))
+    const role = strict({ boundCidrs: ['198.51.100.0/24'] })
+    expect(() => decide({}, { parent, role })).toThrow(expect.objectContaining({ code: 'permission_denied' }))
+  })
+
+  test('a root token without end is not tied, and says so', () => {
+    expect(decide({}, { ...byRoot, role: bound })).toEqual({
+      token: expect.objectContaining({ policies: ['root'], ttl: 0, boundCidrs: [] }),
+      warnings: [expect.stringContaining('without end')],
+    })
+    expect(decide({ ttl: 60 }, { ...byRoot, role: bound })).toMatchObject({
+      token: { policies: ['root'], ttl: 60, boundCidrs: ROLES },
+      warnings: [],
+    })
+  })
+})
+
+describe('what no request can make', () => {
   test.each<[name: string, given: CreateGiven, facts: Partial<CreateFacts>, message: string]>([
     ['by a batch token', {}, { parent: parentOf(batch) }, 'batch tokens cannot create'],
     [

@@ -1,9 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ClusterRead, Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
   ancestorsLive,
-  childrenOf,
   DEEPEST_FAMILY,
   isAlive,
   livingToken,
@@ -48,7 +48,7 @@ function around(items: Item[], verdicts: ('done' | 'conflict')[] = []) {
   }
 }
 
-describe('a token dies with its ancestors: auth-behaviour 9.2', () => {
+describe('a token dies with its ancestors', () => {
   const lives = (items: Item[], parent: string) =>
     ancestorsLive({ parent }, { ports: around(items).ports, mounts })
 
@@ -106,9 +106,8 @@ describe('what follows a revocation', () => {
 
   test('children that survive have no parent, and keep their own children', async () => {
     const { ports, stored, names } = around(family)
-    expect(await orphanChildren('a', ports, cluster)).toBe(true)
-    expect(await childrenOf('a', ports)).toEqual([])
-    expect(await childrenOf('b', ports)).toEqual(['c'])
+    expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(true)
+    expect(names().filter(name => name.startsWith('child'))).toEqual(['child token#b c'])
     expect((stored.get('token#b\ntoken') as Item<'token'>).data).not.toHaveProperty('parent')
     expect((stored.get('token#c\ntoken') as Item<'token'>).data.parent).toBe('b')
     expect(names()).toContain('token token#a token')
@@ -116,13 +115,117 @@ describe('what follows a revocation', () => {
 
   test('a child that was used meanwhile is to be tried again', async () => {
     const { ports, stored } = around(family, ['conflict', 'done'])
-    expect(await orphanChildren('a', ports, cluster)).toBe(false)
+    expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(false)
     expect((stored.get('token#b\ntoken') as Item<'token'>).data.parent).toBe('a')
   })
 
   test('a way that leads nowhere is removed', async () => {
     const { ports, names } = around([pointer('a', 'zzz')])
-    expect(await orphanChildren('a', ports, cluster)).toBe(true)
+    expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(true)
     expect(names()).toEqual([])
+  })
+})
+
+describe('an id that was chosen again', () => {
+  const LATER = NOW - 500
+  const mine = (parts: Partial<Token> = {}) => tokenItem('mine', { createdAt: LATER, ...parts })
+
+  test('a child of its first holder is not a child of the second', async () => {
+    const child = { parent: 'mine', parentCreatedAt: NOW - 10_000 }
+    const lives = (holder: Item) => ancestorsLive(child, { ports: around([holder]).ports, mounts })
+    expect(await lives(tokenItem('mine'))).toBe(true)
+    expect(await lives(mine())).toBe(false)
+  })
+
+  test.each<[name: string, second: Partial<Token>]>([
+    ['an orphan', {}],
+    ['another’s child', { parent: 'other', parentCreatedAt: NOW - 10_000 }],
+  ])('a pointer to its first holder takes nothing from the second, %s', async (_, second) => {
+    const items = [
+      tokenItem('other'),
+      mine(second),
+      pointer('gone', 'mine'),
+      tokenItem('kid', { parent: 'mine', parentCreatedAt: LATER }),
+      tokenItem('lost', { parent: 'mine', parentCreatedAt: LATER - 9000 }),
+      pointer('mine', 'kid'),
+      pointer('mine', 'lost'),
+    ]
+    const swept = around(items)
+    expect(await sweepFamily('gone', swept.ports, async () => cluster, NOW + 1)).toBe(2)
+    expect(swept.names()).toEqual([
+      'child token#mine kid',
+      'token token#kid token',
+      'token token#mine token',
+      'token token#other token',
+    ])
+    const released = around(items)
+    expect(await orphanChildren(tokenItem('gone'), 'gone', released.ports, cluster)).toBe(true)
+    expect(released.stored.get('token#mine\ntoken')).toEqual(mine(second))
+    expect(released.names()).not.toContain('child token#gone mine')
+  })
+
+  test('a revocation of its first holder, told late, spares children of the second', async () => {
+    const { ports, names } = around([
+      mine(),
+      tokenItem('kid', { parent: 'mine', parentCreatedAt: LATER }),
+      pointer('mine', 'kid'),
+    ])
+    await sweepFamily('mine', ports, async () => cluster, NOW + 1)
+    await orphanChildren(tokenItem('mine'), 'mine', ports, cluster)
+    expect(names()).toEqual(['child token#mine kid', 'token token#kid token', 'token token#mine token'])
+  })
+
+  /** A holder of an id, as a reader of the rules would note it down. */
+  interface Holder {
+    id: string
+    born: number
+    parent?: Holder | undefined
+    gone?: true
+  }
+  const isUp = (holder: Holder | undefined): boolean =>
+    holder === undefined || (!holder.gone && isUp(holder.parent))
+
+  test('whatever happens to a few ids, who has lost an ancestor is dead, and nobody else is', async () => {
+    const ids = fc.constantFrom('p', 'q', 'r')
+    const step = fc.oneof(
+      fc.record({ what: fc.constant('make'), id: ids, parent: fc.constantFrom('', '', 'p', 'q') }),
+      fc.record({ what: fc.constantFrom('expire', 'revoke', 'release'), id: ids, parent: fc.constant('') }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async steps => {
+        const { stored, ports } = around([])
+        const at = (id: string) => stored.get(`token#${id}\ntoken`) as Item<'token'> | undefined
+        const holders: Holder[] = []
+        const holderOf = (id: string) => holders.find(one => one.id === id && !one.gone)
+        for (const [index, { what, id, parent }] of steps.entries()) {
+          const holder = holderOf(id)
+          const maker = holderOf(parent)
+          if (what === 'make' && !at(id) && (parent === '' || (maker && isUp(maker)))) {
+            const made = { id, born: NOW - 1000 + index, parent: maker }
+            holders.push(made)
+            const kin = maker ? { parent, parentCreatedAt: maker.born } : {}
+            stored.set(`token#${id}\ntoken`, tokenItem(id, { createdAt: made.born, ...kin }))
+            if (maker) stored.set(`token#${parent}\n${id}`, pointer(parent, id))
+          }
+          const item = at(id)
+          if (what === 'release' && item) {
+            await orphanChildren(item, id, ports, cluster)
+            for (const one of holders) if (one.parent === holder) one.parent = undefined
+          }
+          if (what !== 'make') {
+            if (holder) holder.gone = true
+            stored.delete(`token#${id}\ntoken`)
+          }
+          if (what === 'revoke') await sweepFamily(id, ports, async () => cluster, NOW + 1)
+          for (const one of holders.filter(other => !other.gone)) {
+            const its = at(one.id)
+            const alive = its !== undefined && (await ancestorsLive(its.data, { ports, mounts }))
+            expect(alive, `${one.id} of ${one.born}`).toBe(isUp(one))
+            if (!its) one.gone = true
+          }
+        }
+      }),
+      { numRuns: 300 },
+    )
   })
 })

@@ -4,6 +4,8 @@ import type { Mount } from '../../../shared/mounts/mount.ts'
 import type { Sealer } from '../../../shared/ports.ts'
 import type { Grant } from '../../../shared/tokens/grant.ts'
 import { displayName, mintLogin, tokenTypeOf } from '../../../shared/tokens/mint.ts'
+import { defaultParameters } from '../../../shared/tokens/parameters.ts'
+import type { TokenParameters } from '../../../shared/tokens/terms.ts'
 import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { mount, NOW, openSealer } from './support.ts'
@@ -11,41 +13,35 @@ import { mount, NOW, openSealer } from './support.ts'
 const MONTH = 2_764_800
 const login = { authType: 'iam', role: 'dev', roleId: 'r-1', account: '111122223333' } as const
 
-const grant = (parts: Partial<Grant> = {}): Grant => ({
+type GrantParts = Partial<Omit<Grant, 'terms'>> & { terms?: Partial<Grant['terms']> }
+
+const grant = ({ terms = {}, ...parts }: GrantParts = {}): Grant => ({
   path: 'auth/cloud/login',
   login,
   displayName: 'dev',
-  policies: ['Dev'],
-  noDefaultPolicy: false,
   metadata: { account_id: '111122223333' },
   disclosed: {},
   alias: { name: 'r-1', metadata: {} },
-  ttl: 0,
-  methodMax: 0,
-  period: 0,
-  explicitMax: 0,
-  numUses: 0,
-  boundCidrs: [],
-  type: 'default',
+  terms: { ...defaultParameters, policies: ['Dev'], ...terms },
+  source: '192.0.2.1',
   ...parts,
 })
 
 const alias = (parts: Partial<Alias> = {}) =>
   ({ mount: 'auth_cloud_1', name: 'r-1', entityId: 'e-1', policies: [], disabled: false, ...parts }) as Alias
 
-const mint = (
-  granted: Partial<Grant> = {},
-  around: { mount?: Partial<Mount>; alias?: Partial<Alias> } = {},
-) =>
+const mint = (granted: GrantParts = {}, around: { mount?: Partial<Mount>; alias?: Partial<Alias> } = {}) =>
   mintLogin(
     grant(granted),
     { mount: mount(around.mount), alias: alias(around.alias), now: NOW, text: new Secret('hvs.new') },
     openSealer as unknown as Sealer,
   )
 
-describe('the token of a login: auth-behaviour 4.4', () => {
+describe('the token of a login', () => {
   test('is one item, an orphan, with what the login said', async () => {
-    const { auth, changes, warnings } = await mint({ boundCidrs: ['10.0.0.0/8'], numUses: 3, ttl: 60 })
+    const { auth, changes, warnings } = await mint({
+      terms: { boundCidrs: ['10.0.0.0/8'], numUses: 3, ttl: 60 },
+    })
     const hash = hashOf('hvs.new')
     expect(auth).toEqual({
       client_token: 'hvs.new',
@@ -112,22 +108,27 @@ describe('the token of a login: auth-behaviour 4.4', () => {
   })
 
   test('without any policy there is no list of them', async () => {
-    const { auth } = await mint({ policies: [], noDefaultPolicy: true })
+    const { auth } = await mint({ terms: { policies: [], noDefaultPolicy: true } })
     expect(auth.policies).toEqual([])
     expect(auth).not.toHaveProperty('token_policies')
   })
 
-  test.each<[name: string, granted: Partial<Grant>, mounted: Partial<Mount>, ttl: number, warned: boolean]>([
+  test.each<[name: string, granted: GrantParts, mounted: Partial<Mount>, ttl: number, warned: boolean]>([
     ['the system’s', {}, {}, MONTH, false],
     ['the mount’s', {}, { defaultLeaseTtl: 60 }, 60, false],
-    ['the role’s, within the mount’s maximum', { ttl: 90 }, { maxLeaseTtl: 60 }, 60, true],
-    ['the period', { period: 30, ttl: 90 }, {}, 30, false],
-    ['the explicit maximum', { ttl: 90, explicitMax: 20 }, {}, 20, true],
-    ['the method’s maximum', { ttl: 90, methodMax: 20 }, {}, 20, true],
+    ['the role’s, within the mount’s maximum', { terms: { ttl: 90 } }, { maxLeaseTtl: 60 }, 60, true],
+    ['the period', { terms: { period: 30, ttl: 90 } }, {}, 30, false],
+    ['the explicit maximum', { terms: { ttl: 90, explicitMaxTtl: 20 } }, {}, 20, true],
+    ['the method’s maximum', { terms: { ttl: 90, maxTtl: 20 } }, {}, 20, true],
   ])('its lifetime: %s', async (_, granted, mounted, ttl, warned) => {
     const { auth, warnings } = await mint(granted, { mount: mounted })
     expect(auth.lease_duration).toBe(ttl)
     expect(warnings).toHaveLength(warned ? 1 : 0)
+  })
+
+  test('is tied to the address of its login, where the role says so', async () => {
+    const { changes } = await mint({ terms: { strictlyBindIp: true, boundCidrs: ['192.0.2.0/24'] } })
+    expect(changes).toMatchObject([{ data: { boundCidrs: ['192.0.2.1/32'] } }])
   })
 
   test('a disabled entity gets none', async () => {
@@ -138,9 +139,9 @@ describe('the token of a login: auth-behaviour 4.4', () => {
   })
 })
 
-describe('batch tokens: auth-behaviour 9.1', () => {
+describe('batch tokens', () => {
   test('carry everything in themselves and write nothing', async () => {
-    const { auth, changes } = await mint({ type: 'batch', ttl: 60 })
+    const { auth, changes } = await mint({ terms: { type: 'batch', ttl: 60 } })
     expect(changes).toEqual([])
     expect(auth).toMatchObject({ accessor: '', renewable: false, token_type: 'batch', lease_duration: 60 })
     expect(auth.client_token).toMatch(/^hvb\./)
@@ -150,19 +151,19 @@ describe('batch tokens: auth-behaviour 9.1', () => {
 
   test('are no longer than what a request may carry', async () => {
     const metadata = { long: 'x'.repeat(6000) }
-    await expect(mint({ type: 'batch', metadata })).rejects.toThrow('too long for a batch token')
-    expect((await mint({ type: 'service', metadata })).auth.metadata).toEqual(metadata)
+    await expect(mint({ terms: { type: 'batch' }, metadata })).rejects.toThrow('too long for a batch token')
+    expect((await mint({ terms: { type: 'service' }, metadata })).auth.metadata).toEqual(metadata)
   })
 
-  test.each<[name: string, granted: Partial<Grant>]>([
-    ['a period', { period: 60 }],
-    ['limited uses', { numUses: 1 }],
+  test.each<[name: string, granted: GrantParts]>([
+    ['a period', { terms: { period: 60 } }],
+    ['limited uses', { terms: { numUses: 1 } }],
   ])('have no %s, though the mount makes them batch tokens', async (_, granted) => {
     await expect(mint(granted, { mount: { tokenType: 'batch' } })).rejects.toThrow('batch tokens')
   })
 })
 
-test.each<[role: Grant['type'], tuned: Mount['tokenType'], type: string]>([
+test.each<[role: TokenParameters['type'], tuned: Mount['tokenType'], type: string]>([
   ['default', 'default-service', 'service'],
   ['default', 'default-batch', 'batch'],
   ['default', 'service', 'service'],
@@ -180,6 +181,6 @@ test.each([
   ['cloud', 'dev', 'cloud-dev'],
   ['cloud', 'a b/c_d.é', 'cloud-a-b-c-d'],
   ['-x-', '-', 'x'],
-])('the display name of %j and %j is %j: auth-behaviour 9.1', (prefix, name, shown) => {
+])('the display name of %j and %j is %j', (prefix, name, shown) => {
   expect(displayName(prefix, name)).toBe(shown)
 })

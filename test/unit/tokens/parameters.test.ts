@@ -7,20 +7,20 @@ import {
   parameterWarnings,
   tokenFields,
 } from '../../../shared/tokens/parameters.ts'
-import type { TokenParameters } from '../../../shared/tokens/stored.ts'
+import type { TokenParameters } from '../../../shared/tokens/terms.ts'
 
 const DAY = 86_400
 
 /** What writes leave behind, one after the other, as it reads back. */
 function readBack(...bodies: Record<string, unknown>[]): Record<string, unknown> {
   const stored = bodies.reduce<TokenParameters>(
-    (before, body) => mergeParameters(before, readFields(tokenFields, body).given, DAY),
+    (before, body) => mergeParameters(before, readFields(tokenFields('role'), body).given, DAY),
     defaultParameters,
   )
-  return parametersAnswer(stored)
+  return parametersAnswer(stored, 'role')
 }
 
-describe('token parameters of roles: auth-behaviour 3.7.4', () => {
+describe('token parameters of roles', () => {
   test('defaults', () => {
     expect(readBack()).toEqual({
       token_bound_cidrs: [],
@@ -30,6 +30,7 @@ describe('token parameters of roles: auth-behaviour 3.7.4', () => {
       token_num_uses: 0,
       token_period: 0,
       token_policies: [],
+      token_strictly_bind_ip: false,
       token_ttl: 0,
       token_type: 'default',
     })
@@ -92,7 +93,7 @@ describe('token parameters of roles: auth-behaviour 3.7.4', () => {
   })
 })
 
-describe('deprecated names: auth-behaviour 3.7.4', () => {
+describe('deprecated names', () => {
   test.each<[name: string, bodies: Record<string, unknown>[], expected: object]>([
     ['only the old one: both', [{ ttl: 60 }], { token_ttl: 60, ttl: 60 }],
     ['both: the current value in both', [{ ttl: 60, token_ttl: 90 }], { token_ttl: 90, ttl: 90 }],

@@ -25,7 +25,7 @@ function renewing(parts: Partial<Token>, given: object, handler: typeof renew = 
 const authOf = ({ answer }: Outcome): Auth => (answer as unknown as { auth: Auth }).auth
 const written = ({ changes = [] }: Outcome) => changes[0] as { data: Token; expected: object; times: object }
 
-describe('renewing a token: auth-behaviour 9.2, 9.3', () => {
+describe('renewing a token', () => {
   test('moves its end, keeps all else, and writes it only as it was read', async () => {
     const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 })
     expect(written(outcome)).toEqual({
@@ -68,8 +68,8 @@ describe('renewing a token: auth-behaviour 9.2, 9.3', () => {
     ['one that has expired', { ttl: 10 }, { token: 'hvs.parent' }, 'token not found'],
     ['one whose mount is gone', { mount: 'gone' }, { token: 'hvs.parent' }, 'token not found'],
     ['one whose parent is gone', { parent: 'gone' }, { token: 'hvs.parent' }, 'token not found'],
-    ['one that cannot be renewed', { renewable: false }, { token: 'hvs.parent' }, 'not renewable'],
-    ['a batch token', {}, { token: 'hvb.any' }, 'not renewable'],
+    ['one that cannot be renewed', { renewable: false }, { token: 'hvs.parent' }, 'lease is not renewable'],
+    ['a batch token', {}, { token: 'hvb.any' }, 'lease is not renewable'],
     ['one at its explicit maximum', { explicitMaxTtl: 10 }, { token: 'hvs.parent' }, 'maximum lifetime'],
   ])('refused: %s', async (_, parts, given, message) => {
     await expect(renewing(parts, given)).rejects.toThrow(message)
@@ -79,7 +79,7 @@ describe('renewing a token: auth-behaviour 9.2, 9.3', () => {
     const call = callWith({
       caller: { text: new Secret('hvb.x'), token: token({ type: 'batch' }), accessor: '' },
     })
-    await expect(renewSelf(call)).rejects.toThrow('not renewable')
+    await expect(renewSelf(call)).rejects.toThrow('lease is not renewable')
   })
 
   test('an unknown accessor is refused by the phrase that clients look for', async () => {

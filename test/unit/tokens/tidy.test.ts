@@ -22,7 +22,7 @@ const base: Item[] = [
   {
     ...key('cluster'),
     rev: 'r',
-    data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', initialisedAt: 0 },
+    data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
   },
   { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
 ]
@@ -49,7 +49,7 @@ function around(items: Item[], deadline = NOW + 1000): { run: JobRun; names: () 
 
 const job = { of: 'token', at: { segment: 0 } } as const
 
-describe('tidying tokens: auth-behaviour 9.2', () => {
+describe('tidying tokens', () => {
   test('removes who has lost an ancestor, and ways that lead nowhere', async () => {
     const { run, names } = around([
       tokenItem('root'),
@@ -63,6 +63,33 @@ describe('tidying tokens: auth-behaviour 9.2', () => {
     ])
     expect(await tidyTokens(run, job)).toBe('done')
     expect(names()).toEqual(['token token#root token', 'token token#kid token', 'child token#root kid'])
+  })
+
+  test('what could not be removed fails the run, which removes the rest', async () => {
+    const { run, names, ports } = around([tokenItem('stuck', { parent: 'gone' }), pointer('root', 'nobody')])
+    const told: unknown[] = []
+    const { commit } = ports.store
+    Object.assign(ports.log, { error: (_: string, fields: unknown) => void told.push(fields) })
+    Object.assign(ports.store, {
+      commit: (...given: Parameters<typeof commit>) =>
+        JSON.stringify(given[0]).includes('stuck')
+          ? Promise.reject(new Error('throttled'))
+          : commit(...given),
+    })
+    await expect(tidyTokens(run, job)).rejects.toThrow('1 tokens could not be tidied')
+    expect(names()).toEqual(['token token#stuck token'])
+    expect(told).toEqual([{ removed: 1, failed: 1 }])
+  })
+
+  test('spares whoever has chosen the id of a dead child since', async () => {
+    const { run, names } = around([
+      tokenItem('root'),
+      tokenItem('mine', { parent: 'root' }),
+      pointer('root', 'mine'),
+      pointer('gone', 'mine'),
+    ])
+    expect(await tidyTokens(run, job)).toBe('done')
+    expect(names()).toEqual(['token token#root token', 'token token#mine token', 'child token#root mine'])
   })
 
   test('goes on later where its time ends', async () => {

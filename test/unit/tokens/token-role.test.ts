@@ -46,7 +46,7 @@ async function made(
   }
 }
 
-describe('writing a token role: auth-behaviour 9.2', () => {
+describe('writing a token role', () => {
   test('the defaults, and how they read back', () => {
     const subject = { ...key('token-role', 'ci'), rev: 'r1', data: written({}) }
     expect(readTokenRole(callWith({ params, subject })).answer).toEqual({
@@ -66,8 +66,76 @@ describe('writing a token role: auth-behaviour 9.2', () => {
         token_num_uses: 0,
         token_bound_cidrs: [],
         token_no_default_policy: false,
+        token_strictly_bind_ip: false,
+        allowed_entity_aliases: [],
+        period: 0,
+        explicit_max_ttl: 0,
       },
     })
+  })
+
+  test.each<[name: string, writes: object[], reads: object, missing: string[]]>([
+    [
+      'deprecated names read back under both names',
+      [{ period: 60, explicit_max_ttl: 90, bound_cidrs: ['10.0.0.1'] }],
+      {
+        period: 60,
+        token_period: 60,
+        explicit_max_ttl: 90,
+        token_explicit_max_ttl: 90,
+        bound_cidrs: ['10.0.0.1'],
+        token_bound_cidrs: ['10.0.0.1'],
+      },
+      [],
+    ],
+    [
+      'current names alone leave the deprecated ones at 0',
+      [
+        { period: 60, explicit_max_ttl: 90, bound_cidrs: ['10.0.0.1'] },
+        { token_period: 30, token_explicit_max_ttl: 40, token_bound_cidrs: ['10.0.0.2'] },
+      ],
+      { period: 0, token_period: 30, explicit_max_ttl: 0, token_explicit_max_ttl: 40 },
+      ['bound_cidrs'],
+    ],
+    [
+      'what was read can be written',
+      [{ token_period: 60, period: 0, token_explicit_max_ttl: 90, explicit_max_ttl: 0 }],
+      { period: 0, token_period: 60, explicit_max_ttl: 0, token_explicit_max_ttl: 90 },
+      [],
+    ],
+    [
+      'a deprecated 0 alone says 0',
+      [{ token_period: 60 }, { period: 0 }],
+      { period: 0, token_period: 0 },
+      [],
+    ],
+  ])('%s', (_, writes, reads, missing) => {
+    const stored = writes.reduce<TokenRole | undefined>((before, given) => written(given, before), undefined)
+    const subject = { ...key('token-role', 'ci'), rev: 'r1', data: stored }
+    const { data } = readTokenRole(callWith({ params, subject })).answer as unknown as { data: object }
+    expect(data).toMatchObject(reads)
+    for (const name of missing) expect(data).not.toHaveProperty(name)
+  })
+
+  test('names stand for themselves: root does not swallow the others', () => {
+    const role = { disallowed_policies: ['Root', 'admin'], disallowed_policies_glob: ['root', ' ADM* '] }
+    expect(written(role)).toMatchObject({
+      disallowedPolicies: ['admin', 'root'],
+      disallowedGlobs: ['adm*', 'root'],
+    })
+  })
+
+  test('a pattern among names is warned of, one by one; among patterns it is none', () => {
+    const given = {
+      allowed_policies: ['a*', 'b'],
+      disallowed_policies: ['*admin*'],
+      allowed_policies_glob: ['*x*'],
+      disallowed_policies_glob: ['*'],
+    }
+    expect(writeTokenRole(callWith({ params, given })).answer.warnings).toEqual([
+      'allowed_policies: "a*" is the name of one policy; patterns belong in allowed_policies_glob',
+      'disallowed_policies: "*admin*" is the name of one policy; patterns belong in disallowed_policies_glob',
+    ])
   })
 
   test('what is not supplied keeps its value', () => {
@@ -92,6 +160,7 @@ describe('writing a token role: auth-behaviour 9.2', () => {
   })
 
   test.each([
+    ['aliases of entities', { allowed_entity_aliases: ['ci'] }, 'allowed_entity_aliases is not supported'],
     ['a path suffix with a slash', { path_suffix: 'a/b' }, 'path_suffix'],
     ['a network that is none', { token_bound_cidrs: ['10.0.0.0/33'] }, 'token_bound_cidrs'],
     ['negative uses', { token_num_uses: -1 }, 'token_num_uses'],
@@ -133,6 +202,16 @@ describe('policies under a token role', () => {
       {},
       ['a'],
     ],
+    ['the caller’s, by root: root', {}, [], { root: true }, ['root']],
+    ['root by root', {}, ['Root'], { root: true }, ['root']],
+    ['a name with a star, exactly', { allowed_policies: ['a*'] }, ['a*'], {}, ['a*', 'default']],
+    [
+      'one that a pattern with several stars allows',
+      { allowed_policies_glob: ['*Team*-r?'] },
+      ['my-team-x-r?'],
+      {},
+      ['default', 'my-team-x-r?'],
+    ],
     ['the same by a pattern', { allowed_policies: ['a'], disallowed_policies_glob: ['def*'] }, [], {}, ['a']],
   ])('%s', async (_, role, policies, caller, expected) => {
     expect((await made(role, { policies }, caller)).auth['policies']).toEqual(expected)
@@ -161,7 +240,26 @@ describe('policies under a token role', () => {
       { root: true },
       'cannot give the policy root',
     ],
-    ['root from the caller', {}, [], { root: true }, 'cannot give the policy root'],
+    [
+      'root from root, where names are listed',
+      { disallowed_policies: ['x'] },
+      [],
+      { root: true },
+      'cannot give',
+    ],
+    [
+      'root from root, where patterns are listed',
+      { allowed_policies_glob: ['*'] },
+      ['root'],
+      { root: true },
+      'cannot',
+    ],
+    ['root under an open role, with sudo', {}, ['root'], { sudo: true }, 'parent token being root'],
+    ['a leading star', { disallowed_policies_glob: ['*admin'] }, ['my-admin'], { sudo: true }, 'disallowed'],
+    ['stars around', { disallowed_policies_glob: ['*ADMIN*'] }, ['my-Admin-2'], { sudo: true }, 'disallowed'],
+    ['a star within', { disallowed_policies_glob: ['ad*in'] }, ['admin'], { sudo: true }, 'disallowed'],
+    ['beyond a name with a star', { allowed_policies: ['a*'] }, ['ab'], {}, 'ab is not'],
+    ['a name beside root', { disallowed_policies: ['root', 'ops'] }, ['ops'], { sudo: true }, 'disallowed'],
     ['root in capitals', { allowed_policies: ['ROOT'] }, ['RooT'], {}, 'cannot give the policy root'],
   ])('refused: %s', async (_, role, policies, caller, message) => {
     await expect(made(role, { policies }, caller)).rejects.toThrow(message)

@@ -1,9 +1,21 @@
+import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { accessorOf, endOf, hashOf, isRoot, isTokenOf, tokenText } from '../../../shared/tokens/token.ts'
+import {
+  accessorFor,
+  accessorOf,
+  endOf,
+  hashOf,
+  isRoot,
+  storedHashOf,
+  tokenText,
+} from '../../../shared/tokens/token.ts'
+import { sha256 } from '../../../shared/values/secret.ts'
 import { NOW, token } from './support.ts'
 
-describe('texts of tokens: auth-behaviour 9.1', () => {
+const chosenId = fc.string({ minLength: 1 }).filter(text => !/^(hvs\.|hvb\.|s\.)/.test(text))
+
+describe('texts of tokens', () => {
   test('a prefix and at least 24 characters of base 62, whatever the random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 21, maxLength: 21 }), bytes => {
@@ -28,16 +40,51 @@ describe('texts of tokens: auth-behaviour 9.1', () => {
     expect(new Set(asked)).toEqual(new Set([21]))
     expect(new Set(texts).size).toBe(21)
   })
+})
 
-  test('a token is known by its text alone', () => {
-    const stored = token({ hash: hashOf('hvs.a') })
-    expect(isTokenOf(stored, 'hvs.a')).toBe(true)
-    expect(isTokenOf(stored, 'hvs.A')).toBe(false)
-    expect(isTokenOf(stored, stored.hash)).toBe(false)
+describe('what is stored of a token', () => {
+  const keyed = (key: string) => ({
+    hmac: async (text: string) => `hmac-sha256:${createHmac('sha256', key).update(text).digest('hex')}`,
+  })
+  /** Everything that somebody without the key can make of a guess in the ways we make hashes and accessors. */
+  const guessesAt = (text: string): string[] => {
+    const plain = [text, `chosen token id\n${text}`].flatMap(one => [one, sha256(one).toString('hex')])
+    return plain.flatMap(one => [hashOf(one), accessorOf(hashOf(one)), accessorOf(one)])
+  }
+
+  test('of a random text, its plain hash: no key is needed to find it', async () => {
+    expect(await storedHashOf('hvs.abc', keyed('a'))).toBe(hashOf('hvs.abc'))
+    expect(await accessorFor('hvs.abc', keyed('b'))).toBe(accessorOf(hashOf('hvs.abc')))
+  })
+
+  test('a chosen id cannot be guessed from its accessor or its hash without the key', async () => {
+    await fc.assert(
+      fc.asyncProperty(chosenId, async id => {
+        const hash = await storedHashOf(id, keyed('a'))
+        const accessor = await accessorFor(id, keyed('a'))
+        expect(accessor).toMatch(/^[0-9A-Za-z]{24}$/)
+        expect(accessor).toBe(accessorOf(hash))
+        expect(await accessorFor(id, keyed('a'))).toBe(accessor)
+        expect(await accessorFor(id, keyed('b'))).not.toBe(accessor)
+        expect(guessesAt(id)).not.toContain(accessor)
+        expect(guessesAt(id)).not.toContain(hash)
+      }),
+    )
+  })
+
+  test('of two texts, two things', async () => {
+    const texts = ['mine', 'Mine', 'hvs.mine', 'chosen token id\nmine']
+    const hashes = await Promise.all(texts.map(text => storedHashOf(text, keyed('a'))))
+    expect(new Set(hashes).size).toBe(texts.length)
+  })
+
+  test('an audited value of the same text does not give it away', async () => {
+    const { hmac } = keyed('a')
+    expect(hashOf(await hmac('mine'))).not.toBe(await storedHashOf('mine', { hmac }))
   })
 })
 
-describe('the end of a token: T-18', () => {
+describe('the end of a token', () => {
   const created = NOW - 10_000
   test.each([
     ['from its creation', { ttl: 60 }, 1_799_999_990 + 60],

@@ -13,7 +13,7 @@ const granted = (wish: Partial<Lifetime>, mount = system, age = 0): Granted => {
   return result
 }
 
-describe('a login: auth-behaviour 9.3', () => {
+describe('a login', () => {
   test.each<[name: string, wish: Partial<Lifetime>, mount: typeof system, ttl: number, warnings: number]>([
     ['nothing said: the mount’s default', {}, system, MONTH, 0],
     ['the mount’s own default', {}, { default: 60, max: 3600 }, 60, 0],
@@ -65,7 +65,7 @@ describe('a login: auth-behaviour 9.3', () => {
   })
 })
 
-describe('a renewal: auth-behaviour 9.3', () => {
+describe('a renewal', () => {
   const hour = { default: 60, max: 3600 }
 
   test.each<[name: string, wish: Partial<Lifetime>, age: number, ttl: number, warnings: number]>([

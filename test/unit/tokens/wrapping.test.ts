@@ -12,7 +12,7 @@ import { NOW, openSealer, token } from './support.ts'
 const sealer = openSealer as unknown as Sealer
 const accessor = accessorOf(hashOf('hvs.wrapping'))
 
-describe('wrapping an answer: auth-behaviour 1.3', () => {
+describe('wrapping an answer', () => {
   test('puts it away, sealed, for as long as it was asked for', async () => {
     const { info, change } = await wrap(
       {
@@ -21,6 +21,7 @@ describe('wrapping an answer: auth-behaviour 1.3', () => {
         ttl: 60,
         now: NOW,
         wrappedAccessor: 'a1',
+        mount: 'auth_1',
         text: new Secret('hvs.wrapping'),
       },
       sealer,
@@ -44,6 +45,7 @@ describe('wrapping an answer: auth-behaviour 1.3', () => {
         createdAt: NOW,
         ttl: 60,
         wrappedAccessor: 'a1',
+        mount: 'auth_1',
       },
     })
     expect(JSON.stringify(change)).not.toContain('hvs.wrapping')
@@ -56,6 +58,7 @@ describe('wrapping an answer: auth-behaviour 1.3', () => {
       ttl: 1,
       now: NOW,
       wrappedAccessor: '',
+      mount: undefined,
       text: new Secret('hvs.w'),
     }
     expect((await wrap(wrapping, sealer)).info).not.toHaveProperty('wrapped_accessor')
@@ -97,6 +100,18 @@ describe('what waits behind a wrapping token', () => {
     })
   })
 
+  test.each([
+    ['opened', unwrap],
+    ['looked up', lookupWrapping],
+    ['put behind another token', rewrap],
+  ])('is not %s for a token that leads to the same place, but is another one', async (_, handle) => {
+    const other = { ...item, data: { ...data, hash: hashOf('hvs.other') } }
+    const store = { read: async () => [other] }
+    const asked = call({ given: { token: 'hvs.wrapping' } })
+    const request = { ...asked, ports: { ...asked.ports, store } } as unknown as typeof asked
+    await expect(handle(request as never)).rejects.toThrow('wrapping token is not valid or does not exist')
+  })
+
   test('can be looked up without being spent', async () => {
     expect(await lookupWrapping(call({ given: { token: 'hvs.wrapping' } }))).toEqual({
       answer: {
@@ -123,6 +138,22 @@ describe('what waits behind a wrapping token', () => {
     })
     expect(changes).toMatchObject([{ delete: item, expected: { rev: 'r1' } }, { expected: 'absent' }])
     expect(answer).not.toMatchObject({ info: { token: 'hvs.wrapping' } })
+  })
+
+  test('cannot be put behind another token for longer than 768 h', async () => {
+    const waiting = (ttl: number) => {
+      const old = { ...item, data: { ...data, ttl } }
+      const { ports } = call({})
+      return rewrap(
+        callWith({
+          now: NOW,
+          given: { token: 'hvs.wrapping' },
+          ports: { ...ports, store: { read: async () => [old] } },
+        }),
+      )
+    }
+    expect((await waiting(2_764_800)).answer).toMatchObject({ info: { ttl: 2_764_800 } })
+    await expect(waiting(2_764_801)).rejects.toThrow('768h')
   })
 
   test.each([

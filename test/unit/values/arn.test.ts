@@ -4,7 +4,7 @@ import { canonicalArn, type Entity, iamArn, parseEntity } from '../../../shared/
 
 const ACCOUNT = '111122223333'
 
-describe('parseEntity: auth-behaviour 4.3.3', () => {
+describe('parseEntity', () => {
   const base = { partition: 'aws', account: ACCOUNT, path: '' } as const
   test.each<[string, Entity]>([
     [`arn:aws:iam::${ACCOUNT}:user/bob`, { ...base, type: 'user', name: 'bob' }],

@@ -21,7 +21,7 @@ const readers = (text: string): string =>
     .map(([name]) => name.replace(/decode|Base64/g, '') || 'Strict')
     .join(' ')
 
-describe('base64: auth-behaviour T-41', () => {
+describe('base64', () => {
   test.each([
     ['', 'Strict Wrapped Unpadded Url'],
     ['QQ==', 'Strict Wrapped Unpadded Url'],

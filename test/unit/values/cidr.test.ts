@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { anyContains, isCidr } from '../../../shared/values/cidr.ts'
+import { anyContains, hostNetwork, isCidr } from '../../../shared/values/cidr.ts'
 
-describe('isCidr: auth-behaviour 3.7.4', () => {
+describe('isCidr', () => {
   test.each([
     '10.0.0.1',
     '10.0.0.0/8',
@@ -52,7 +52,7 @@ describe('isCidr: auth-behaviour 3.7.4', () => {
   })
 })
 
-describe('anyContains: auth-behaviour 4.1, T-33', () => {
+describe('anyContains', () => {
   const v6 = ['::', '::1', '::1.2.3.4', 'fe80::1', '2001:db8::1', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff']
   const v4 = ['0.0.0.0', '10.0.0.1', '127.0.0.1', '255.255.255.255']
   const mapped = v4.map(address => `::ffff:${address}`)
@@ -123,6 +123,28 @@ describe('anyContains: auth-behaviour 4.1, T-33', () => {
         const short = new URL(`http://[${full}]`).hostname.slice(1, -1)
         expect(anyContains([full], short)).toBe(true)
         expect(anyContains([short], full.toUpperCase())).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('the network of one address', () => {
+  test.each([
+    ['192.0.2.1', '192.0.2.1/32'],
+    ['2001:db8::1', '2001:db8::1/128'],
+    ['::ffff:192.0.2.1', '::ffff:192.0.2.1/128'],
+    ['', undefined],
+    ['192.0.2.0/24', undefined],
+    ['fe80::1%eth0', undefined],
+  ])('%s: %s', (address, network) => expect(hostNetwork(address)).toBe(network))
+
+  test('holds that address, and no other', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), fc.oneof(fc.ipV4(), fc.ipV6()), (one, other) => {
+        const networks = [hostNetwork(one) ?? '']
+        expect(anyContains(networks, one)).toBe(true)
+        fc.pre(hostNetwork(other) !== hostNetwork(one))
+        expect(anyContains(networks, other)).toBe(anyContains([one], other))
       }),
     )
   })

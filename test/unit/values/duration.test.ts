@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LONGEST_DURATION, parseDuration, printDuration } from '../../../shared/values/duration.ts'
 
-describe('parseDuration: auth-behaviour 2', () => {
+describe('parseDuration', () => {
   test.each([
     ['', 0],
     ['0', 0],
@@ -103,7 +103,7 @@ describe('parseDuration: auth-behaviour 2', () => {
   })
 })
 
-describe('printDuration: auth-behaviour 4.2.10', () => {
+describe('printDuration', () => {
   test.each([
     [0, '0s'],
     [59, '59s'],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isExact } from '../../../shared/values/number.ts'
 
-describe('numbers that lose digits: auth-behaviour 2', () => {
+describe('numbers that lose digits', () => {
   test.each([
     '0',
     '-0',

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/values/region.ts'
 import vectors from '../../vectors/aws-certificates.json' with { type: 'json' }
 
-describe('partitions: auth-behaviour 4.3.6, architecture 9', () => {
+describe('partitions', () => {
   test.each([
     ['us-east-1', 'aws'],
     ['ap-southeast-2', 'aws'],

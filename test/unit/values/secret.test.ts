@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Secret, sameSecret, sha256 } from '../../../shared/values/secret.ts'
 
-describe('a secret does not print: architecture 8', () => {
+describe('a secret does not print', () => {
   const secret = new Secret('hvs.SECRET')
   test.each([
     ['as text', `${secret}`],

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { base62 } from '../../../shared/values/base62.ts'
 import { headerName, lowerAscii, NAME, sortedSet } from '../../../shared/values/names.ts'
 
-describe('NAME: auth-behaviour 1.2 (6)', () => {
+describe('NAME', () => {
   test.each([
     'a',
     'A',
@@ -41,7 +41,7 @@ describe('NAME: auth-behaviour 1.2 (6)', () => {
   })
 })
 
-describe('lowerAscii: auth-behaviour T-37', () => {
+describe('lowerAscii', () => {
   test.each([
     ['DEV', 'dev'],
     ['Ünïcode-İ-ẞ-Σ', 'Ünïcode-İ-ẞ-Σ'],

@@ -4,7 +4,7 @@ import { compareInstants, parseInstant, printTime } from '../../../shared/values
 
 const seconds = (text: string) => parseInstant(text)?.seconds
 
-describe('parseInstant: auth-behaviour T-17', () => {
+describe('parseInstant', () => {
   test.each([
     ['1970-01-01T00:00:00Z', 0],
     ['2026-03-01T10:20:30Z', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],

@@ -4,7 +4,7 @@ import { only, readXml } from '../../../shared/values/xml.ts'
 
 const text = (xml: string) => readXml(xml)?.text
 
-describe('readXml: auth-behaviour T-29', () => {
+describe('readXml', () => {
   test('reads elements, text and the namespace they are in', () => {
     expect(readXml('<A xmlns="n">\n <B>x</B><C xmlns="m"><D/></C>\t</A>')).toEqual({
       name: 'A',

@@ -41,6 +41,10 @@ export const inputs = {
   newInstance: v.strictObject({ account, region, instanceId: maybe, ...instanceValues }),
   instanceChange: v.strictObject({ ...instanceName, ...instanceValues }),
   instance: v.object(instanceName),
+  metadataPort: v.strictObject({
+    ...instanceName,
+    port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535))),
+  }),
   place: v.strictObject({ account, region }),
   document: v.strictObject({ document: v.string() }),
   newUser: v.strictObject({ ...named, path, partition }),

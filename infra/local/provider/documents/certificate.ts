@@ -41,7 +41,7 @@ const extensions = tagged(
  * A self-signed X.509 v3 certificate with a random serial number.
  *
  * @returns DER
- * @see RFC 5280, 4.1
+ * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.1
  */
 export function selfSign(publicKey: KeyObject, privateKey: KeyObject, scheme: SignatureScheme): Buffer {
   const content = sequence(

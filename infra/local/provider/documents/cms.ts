@@ -36,7 +36,8 @@ export interface Signing {
  * CMS SignedData over a document, in the shape of the metadata service's `pkcs7` and `rsa2048`: BER with
  * indefinite lengths around definite signer information, content embedded, attributes signed.
  *
- * @see RFC 5652, 5; RFC 6211 for the algorithm protection attribute (not in the SHA-1 form)
+ * @see https://www.rfc-editor.org/rfc/rfc5652#section-5
+ * @see https://www.rfc-editor.org/rfc/rfc6211 for the algorithm protection attribute (not in the SHA-1 form)
  */
 export function signedData(content: Buffer, signing: Signing): Buffer {
   const digest = digestAlgorithm[signing.scheme.digest]

@@ -1,4 +1,5 @@
 import { type CallLog, newCallLog } from './calls.ts'
+import { type Connections, newConnections } from './connections.ts'
 import type { Fault } from './faults.ts'
 import type { Limit } from './limits.ts'
 import type { LogGroups } from './log-groups.ts'
@@ -9,6 +10,7 @@ export interface Drills {
   faults: Fault[]
   limits: Limit[]
   calls: CallLog
+  connections: Connections
   logGroups: LogGroups
   /** Age below which a new access key is not known yet. */
   keyDelayMs: number
@@ -20,6 +22,7 @@ export const newDrills = (): Drills => ({
   faults: [],
   limits: [],
   calls: newCallLog(),
+  connections: newConnections(),
   logGroups: new Map(),
   keyDelayMs: 0,
   clockShiftMs: 0,

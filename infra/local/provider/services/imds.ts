@@ -24,7 +24,8 @@ interface Reader {
  * `/imds/<account>/<region>/<instance id>/latest/…`.
  *
  * @returns undefined when the path is another
- * @see "Use IMDS" and "Instance identity documents", EC2 User Guide
+ * @see https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html
+ * @see https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-identity-documents.html
  */
 export function answerMetadata(world: World, request: HttpRequest): Promise<Outcome> | undefined {
   const path = pathPattern.exec(request.path)?.groups

@@ -11,7 +11,7 @@ export type JsonInput = Readonly<Record<string, unknown>>
  * The JSON 1.1 protocol: the action in `X-Amz-Target`, an object in, an object or nothing out.
  *
  * @param target the service's name in front of the action's
- * @see "AWS JSON 1.1 protocol", Smithy specification
+ * @see https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
  */
 export const jsonProtocol = (target: string): Protocol<JsonInput, object | undefined> => ({
   wording: jsonWording,

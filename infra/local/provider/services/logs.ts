@@ -14,15 +14,30 @@ export function createLogStream(call: Call<JsonInput>): undefined {
   streams.set(name, [])
 }
 
-/** PutLogEvents (CloudWatch Logs API reference). */
+const HOUR_MS = 3_600_000
+const OLDEST_MS = 14 * 24 * HOUR_MS
+const NEWEST_MS = 2 * HOUR_MS
+
+/** PutLogEvents (CloudWatch Logs API reference): what is too old or too new is told, the rest is kept. */
 export function putLogEvents(call: Call<JsonInput>): object {
   const name = requiredText(call.input, 'logStreamName')
   const events = streamsIn(call).get(name)
   if (events === undefined) {
     throw awsError(400, 'ResourceNotFoundException', 'The specified log stream does not exist.')
   }
-  appendEvents(events, eventsOf(call.input, name))
-  return { nextSequenceToken: randomUUID() }
+  const given = eventsOf(call.input, name)
+  const now = call.world.now()
+  const tooOld = given.filter(one => one.timestamp < now - OLDEST_MS).length
+  const taken = given.filter(one => one.timestamp <= now + NEWEST_MS).length
+  appendEvents(events, given.slice(tooOld, taken))
+  const rejected = {
+    ...(tooOld > 0 ? { tooOldLogEventEndIndex: tooOld } : {}),
+    ...(taken < given.length ? { tooNewLogEventStartIndex: taken } : {}),
+  }
+  return {
+    nextSequenceToken: randomUUID(),
+    ...(Object.keys(rejected).length > 0 ? { rejectedLogEventsInfo: rejected } : {}),
+  }
 }
 
 const streamsIn = ({ world, caller, region, input }: Call<JsonInput>): Map<string, LogEvent[]> =>
@@ -43,6 +58,13 @@ function eventsOf(input: JsonInput, stream: string): LogEvent[] {
       400,
       'InvalidParameterException',
       'Log events in a single PutLogEvents request must be in chronological order.',
+    )
+  }
+  if ((given.at(-1)?.timestamp ?? 0) - (given[0]?.timestamp ?? 0) > 24 * HOUR_MS) {
+    throw awsError(
+      400,
+      'InvalidParameterException',
+      'The batch of log events in a single PutLogEvents request cannot span more than 24 hours.',
     )
   }
   return given.map(({ timestamp, message }) => ({ stream, timestamp, message }))

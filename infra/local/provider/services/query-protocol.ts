@@ -14,7 +14,7 @@ export type Params = ReadonlyMap<string, string>
  * callers that ask for it.
  *
  * @param version the only API version the service answers to
- * @see "AWS query protocol", Smithy specification
+ * @see https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
  */
 export const queryProtocol = (xmlns: string, version: string): Protocol<Params, Tree> => ({
   wording: queryWording,
@@ -47,7 +47,7 @@ const ec2Xml = (status: number, root: string, tree: Tree): HttpAnswer => {
 /**
  * EC2's variant: no result element, lists of `item`, errors in an envelope of their own.
  *
- * @see "AWS EC2 query protocol", Smithy specification
+ * @see https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html
  */
 export const ec2Protocol: Protocol<Params, { [name: string]: Tree }> = {
   wording: ec2Wording,

@@ -7,7 +7,7 @@ import type { Claim } from './claim.ts'
  * The canonical request that a signer must have hashed.
  *
  * @param unsigned names of query parameters that were added after signing
- * @see "Create a signed AWS API request", IAM User Guide, step 1
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html, step 1
  */
 export function canonicalRequest(request: HttpRequest, claim: Claim, unsigned: ReadonlySet<string>): string {
   return [

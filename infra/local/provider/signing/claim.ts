@@ -23,7 +23,7 @@ const algorithm = 'AWS4-HMAC-SHA256'
  * Reads the signature of a request, from its `Authorization` header or its query.
  *
  * @returns a refusal `unsigned` when there is none, `incomplete` or `bad-signature` when it is malformed
- * @see "Authenticating requests (AWS Signature Version 4)", general reference
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
 export function readClaim(request: HttpRequest): Claim | Refusal {
   const query = parsePairs(request.query)

@@ -13,13 +13,23 @@ const partitionsOf: Record<string, readonly string[]> = {
 const stsName =
   /^(?:[\w.-]+\.)?sts(?:-fips)?(?:\.(?<region>[a-z]{2,4}(?:-[a-z]+)+-\d+))?(?:\.vpce)?\.(?<suffix>amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|api\.aws)(?::443)?$/
 
+/** The endpoint that a request would have reached on AWS, where its sender tells (RFC 7239). */
+const meantHost = (request: HttpRequest): string | undefined =>
+  /^host=([\w.-]+)$/.exec(headerOf(request, 'forwarded') ?? '')?.[1]
+
+const regionName = /^[a-z]{2,4}(-[a-z]+)+-\d+$/
+
 /**
  * The rule a named STS endpoint adds to a request that was signed for it: the scope must name the
  * endpoint's service and region, and the caller must live in its partition. A forwarded request reaches
  * this provider under such a name; under any other host there is nothing to compare with.
  *
+ * Clients that sign for their region often still name the global endpoint. The endpoint of that region is
+ * believed to take them; the global endpoint itself does not. This provider is all endpoints at once, so it
+ * takes them unless the sender tells that another endpoint was meant.
+ *
  * @param partition partition of the account whose key signed
- * @see "AWS STS Regions and endpoints", IAM User Guide
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_region-endpoints.html
  */
 export function checkHost(request: HttpRequest, claim: Claim, partition: string): Refusal | undefined {
   const name = stsName.exec(headerOf(request, 'host')?.toLowerCase() ?? '')?.groups
@@ -28,12 +38,19 @@ export function checkHost(request: HttpRequest, claim: Claim, partition: string)
   if (service !== 'sts') {
     return refusal('bad-signature', "Credential should be scoped to correct service: 'sts'.")
   }
-  // The one endpoint without a region in its name signs as us-east-1.
-  const wanted = name['region'] ?? 'us-east-1'
   const reachable = partitionsOf[name['suffix'] ?? ''] ?? []
-  if (region === wanted && reachable.includes(partition) && partitionOf(wanted) === partition)
-    return undefined
+  const served = [name['region'], regionMeant(request)].every(one => one === undefined || one === region)
+  const known = regionName.test(region) && partitionOf(region) === partition
+  // the name without a region is one of the partition aws alone
+  const named = name['region'] !== undefined || partition === 'aws'
+  if (served && known && named && reachable.includes(partition)) return undefined
   return refusal('bad-signature', `Credential should be scoped to a valid region, not '${region}'.`)
+}
+
+/** Region of the endpoint that was meant; the one without a region in its name signs as us-east-1. */
+function regionMeant(request: HttpRequest): string | undefined {
+  const groups = stsName.exec(meantHost(request) ?? '')?.groups
+  return groups && (groups['region'] ?? 'us-east-1')
 }
 
 /** The partition a region belongs to, by its name. */

@@ -22,7 +22,7 @@ const maxAheadMs = 5 * 60_000
  * @param claim what `readClaim` found in the same request
  * @param now   milliseconds since 1970, the provider's clock
  * @returns undefined when the signature holds, else the reason it does not
- * @see "Create a signed AWS API request", IAM User Guide
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function verifySignature(
   request: HttpRequest,

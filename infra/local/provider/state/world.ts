@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import { type Authority, createAuthority } from '../documents/authority.ts'
 import { type Drills, newDrills } from '../drills/drills.ts'
 import type { State } from './state.ts'
@@ -14,6 +15,8 @@ export interface World {
   readonly home: Home
   readonly state: State
   readonly drills: Drills
+  /** Metadata services with a port of their own, by their path on the common one. */
+  readonly metadataPorts: Map<string, Promise<Server>>
   /** The provider's clock: milliseconds since 1970, shifted by `drills.clockShiftMs`. */
   now(): number
   /** To be called after each change of `state`. */
@@ -44,6 +47,7 @@ export function openWorld(home: Home, stateFile: string | undefined): World {
     home,
     state,
     drills,
+    metadataPorts: new Map(),
     now: () => Date.now() + drills.clockShiftMs,
     ...writer,
     authority: async () => {

@@ -18,9 +18,13 @@ const schemas: Record<Kind, unknown> = {
   list: { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] },
   duration: either('integer', 'string'),
   'string or object': {},
+  'map of lists': {
+    type: 'object',
+    additionalProperties: { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] },
+  },
 }
 
-describe('the endpoints of interface 4.1', () => {
+describe('the endpoints that the documented interface has', () => {
   test.each(rows)('%s %s is there once, with its fields', (method, path, fields) => {
     const [row, ...more] = rowOf(method, path)
     expect(more).toEqual([])
@@ -44,8 +48,17 @@ describe('the endpoints of interface 4.1', () => {
           .map(name => `${path} ${name}`),
       )
     })
-    // deprecated names and one that is ignored: auth-behaviour 1.7
+    // what clients of the original send and this service lacks, deprecated names, and one that is ignored
     expect(extra.sort()).toEqual([
+      'A/config/client disable_automated_rotation',
+      'A/config/client identity_token_audience',
+      'A/config/client identity_token_key',
+      'A/config/client identity_token_ttl',
+      'A/config/client role_arn',
+      'A/config/client rotation_period',
+      'A/config/client rotation_policy',
+      'A/config/client rotation_schedule',
+      'A/config/client rotation_window',
       'A/role/:role lease',
       'A/role/:role max_ttl',
       'A/role/:role period',
@@ -70,7 +83,22 @@ describe('the endpoints of interface 4.1', () => {
   })
 })
 
-describe('deprecated paths: interface 9.1', () => {
+test('a deprecated field names the one that took its place, for rules about parameters', () => {
+  const deprecated = all.flatMap(({ path, fields }) =>
+    Object.entries(fields).flatMap(([name, { doc, now }]) =>
+      doc.startsWith('Deprecated: ') || now !== undefined
+        ? [{ at: `${path} ${name}`, doc, now, fields }]
+        : [],
+    ),
+  )
+  expect(deprecated.length).toBeGreaterThan(8)
+  for (const { at, doc, now, fields } of deprecated) {
+    expect(doc, at).toBe(`Deprecated: ${now}`)
+    expect(Object.keys(fields), at).toContain(now)
+  }
+})
+
+describe('deprecated paths', () => {
   const moved = deprecated.flatMap(([old, current]) =>
     rows
       .filter(([, path]) => path === current || path.startsWith(`${current}/`))
@@ -94,7 +122,7 @@ describe('deprecated paths: interface 9.1', () => {
   })
 })
 
-/** auth-behaviour 1.6 and 9.2 */
+/** By kind of endpoint, as docs/spec/policies.md has it. */
 const capabilities: [string, string][] = [
   ['POST A/config/client', 'by-existence'],
   ['GET A/config/client', 'read'],
@@ -143,9 +171,11 @@ const capabilities: [string, string][] = [
   ['POST /auth/token/roles/:role_name', 'by-existence'],
   ['DELETE /auth/token/roles/:role_name', 'delete'],
   ['POST /auth/token/tidy', 'update'],
+  ['POST /sys/rotate', 'update with sudo'],
+  ['GET /sys/key-status', 'read'],
 ]
 
-test.each(capabilities)('%s needs %s: auth-behaviour 1.6, 9.2', (name, wanted) => {
+test.each(capabilities)('%s needs %s', (name, wanted) => {
   const [method = '', path = ''] = name.split(' ')
   const access = rowOf(method, path)[0]?.access
   expect(access?.by === 'policy' && `${access.capability}${access.sudo ? ' with sudo' : ''}`).toBe(wanted)
@@ -169,7 +199,9 @@ describe('the table as a whole', () => {
   })
 
   test('what writes has the right to', () => {
-    const writers = all.filter(row => row.method === 'DELETE').filter(row => !row.uses.includes('write'))
+    const writers = all
+      .filter(row => row.method === 'DELETE')
+      .filter(row => !row.uses.some(use => use === 'write' || use === 'ceremony'))
     expect(writers.map(row => row.path)).toEqual([])
   })
 
@@ -179,6 +211,7 @@ describe('the table as a whole', () => {
     )
     expect([...new Set(secret)].sort()).toEqual(
       [
+        'accessor',
         'id',
         'identity',
         'iam_request_headers',
@@ -189,13 +222,21 @@ describe('the table as a whole', () => {
         'signature',
         'token',
         'input',
+        'key',
+        'otp',
       ].sort(),
     )
   })
 
-  test('each group names what its endpoints use, and besides that all read and may take a use of a token', () => {
+  test('each group names what its endpoints use; all read and take uses of tokens, and wrap what can be wrapped', () => {
     for (const group of groups) {
-      const wanted = new Set(['read', 'spend', ...group.endpoints.flatMap(row => row.uses)])
+      const wraps = group.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers))
+      const wanted = new Set([
+        'read',
+        'spend',
+        ...(wraps ? ['mint'] : []),
+        ...group.endpoints.flatMap(row => row.uses),
+      ])
       expect(usesOf(group)).toEqual(usable.filter(use => wanted.has(use)))
     }
   })

@@ -13,7 +13,7 @@ import { keys } from '../../../builders/keys.ts'
 const pem = published()[0]?.pem ?? ''
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-describe('readPem: auth-behaviour 3.4, T-42', () => {
+describe('readPem', () => {
   test.each([
     ['as it is', pem, pem],
     ['with carriage returns', pem.replaceAll('\n', '\r\n'), pem.replaceAll('\n', '\r\n')],

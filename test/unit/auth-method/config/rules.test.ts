@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readFields } from '../../../../shared/api/fields.ts'
-import { clientFields, writeClient } from '../../../../shared/auth-method/config/client.ts'
+import { clientFields, readClient, writeClient } from '../../../../shared/auth-method/config/client.ts'
 import {
   identityFields,
   selected,
@@ -28,7 +28,7 @@ const around = (subject: Item | undefined) => ({
   },
 })
 
-describe('client configuration: auth-behaviour 3.1', () => {
+describe('client configuration', () => {
   const place = key('client-config', accessor)
   async function write(raw: Raw, stored?: ClientConfig) {
     const given = readFields(clientFields, raw).given
@@ -108,6 +108,24 @@ describe('client configuration: auth-behaviour 3.1', () => {
     },
   )
 
+  const missing = [
+    'role_arn',
+    'identity_token_audience',
+    'identity_token_ttl',
+    'identity_token_key',
+    'rotation_period',
+    'rotation_policy',
+    'rotation_schedule',
+    'rotation_window',
+  ]
+  test.each(missing)('%s may be sent when it says nothing, and is refused otherwise', async name => {
+    const { config } = await write({ max_retries: 3 })
+    for (const neutral of ['', null, 0, '0', '0s', false, [], {}])
+      expect((await write({ max_retries: 3, [name]: neutral })).config).toEqual(config)
+    for (const other of ['x', 1, '1h', true, ['x'], { a: 1 }, '* * * * *'])
+      await expect(write({ [name]: other })).rejects.toThrow(`${name} must be empty`)
+  })
+
   test.each([
     ['x-custom-thing', 'X-Custom-Thing'],
     ['X-CUSTOM-THING', 'X-Custom-Thing'],
@@ -115,9 +133,20 @@ describe('client configuration: auth-behaviour 3.1', () => {
   ])('the header %s is kept as %s', async (given, kept) => {
     expect((await write({ allowed_sts_header_values: given })).config.allowedHeaders).toEqual([kept])
   })
+
+  test.each([
+    [['X-Custom'], ['X-Custom']],
+    [[], null],
+    [null, null],
+  ])('the headers %j read back as %j, which can be written again', async (given, wanted) => {
+    const { config } = await write({ allowed_sts_header_values: given })
+    const { answer } = readClient(callWith(around(item(place, config))))
+    expect(answer).toMatchObject({ data: { allowed_sts_header_values: wanted } })
+    expect((await write({ allowed_sts_header_values: wanted })).config).toEqual(config)
+  })
 })
 
-describe('identity configuration: interface 2.2, auth-behaviour 3.3', () => {
+describe('identity configuration', () => {
   const place = key('identity-config', accessor)
   const write = (raw: Raw, stored?: IdentityConfig) =>
     dataOf(
@@ -162,7 +191,7 @@ describe('identity configuration: interface 2.2, auth-behaviour 3.3', () => {
   })
 })
 
-describe('roles of satellite accounts: auth-behaviour 3.5', () => {
+describe('roles of satellite accounts', () => {
   const place = key('sts-role', accessor, '444455556666')
   const write = (raw: Raw, stored?: { role: string; externalId: string }) => {
     const { changes, answer } = writeSts(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { denyTag, readings } from '../../../../shared/auth-method/deny-list/manage.ts'
+import { denyTag, readDenied, readings } from '../../../../shared/auth-method/deny-list/manage.ts'
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -38,7 +38,7 @@ async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, rol
   return (await denyTag(call)).changes
 }
 
-describe('a denied tag: auth-behaviour 3.10, D-8, D-21', () => {
+describe('a denied tag', () => {
   test.each([
     ['as it is', value],
     ['as base64', base64],
@@ -75,6 +75,43 @@ describe('a denied tag: auth-behaviour 3.10, D-8, D-21', () => {
   test('denied again, it keeps the time of the first denial', async () => {
     expect(await deny(value, { again: true })).toMatchObject([
       { data: { createdAt: 5, expiresAt: NOW + 1_000_000 }, expected: { rev: 'r1' } },
+    ])
+  })
+})
+
+describe('what is told of a denied tag', () => {
+  const HOUR = 3600
+  const EXPIRES = Date.parse('2030-01-01T00:00:00Z')
+  const told = async (tidy?: { safetyBuffer: number; disablePeriodicTidy: boolean }) => {
+    const items = [
+      item(key('deny', accessor, value), { createdAt: NOW, expiresAt: EXPIRES }),
+      ...(tidy ? [item(key('tidy-settings', accessor, 'roletag-denylist'), tidy)] : []),
+    ]
+    const { answer } = await readDenied(
+      callWith({ mount: mount(), params: { role_tag: value }, ports: preparedStore(items) }),
+    )
+    return answer
+  }
+  const FOREVER = 'A role that is deleted and made again ends its tags for good'
+
+  test.each<[string, Parameters<typeof told>[0], string]>([
+    ['by default', undefined, '2030-01-04T00:00:00Z'],
+    ['with another buffer', { safetyBuffer: HOUR, disablePeriodicTidy: false }, '2030-01-01T01:00:00Z'],
+  ])('until when it stays denied, and what ends it for good: %s', async (_, tidy, removed) => {
+    expect(await told(tidy)).toMatchObject({
+      data: { expiration_time: '2030-01-01T00:00:00Z' },
+      warnings: [
+        'the tag stays denied to 2030-01-01T00:00:00Z at least, and until tidy removes its entry, ' +
+          `by schedule after ${removed}; then it counts again. ${FOREVER}`,
+      ],
+    })
+  })
+
+  test('that only a tidy that is asked for ends the denial where the periodic one is disabled', async () => {
+    const { warnings } = await told({ safetyBuffer: HOUR, disablePeriodicTidy: true })
+    expect(warnings).toEqual([
+      'the tag stays denied to 2030-01-01T00:00:00Z at least, and until a tidy that is asked for removes its entry: ' +
+        `the periodic one is disabled; then it counts again. ${FOREVER}`,
     ])
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { report } from '../../../../shared/auth-method/login/checks.ts'
+import { enforce, report } from '../../../../shared/auth-method/login/checks.ts'
 import { checksAfter, checksBefore, decideEc2Login } from '../../../../shared/auth-method/login-ec2/decide.ts'
 import type { SeenEc2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -12,9 +12,10 @@ const reasons = (parts: Partial<SeenEc2Facts>) => {
 }
 const early = (parts: Partial<SeenEc2Facts>) =>
   report(checksBefore, ec2Facts(parts)).flatMap(({ reason }) => reason ?? [])
-const decide = (parts: Partial<SeenEc2Facts> = {}) => decideEc2Login(ec2Facts(parts), 'auth/cloud/login')
+const decide = (parts: Partial<SeenEc2Facts> = {}) =>
+  decideEc2Login(enforce(checksAfter, enforce(checksBefore, ec2Facts(parts))), 'auth/cloud/login')
 
-describe('the checks of an ec2 login: auth-behaviour 4.2.5', () => {
+describe('the checks of an ec2 login', () => {
   test('a login that satisfies them all passes', () => {
     expect(reasons({})).toEqual([])
   })
@@ -69,9 +70,17 @@ describe('the checks of an ec2 login: auth-behaviour 4.2.5', () => {
     expect(early({ sentNonce: 'x'.repeat(129) })).toEqual([])
     expect(reasons({ sentNonce: 'x'.repeat(129) })).toEqual(['nonce-length'])
   })
+
+  test('too long a nonce is for the tag to decide, unless the role keeps none anyway', () => {
+    const returning = { entry: accessItem(), entryNonce: new Secret('right'), sentNonce: 'x'.repeat(129) }
+    expect(early(returning)).toEqual([])
+    expect(early({ ...returning, role: ec2Role({ disallowReauthentication: true }) })).toEqual([
+      'nonce-mismatch',
+    ])
+  })
 })
 
-describe('the role tag: auth-behaviour 4.2.7', () => {
+describe('the role tag', () => {
   const role = ec2Role({ roleTag: 'Tag' })
   const { tag: _, ...unreadable } = tagOf()
   test.each<[string, SeenEc2Facts['tag'], string[]]>([
@@ -95,7 +104,7 @@ describe('the role tag: auth-behaviour 4.2.7', () => {
     expect(reasons({ role, ...(tag ? { tag } : {}) })).toEqual(expected)
   })
 
-  test('policies are compared as they count, whatever their case (T-39)', () => {
+  test('policies are compared as they count, whatever their case', () => {
     const cased = ec2Role({ roleTag: 'Tag', token: { policies: [' Dev ', 'PROD'] } })
     expect(reasons({ role: cased, tag: tagOf(':p=dev,prod') })).toEqual([])
   })
@@ -112,7 +121,7 @@ describe('the role tag: auth-behaviour 4.2.7', () => {
   })
 })
 
-describe('what a login leads to: auth-behaviour 4.2.5 (10) to (13), 4.2.9, 4.2.10', () => {
+describe('what a login leads to', () => {
   test('a first login: the grant', () => {
     expect(decide().grant).toEqual({
       path: 'auth/cloud/login',
@@ -123,21 +132,15 @@ describe('what a login leads to: auth-behaviour 4.2.5 (10) to (13), 4.2.9, 4.2.1
         account: '111122223333',
         region: 'eu-west-1',
         instanceId: usualInstance.id,
+        entryCreatedAt: 50_000,
         tagMaxTtl: 0,
       },
       displayName: '',
-      policies: ['dev', 'prod'],
-      noDefaultPolicy: false,
       metadata: { role: 'dev', role_tag_max_ttl: '0s', account_id: '111122223333', auth_type: 'ec2' },
       disclosed: { nonce: 'fresh' },
       alias: { name: 'alias', metadata: { account_id: '111122223333', auth_type: 'ec2' } },
-      ttl: 0,
-      methodMax: 1000,
-      period: 0,
-      explicitMax: 0,
-      numUses: 0,
-      boundCidrs: [],
-      type: 'default',
+      terms: { ...ec2Role().token, policies: ['dev', 'prod'], maxTtl: 1000 },
+      source: '192.0.2.1',
     })
   })
 
@@ -170,6 +173,7 @@ describe('what a login leads to: auth-behaviour 4.2.5 (10) to (13), 4.2.9, 4.2.1
       updatedAt: 50_000,
       pendingTime: document.pendingTime,
     })
+    expect(grant.login.entryCreatedAt, 'of the entry, not of this login').toBe(1000)
   })
 
   test.each<[string, Partial<SeenEc2Facts>]>([
@@ -196,7 +200,7 @@ describe('what a login leads to: auth-behaviour 4.2.5 (10) to (13), 4.2.9, 4.2.1
     (maxTtl, tagMax, shortest, longest) => {
       const role = ec2Role({ roleTag: 'Tag', token: { maxTtl } })
       const { grant, entry } = decide({ role, tag: tagOf(tagMax === 0 ? '' : `:t=${tagMax}`) })
-      expect(grant.methodMax).toBe(shortest)
+      expect(grant.terms.maxTtl).toBe(shortest)
       expect(entry.expiresAt).toBe(50_000 + longest * 1000)
       expect(grant.login.tagMaxTtl).toBe(tagMax)
     },
@@ -209,8 +213,8 @@ describe('what a login leads to: auth-behaviour 4.2.5 (10) to (13), 4.2.9, 4.2.1
 
   test('the tag’s policies replace the role’s, if it names any', () => {
     const role = ec2Role({ roleTag: 'Tag' })
-    expect(decide({ role, tag: tagOf(':p=dev') }).grant.policies).toEqual(['dev'])
-    expect(decide({ role, tag: tagOf() }).grant.policies).toEqual(['dev', 'prod'])
+    expect(decide({ role, tag: tagOf(':p=dev') }).grant.terms.policies).toEqual(['dev'])
+    expect(decide({ role, tag: tagOf() }).grant.terms.policies).toEqual(['dev', 'prod'])
   })
 
   test('only the selected metadata is told, and never an empty one', () => {

@@ -3,7 +3,6 @@ import { defaultIdentity } from '../../../../shared/auth-method/config/identity.
 import type { IdentityConfig } from '../../../../shared/auth-method/config/stored.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
 import { gatherEc2, seeEc2 } from '../../../../shared/auth-method/login-ec2/gather.ts'
-import type { Ec2Proof } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { Role } from '../../../../shared/auth-method/roles/role.ts'
 import type { Access } from '../../../../shared/ports.ts'
@@ -62,12 +61,11 @@ function world({
       },
     },
   })
-  const proof = { type: 'ec2', document: documentOf({ imageId }), verified: true } as Ec2Proof
-  return { asked, reads: prepared.reads, call, gathered: gatherEc2(call, proof, 'fresh') }
+  return { asked, reads: prepared.reads, call, gathered: gatherEc2(call, documentOf({ imageId }), 'fresh') }
 }
 const factsOf = async (given: World) => (await world(given).gathered).facts
 
-describe('the role of an ec2 login: interface 2.8, auth-behaviour 4.2.5 (2)', () => {
+describe('the role of an ec2 login', () => {
   test.each<[string, World, string]>([
     ['that is given', { given: { role: 'dev' }, at: 'dev' }, 'dev'],
     ['named after the AMI', {}, AMI],
@@ -89,11 +87,11 @@ test.each([
   ['role_id', ec2Role().roleId],
   ['instance_id', usualInstance.id],
   ['image_id', AMI],
-] as const)('the alias by %s is %s: auth-behaviour 4.2.5 (4)', async (ec2Alias, name) => {
+] as const)('the alias by %s is %s', async (ec2Alias, name) => {
   expect((await factsOf({ identity: { ...defaultIdentity, ec2Alias } })).aliasName).toBe(name)
 })
 
-test('everything known by name comes with one read: architecture 4', async () => {
+test('everything known by name comes with one read', async () => {
   const { reads, gathered } = world({})
   await gathered
   expect(reads[0]?.split(', ').map(read => read.split(' ')[0])).toEqual([
@@ -121,7 +119,7 @@ test('a nonce of the client counts only when it was sent, even empty', async () 
   expect(await factsOf({ given: { nonce: '' } })).toMatchObject({ sentNonce: '' })
 })
 
-describe('the instance’s role tag: auth-behaviour 4.2.7', () => {
+describe('the instance’s role tag', () => {
   const role = ec2Role({ roleTag: 'Tag', hmacKey: keyOf(AMI) })
   const tag = {
     nonce: 'q83vEjRWeJA=',

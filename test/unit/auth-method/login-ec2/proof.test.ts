@@ -7,19 +7,16 @@ import {
 } from '../../../../infra/local/provider/documents/certificate.ts'
 import { signedData } from '../../../../infra/local/provider/documents/cms.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import {
-  type Ec2Input,
-  proveEarly,
-  proveWithRegistered,
-} from '../../../../shared/auth-method/login-ec2/proof.ts'
+import { type Ec2Input, proveEarly, provenDocument } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import { nameOf } from '../../../../shared/identity-proof/trust.ts'
-import type { Store } from '../../../../shared/ports.ts'
-import { key } from '../../../../shared/storage/kinds.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { documentText } from '../../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../../builders/keys.ts'
 import y2017 from '../../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import y2021 from '../../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
+import { callWith, fetchedItems } from '../../support/call.ts'
 import { item, preparedStore } from '../../support/store.ts'
+import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
 
@@ -35,6 +32,18 @@ const weak = signer(keys.rsa(1024))
 
 type Registered = [pem: string, type: 'pkcs7' | 'identity', mount?: string][]
 
+/** A login at a mount with some certificates. */
+function callAt(items: readonly Item[], legacySignatures = false, recall = new Map<string, string>()) {
+  const { store, reads } = preparedStore(items)
+  const lists: string[] = []
+  const list: typeof store.list = where => {
+    lists.push(where.kind)
+    return store.list(where)
+  }
+  const ports = { store: { ...store, list }, recall, deployment: { legacySignatures } }
+  return { call: callWith({ mount: mount(), fetched: fetchedItems(), ports }), reads, lists, recall }
+}
+
 /** How a proof fares: refused at once, with certificates of the mount, or verified by whom. */
 async function prove(input: Ec2Input, registered: Registered = [], legacy = false): Promise<string> {
   const items = registered.map(([pem, type, mount = accessor], at) =>
@@ -42,8 +51,8 @@ async function prove(input: Ec2Input, registered: Registered = [], legacy = fals
   )
   try {
     const early = await proveEarly(input, legacy)
-    if (early.verified) return 'verified by AWS'
-    await proveWithRegistered(early, preparedStore(items).store as Store, accessor, legacy)
+    if (early.document) return 'verified by AWS'
+    await provenDocument(callAt(items, legacy).call, early)
     return 'verified by the mount'
   } catch (error) {
     return error instanceof ApiError ? String(error.reason?.['why']) : String(error)
@@ -52,7 +61,7 @@ async function prove(input: Ec2Input, registered: Registered = [], legacy = fals
 
 const identity = { identity: Buffer.from(y2017.document).toString('base64'), signature: y2017.signature }
 
-describe('whose signature counts: auth-behaviour 4.2.4, architecture 17', () => {
+describe('whose signature counts', () => {
   test.each<[string, Ec2Input, Registered, string, string]>([
     ['AWS’s rsa2048', { pkcs7: y2021.rsa2048 }, [], 'verified by AWS', 'verified by AWS'],
     ['AWS’s pkcs7', { pkcs7: y2017.pkcs7 }, [], 'sha1', 'verified by AWS'],
@@ -117,5 +126,41 @@ describe('whose signature counts: auth-behaviour 4.2.4, architecture 17', () => 
   test('what no certificate can turn is refused before the mount is read', async () => {
     const inputs = [{ pkcs7: 'MIAG' }, {}, { pkcs7: y2017.pkcs7 }]
     for (const input of inputs) await expect(proveEarly(input, false)).rejects.toThrow(ApiError)
+  })
+})
+
+describe('a certificate that vouched before', () => {
+  const place = key('certificate', accessor, 'home')
+  const vouching = item(place, { pem: own.pem, type: 'pkcs7' })
+  const early = () => proveEarly({ pkcs7: own.pkcs7 }, false)
+  const remembered = async () => {
+    const world = callAt([vouching])
+    await provenDocument(world.call, await early())
+    return world
+  }
+
+  test('is read alone the next time', async () => {
+    const { recall, lists } = await remembered()
+    expect(lists).toEqual(['certificate'])
+    const again = callAt([vouching], false, recall)
+    expect(await provenDocument(again.call, await early())).toMatchObject({ instanceId: expect.any(String) })
+    expect([again.reads, again.lists]).toEqual([['certificate home'], []])
+  })
+
+  test.each<[string, Item<'certificate'>[]]>([
+    ['deleted', []],
+    ['replaced by another one', [item(place, { pem: weak.pem, type: 'pkcs7' })]],
+    ['registered for the other form', [item(place, { pem: own.pem, type: 'identity' })]],
+  ])('vouches no more once it is %s', async (_, items) => {
+    const { recall } = await remembered()
+    await expect(provenDocument(callAt(items, false, recall).call, await early())).rejects.toThrow(
+      'could not be verified',
+    )
+  })
+
+  test('is not needed where another one vouches', async () => {
+    const { recall } = await remembered()
+    const other = item(key('certificate', accessor, 'other'), { pem: own.pem, type: 'pkcs7' })
+    await provenDocument(callAt([other], false, recall).call, await early())
   })
 })

@@ -61,7 +61,7 @@ const tries = (parts: Partial<Record<keyof Try, fc.Arbitrary<unknown>>> = {}) =>
     { maxLength: 12 },
   )
 
-describe('whatever logs in, in whatever order: auth-behaviour 4.2.8', () => {
+describe('whatever logs in, in whatever order', () => {
   test('the start of the instance never goes back', () => {
     fc.assert(
       fc.property(tries(), list => {

@@ -63,7 +63,10 @@ const mismatch = 'nonce does not match'
 const notNewer = 'nonce does not match and metadata is not newer'
 const older = 'metadata predates the last login'
 
-/** The table of auth-behaviour 4.2.8, row by row; `any` is written out. */
+/**
+ * The table, row by row; `any` is written out.
+ * @see docs/spec/login-ec2.md#nonce
+ */
 const rows: Row[] = [
   // none | absent | no | any
   { entry: 'none', nonce: 'absent', leads: ['fresh', 'told', 'open'] },
@@ -141,7 +144,7 @@ const rows: Row[] = [
   { entry: 'normal', nonce: 'absent', disallow: true, leads: mismatch },
 ]
 
-describe('nonce and pendingTime: auth-behaviour 4.2.8', () => {
+describe('nonce and pendingTime', () => {
   test.each(rows)(
     'entry $entry, nonce $nonce, disallow $disallow, migration $migration, document $document: $leads',
     row => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { report } from '../../../../shared/auth-method/login/checks.ts'
+import { enforce, report } from '../../../../shared/auth-method/login/checks.ts'
 import { checksAfter, checksBefore, decideIamLogin } from '../../../../shared/auth-method/login-iam/decide.ts'
 import type { InferredInstance, SeenIamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
 import { inferredId } from '../../../../shared/auth-method/login-iam/gather.ts'
@@ -12,7 +12,8 @@ const reasons = (parts: Partial<SeenIamFacts>) => {
   const { fullArn: _, inferred: __, ...early } = facts
   return [...report(checksBefore, early), ...report(checksAfter, facts)].flatMap(({ reason }) => reason ?? [])
 }
-const decide = (parts: Partial<SeenIamFacts> = {}) => decideIamLogin(iamFacts(parts), 'auth/cloud/login')
+const decide = (parts: Partial<SeenIamFacts> = {}) =>
+  decideIamLogin(enforce(checksAfter, enforce(checksBefore, iamFacts(parts))), 'auth/cloud/login')
 
 const inferred: InferredInstance = {
   instance: usualInstance,
@@ -21,7 +22,7 @@ const inferred: InferredInstance = {
   account: '111122223333',
 }
 
-describe('the checks of an iam login: auth-behaviour 4.1, 4.3.4', () => {
+describe('the checks of an iam login', () => {
   const user = callerOf('arn:aws:iam::111122223333:user/team/bob', 'AIDAEXAMPLE')
   const wild = iamRole({
     boundIamPrincipalIds: [],
@@ -63,7 +64,7 @@ describe('the checks of an iam login: auth-behaviour 4.1, 4.3.4', () => {
   })
 })
 
-describe('inferring: auth-behaviour 4.3.5', () => {
+describe('inferring', () => {
   const role = inferringRole({ bound: { bound_region: ['eu-west-1'], bound_account_id: ['111122223333'] } })
   test.each<[string, Partial<SeenIamFacts>, string[]]>([
     ['a running instance that satisfies the role', { role, inferred }, []],
@@ -142,7 +143,7 @@ describe('inferring: auth-behaviour 4.3.5', () => {
   })
 })
 
-describe('what a login leads to: auth-behaviour 4.3.7', () => {
+describe('what a login leads to', () => {
   test('the grant of a role session', () => {
     expect(decide()).toEqual({
       path: 'auth/cloud/login',
@@ -155,18 +156,11 @@ describe('what a login leads to: auth-behaviour 4.3.7', () => {
         clientUserId: 'AROAEXAMPLE',
       },
       displayName: 'app/i-0123456789abcdef0',
-      policies: ['dev', 'prod'],
-      noDefaultPolicy: false,
       metadata: { role_id: iamRole().roleId, account_id: '111122223333', auth_type: 'iam' },
       disclosed: {},
       alias: { name: 'alias', metadata: { account_id: '111122223333', auth_type: 'iam' } },
-      ttl: 0,
-      methodMax: 0,
-      period: 0,
-      explicitMax: 0,
-      numUses: 0,
-      boundCidrs: [],
-      type: 'default',
+      terms: iamRole().token,
+      source: '192.0.2.1',
     })
   })
 
@@ -174,27 +168,10 @@ describe('what a login leads to: auth-behaviour 4.3.7', () => {
     expect(decide({ caller: callerOf('arn:aws:iam::111122223333:user/a/b/bob') }).displayName).toBe('bob')
   })
 
-  test('the token’s parameters are the role’s', () => {
-    const token = {
-      ttl: 1,
-      maxTtl: 2,
-      period: 3,
-      explicitMaxTtl: 4,
-      numUses: 5,
-      boundCidrs: ['10.0.0.0/8'],
-      type: 'batch' as const,
-      noDefaultPolicy: true,
-    }
-    expect(decide({ role: iamRole({ token }) })).toMatchObject({
-      ttl: 1,
-      methodMax: 2,
-      period: 3,
-      explicitMax: 4,
-      numUses: 5,
-      boundCidrs: ['10.0.0.0/8'],
-      type: 'batch',
-      noDefaultPolicy: true,
-    })
+  test('the token’s terms are the role’s', () => {
+    const token = { ttl: 1, maxTtl: 2, boundCidrs: ['192.0.2.0/24'], noDefaultPolicy: true }
+    const role = iamRole({ token })
+    expect(decide({ role }).terms).toEqual(role.token)
   })
 
   const identity = {

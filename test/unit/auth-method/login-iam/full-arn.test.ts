@@ -47,7 +47,7 @@ async function lookUp(
   return { arn, asked }
 }
 
-describe('the ARN of a caller with its path: auth-behaviour 4.3.4, CVE-2025-11621', () => {
+describe('the ARN of a caller with its path: CVE-2025-11621', () => {
   test('is what IAM says of the caller’s own role', async () => {
     expect(await lookUp(freshAccess())).toEqual({ arn: found.arn, asked: 1 })
   })

@@ -4,7 +4,7 @@ import type { IdentityConfig } from '../../../../shared/auth-method/config/store
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
 import { gatherIam, seeIam } from '../../../../shared/auth-method/login-iam/gather.ts'
 import type { Role } from '../../../../shared/auth-method/roles/role.ts'
-import type { Identity } from '../../../../shared/identity-proof/caller-identity.ts'
+import type { VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
 import type { Access } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
@@ -17,7 +17,7 @@ import { mount } from '../../tokens/support.ts'
 const accessor = 'auth_cloud_1'
 
 interface World {
-  caller?: Identity
+  caller?: VerifiedIdentity
   given?: Record<string, unknown>
   roles?: Record<string, Role>
   identity?: IdentityConfig
@@ -62,7 +62,7 @@ function world({
 }
 const factsOf = async (given: World) => (await world(given).gathered).facts
 
-describe('the role of an iam login: interface 2.8, auth-behaviour 4.3.1 (9)', () => {
+describe('the role of an iam login', () => {
   const bob = callerOf('arn:aws:iam::111122223333:user/team/Bob', 'AIDAEXAMPLE')
   test.each<[string, World, string]>([
     ['that is given', { given: { role: 'dev' }, roles: { dev: iamRole() } }, 'dev'],
@@ -81,7 +81,7 @@ describe('the role of an iam login: interface 2.8, auth-behaviour 4.3.1 (9)', ()
   })
 })
 
-describe('the alias of an iam login: interface 2.2, auth-behaviour 4.3.1 (11)', () => {
+describe('the alias of an iam login', () => {
   test.each([
     ['role_id', iamRole().roleId],
     ['unique_id', 'AROAEXAMPLE'],
@@ -92,7 +92,7 @@ describe('the alias of an iam login: interface 2.2, auth-behaviour 4.3.1 (11)', 
   })
 })
 
-describe('what IAM and EC2 are asked: auth-behaviour 8 (8)', () => {
+describe('what IAM and EC2 are asked', () => {
   const seen = async (role: Role) => {
     const { asked, gathered, call } = world({ roles: { app: role } })
     const facts = await seeIam(call, await gathered)

@@ -15,7 +15,7 @@ const admitted = ({ arns, ids = [], resolve = true }: Bound, parts: Partial<Prin
     { ...principal, ...parts },
   )
 
-describe('bound principals: auth-behaviour 4.3.4', () => {
+describe('bound principals', () => {
   test.each<[string, Bound, string]>([
     ['none bound', { arns: [] }, 'yes'],
     ['its unique ID', { arns: [APP], ids: ['AROAEXAMPLE'] }, 'yes'],

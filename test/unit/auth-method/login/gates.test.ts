@@ -22,7 +22,7 @@ function refused(parts: Partial<GateFacts>): unknown[] {
   }
 }
 
-describe('gates common to both types: auth-behaviour 4.1', () => {
+describe('gates common to both types', () => {
   const inTen = ec2Role({ token: { boundCidrs: ['10.0.0.0/8'] } })
   const source = ['permission_denied', 'source-address', '']
   test.each<[string, Partial<GateFacts>, unknown[]]>([

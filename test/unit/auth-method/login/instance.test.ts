@@ -48,7 +48,7 @@ const OLD = NOW - 301
 const YOUNG = NOW - 299
 const ASK = `describe ${usualInstance.id} in 111122223333`
 
-describe('the look-up of an instance: auth-behaviour 4.2.5 (5), T-24', () => {
+describe('the look-up of an instance', () => {
   test('is one call to EC2', async () => {
     const { call, asked } = world([usualInstance])
     expect(await seeInstance(call, access, usualInstance.id, ec2Role(), OLD)).toEqual({
@@ -89,7 +89,7 @@ describe('the look-up of an instance: auth-behaviour 4.2.5 (5), T-24', () => {
   })
 })
 
-describe('the role behind the profile: auth-behaviour 4.2.6 (7), CVE-2025-11621', () => {
+describe('the role behind the profile: CVE-2025-11621', () => {
   const roleArn = async (profile: InstanceProfile | undefined, instance: Instance = usualInstance) => {
     const { call, asked } = world([instance], profile)
     return { asked, seen: (await seeInstance(call, access, instance.id, binding, OLD)).roleArn }

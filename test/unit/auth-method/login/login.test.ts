@@ -16,7 +16,7 @@ const post = {
 }
 const { iam_request_body: _, ...get } = { ...post, iam_http_request_method: 'GET' }
 
-describe('which type of login: auth-behaviour 4.1', () => {
+describe('which type of login', () => {
   test.each<[string, Record<string, unknown>, string]>([
     ['pkcs7', ec2, 'ec2'],
     ['identity and signature', pair, 'ec2'],

@@ -61,18 +61,30 @@ const refusal = async (world: World) => {
   return [(error as { code?: string }).code, (error as { reason?: { why: string } }).reason?.why]
 }
 
-describe('renewal of an ec2 login: auth-behaviour 5', () => {
+describe('renewal of an ec2 login', () => {
   test.each<[string, World, string]>([
     ['a login without instance', { login: { instanceId: '' } }, 'login-unknown'],
     ['a login without region', { login: { region: '' } }, 'login-unknown'],
     ['a role that is gone', { role: undefined }, 'role-gone'],
     ['a role that was made again', { role: ec2Role({ roleId: 'another' }) }, 'role-recreated'],
     ['an entry that was deleted', { entry: undefined }, 'entry-gone'],
+    [
+      'the entry of a later login',
+      { login: { entryCreatedAt: accessItem().data.createdAt - 1 } },
+      'entry-recreated',
+    ],
     ['an instance that is gone', { instance: undefined }, 'instance-not-running'],
     ['a stopped instance', { instance: { ...usualInstance, state: 'stopped' } }, 'instance-not-running'],
     ['another instance', { instance: { ...usualInstance, id: 'i-11111111' } }, 'instance-not-running'],
   ])('%s forbids it', async (_, world, why) => {
     expect(await refusal(world)).toEqual(['permission_denied', `renewal-${why}`])
+  })
+
+  test.each([
+    ['the entry of its own login', { entryCreatedAt: accessItem().data.createdAt }],
+    ['any entry, where the token does not remember its own', {}],
+  ])('%s is enough', async (_, own) => {
+    await expect(renew({ login: own }).renewal).resolves.toBeDefined()
   })
 
   test('what the role binds is not looked at again', async () => {
@@ -81,7 +93,7 @@ describe('renewal of an ec2 login: auth-behaviour 5', () => {
     await expect(renew({ role }).renewal).resolves.toMatchObject({ ttl: 0 })
   })
 
-  test('an entry that is expired, of another role, or closed to logins is enough (D-11)', async () => {
+  test('an entry that is expired, of another role, or closed to logins is enough', async () => {
     const entry = accessItem({ expiresAt: 1, role: 'other', disallowReauthentication: true })
     await expect(renew({ entry }).renewal).resolves.toBeDefined()
   })
@@ -106,7 +118,7 @@ describe('renewal of an ec2 login: auth-behaviour 5', () => {
     },
   )
 
-  test('the entry gets new times and nothing else, and only if it is as it was read (T-6)', async () => {
+  test('the entry gets new times and nothing else, and only if it is as it was read', async () => {
     const entry = accessItem({ role: 'first', pendingTime: 'x', createdAt: 5 })
     const { changes } = await renew({ entry }).renewal
     expect(changes).toEqual([

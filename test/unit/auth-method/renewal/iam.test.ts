@@ -84,7 +84,7 @@ const wild = iamRole({
 })
 const found: Principal = { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
 
-describe('renewal of an iam login: auth-behaviour 5', () => {
+describe('renewal of an iam login', () => {
   test('a bound unique ID is enough, and nobody is asked', async () => {
     const { asked, renewal } = renew({ role: iamRole({ token: { ttl: 11, maxTtl: 12, period: 13 } }) })
     expect(await renewal).toEqual({ ttl: 11, methodMax: 12, period: 13, changes: [] })
@@ -111,7 +111,7 @@ describe('renewal of an iam login: auth-behaviour 5', () => {
     ['a login without ARN', { login: { canonicalArn: '' } }, 'login-unknown'],
     ['a login of an ARN that is none', { login: { canonicalArn: 'arn:aws:iam::1:role' } }, 'login-unknown'],
     ['a role that is gone', { role: undefined }, 'role-gone'],
-    ['a role that was made again (D-13)', { role: iamRole({ roleId: 'another' }) }, 'role-recreated'],
+    ['a role that was made again', { role: iamRole({ roleId: 'another' }) }, 'role-recreated'],
     [
       'a principal that is not bound any more',
       { role: iamRole({ boundIamPrincipalIds: ['AROAOTHER'] }) },

@@ -42,7 +42,7 @@ async function create(raw: Record<string, unknown>, role: Role | undefined = usu
 }
 const tagOf = async (raw: Record<string, unknown>, role?: Role) => (await create(raw, role)).parsed?.tag
 
-describe('a new role tag: auth-behaviour 3.8', () => {
+describe('a new role tag', () => {
   test('has the role’s key, is signed with the role’s key, and is not stored', async () => {
     const { name, parsed, changes, warnings } = await create({})
     expect([name, changes, warnings]).toEqual(['Tag', undefined, []])
@@ -68,7 +68,7 @@ describe('a new role tag: auth-behaviour 3.8', () => {
       { policies: ['dev', 'prod'], maxTtl: 300, instanceId: 'i-0abc', disallowReauthentication: true },
     ],
     ['no policies supplied: nothing is said of them', {}, { policies: [] }],
-    ['empty policies: only default (D-7)', { policies: [] }, { policies: ['default'] }],
+    ['empty policies: only default', { policies: [] }, { policies: ['default'] }],
     ['empty text: only default', { policies: '' }, { policies: ['default'] }],
     ['null: only default', { policies: null }, { policies: ['default'] }],
     ['default is always among the role’s', { policies: 'default,dev' }, { policies: ['default', 'dev'] }],
@@ -79,7 +79,7 @@ describe('a new role tag: auth-behaviour 3.8', () => {
 
   const bare = ec2Role({ roleTag: 'Tag', hmacKey, token: { noDefaultPolicy: true } })
   test.each<[string, Record<string, unknown>, Role, string]>([
-    ['more policies than the role’s (D-6)', { policies: 'dev,other' }, usual, 'must be a subset'],
+    ['more policies than the role’s', { policies: 'dev,other' }, usual, 'must be a subset'],
     ['the policy root', { policies: 'root' }, usual, 'must be a subset'],
     ['default, where the role leaves it out', { policies: 'default' }, bare, 'must be a subset'],
     ['only default, where the role leaves it out', { policies: [] }, bare, 'must be a subset'],

@@ -10,7 +10,7 @@ import {
   write,
 } from '../../../builders/role-plans.ts'
 
-describe('resolve_aws_unique_ids: interface 2.6, auth-behaviour 3.7.1 (2) to (4)', () => {
+describe('resolve_aws_unique_ids', () => {
   const wild = `${APP}*`
   test.each<[string, [Raw, ...Raw[]], boolean, string[]]>([
     ['a new role resolves', [iam], true, [APP]],

@@ -20,8 +20,8 @@ const CONSTRAINTS = [
   'bound_vpc_id',
 ]
 
-describe('a new role: auth-behaviour 3.7.1', () => {
-  test('has the defaults of interface 2.6', () => {
+describe('a new role', () => {
+  test('has the documented defaults', () => {
     const { role, resolve, warnings } = plan({ bound_iam_principal_arn: APP })
     expect(role).toMatchObject({
       authType: 'iam',
@@ -133,7 +133,7 @@ describe('a new role: auth-behaviour 3.7.1', () => {
   })
 })
 
-describe('wildcards of principals: auth-behaviour 4.3.4, D-18', () => {
+describe('wildcards of principals', () => {
   test.each([
     'arn:aws:iam::111122223333:*',
     'arn:aws:iam::111122223333:role/*',

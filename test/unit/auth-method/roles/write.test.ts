@@ -55,7 +55,7 @@ const principals = (...names: string[]) => ({
   bound_iam_principal_arn: names.map(name => `arn:aws:iam::111122223333:${name}`),
 })
 
-describe('unique IDs of bound principals: auth-behaviour 4.3.6', () => {
+describe('unique IDs of bound principals', () => {
   test('are looked up one by one, in the order of the list', async () => {
     const { asked, data } = await write(
       principals('user/bob', 'role/app', 'instance-profile/web', 'role/team/pathed'),
@@ -109,7 +109,7 @@ describe('unique IDs of bound principals: auth-behaviour 4.3.6', () => {
   })
 })
 
-describe('how a role reads back: auth-behaviour 3.7.2', () => {
+describe('how a role reads back', () => {
   test('every list is a list, and the key never appears', () => {
     const shown = roleAnswer(ec2Role({ bound: { bound_ami_id: ['ami-1'] }, roleTag: 'Tag' }))
     expect(shown).toEqual({
@@ -123,6 +123,7 @@ describe('how a role reads back: auth-behaviour 3.7.2', () => {
       bound_iam_role_arn: [],
       bound_region: [],
       bound_subnet_id: [],
+      bound_tags: {},
       bound_vpc_id: [],
       inferred_entity_type: '',
       inferred_aws_region: '',
@@ -138,6 +139,7 @@ describe('how a role reads back: auth-behaviour 3.7.2', () => {
       token_num_uses: 0,
       token_period: 0,
       token_policies: ['dev', 'prod'],
+      token_strictly_bind_ip: false,
       token_ttl: 0,
       token_type: 'default',
     })

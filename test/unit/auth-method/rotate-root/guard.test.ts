@@ -27,7 +27,7 @@ function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
   return { call: call as Call, written: () => commits.flat() }
 }
 
-describe('one rotation at a time: auth-behaviour 7 (1)', () => {
+describe('one rotation at a time', () => {
   test('a free guard is taken for a minute', async () => {
     const { call, written } = world()
     expect(await takeGuard(call)).toBe(0)

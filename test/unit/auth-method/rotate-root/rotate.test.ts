@@ -8,7 +8,7 @@ import { configured, refused, rotate, START, type World } from './world.ts'
 const wrote = (field: string) => (changes: readonly Change[]) =>
   changes.some(change => 'put' in change && change.put.kind === 'client-config' && field in change.data)
 
-describe('rotation: auth-behaviour 7, architecture 9', () => {
+describe('rotation', () => {
   test('replaces the key, deletes the old one, and tells the new one without its secret', async () => {
     const { outcome, keys, config, guard: left } = await rotate({})
     expect(outcome).toEqual({ kind: 'data', data: { access_key: 'NEW' } })
@@ -32,11 +32,7 @@ describe('rotation: auth-behaviour 7, architecture 9', () => {
       'running already',
     ],
     ['the key is that of a root user', { user: undefined }, 'belongs to the root user'],
-    [
-      'the user has another key (interface 2.1 rule 3)',
-      { others: { OTHER: 0 } },
-      'has another access key, OTHER',
-    ],
+    ['the user has another key', { others: { OTHER: 0 } }, 'has another access key, OTHER'],
     [
       'IAM makes no key',
       { iam: { create: refused() } },
@@ -126,7 +122,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
     expect([keys, config]).toMatchObject([['OLD', 'NEW'], { accessKey: 'NEW', previousAccessKey: 'OLD' }])
   })
 
-  test('the old key cannot be deleted: it is named in a warning (D-24)', async () => {
+  test('the old key cannot be deleted: it is named in a warning', async () => {
     const { outcome, keys, config } = await rotate({ iam: { delete: new ApiError('busy', 'throttled') } })
     expect(outcome).toMatchObject({
       data: { access_key: 'NEW' },

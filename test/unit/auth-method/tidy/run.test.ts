@@ -34,7 +34,7 @@ function start({
   return { commits, jobs, started: startRun(ports, {} as ClusterRead, wanted) }
 }
 
-describe('one run over a list at a time: auth-behaviour 6, T-11', () => {
+describe('one run over a list at a time', () => {
   test('a free list is taken for 15 minutes, and the job told who took it', async () => {
     const { started, commits, jobs } = start()
     expect(await started).toBe(true)

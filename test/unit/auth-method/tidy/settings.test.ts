@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { defaultTidy, SAFETY_BUFFER, sweepTimes } from '../../../../shared/auth-method/tidy/settings.ts'
 
-describe('when an entry may go: auth-behaviour 6, architecture 9', () => {
-  test('72 h after its expiration, unless configured otherwise (D-22)', () => {
+describe('when an entry may go', () => {
+  test('72 h after its expiration, unless configured otherwise', () => {
     expect(SAFETY_BUFFER).toBe(259_200)
     expect(defaultTidy).toEqual({ safetyBuffer: 259_200, disablePeriodicTidy: false })
   })

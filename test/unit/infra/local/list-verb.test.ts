@@ -14,7 +14,7 @@ const LIST = head('LIST /v1/x HTTP/1.1', 'Host: h')
 const GET = head('GET /v1/x?list=true HTTP/1.1', 'Host: h')
 const decoy = 'LIST /v1/y HTTP/1.1\r\n\r\n'
 
-describe('the verb LIST on the embedded host: architecture 19', () => {
+describe('the verb LIST on the embedded host', () => {
   test.each([
     ['a listing', LIST, GET],
     ['a listing after empty lines', `\r\n\r\n${LIST}`, `\r\n\r\n${GET}`],

@@ -8,7 +8,13 @@ const naming: Naming = {
 }
 const stacks: Stacks = {
   api: { Resources: {} },
-  data: { Resources: {}, Outputs: { Table: { Value: { 'Fn::GetAtt': ['Items', 'Arn'] } } } },
+  data: {
+    Resources: {},
+    Outputs: {
+      Address: { Value: 'x' },
+      Table: { Value: { 'Fn::GetAtt': ['Items', 'Arn'] }, Export: { Name: 'data:Table' } },
+    },
+  },
 }
 const resolve = (value: unknown) => resolver(stacks, naming)('api', value)
 
@@ -20,21 +26,16 @@ describe('intrinsic functions of templates on the embedded host', () => {
     ['an attribute', { 'Fn::GetAtt': ['Fn', 'Arn'] }, 'api/Fn.Arn'],
     ['a joined text', { 'Fn::Join': ['-', ['a', { Ref: 'AWS::Region' }, 1]] }, 'a-eu-west-1-1'],
     ['a text with references', { 'Fn::Sub': 'x-$\u007bAWS::Region}-$\u007bFn}' }, 'x-eu-west-1-api/Fn'],
-    [
-      'an output of another stack',
-      { 'Fn::GetStackOutput': { StackName: 'data', OutputName: 'Table' } },
-      'data/Items.Arn',
-    ],
-    [
-      'an output that is not there',
-      { 'Fn::GetStackOutput': { StackName: 'data', OutputName: 'X' } },
-      undefined,
-    ],
+    ['what another stack exports', { 'Fn::ImportValue': 'data:Table' }, 'data/Items.Arn'],
     ['inside of objects and lists', [{ a: { b: { Ref: 'X' } } }], [{ a: { b: 'api/X' } }]],
     ['an object with more keys than Ref', { Ref: 'X', a: 1 }, { Ref: 'X', a: 1 }],
   ])('%s', (_, value, expected) => expect(resolve(value)).toEqual(expected))
 
-  test.each(['Fn::If', 'Fn::ImportValue', 'Fn::Select', 'Fn::Base64'])('%s is not passed over', name => {
+  test.each(['Fn::If', 'Fn::GetStackOutput', 'Fn::Select', 'Fn::Base64'])('%s is not passed over', name => {
     expect(() => resolve({ a: { [name]: [] } })).toThrow(`the template uses ${name}`)
+  })
+
+  test('what no stack exports is an error', () => {
+    expect(() => resolve({ 'Fn::ImportValue': 'Address' })).toThrow('no stack exports Address')
   })
 })

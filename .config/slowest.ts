@@ -1,0 +1,17 @@
+import type { Reporter, TestModule } from 'vitest/node'
+
+const MOST = 10
+
+/** Tells after a run which files took longest. */
+export default class Slowest implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const slowest = modules
+      .map(module => ({ name: module.relativeModuleId, seconds: module.diagnostic().duration / 1000 }))
+      .sort((one, other) => other.seconds - one.seconds)
+      .slice(0, MOST)
+    if (modules.length <= MOST) return
+    process.stdout.write('\nThe slowest files:\n')
+    for (const { name, seconds } of slowest)
+      process.stdout.write(`  ${seconds.toFixed(1).padStart(6)} s  ${name}\n`)
+  }
+}

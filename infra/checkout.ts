@@ -1,0 +1,2 @@
+/** The checkout, with trailing slash. */
+export const root = new URL('../', import.meta.url).pathname

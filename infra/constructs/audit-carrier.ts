@@ -1,0 +1,77 @@
+import { Duration } from 'aws-cdk-lib'
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
+import { CfnFunction, CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lambda'
+import { CfnSubscriptionFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { workers } from '../../shared/jobs/workers.ts'
+import { alarm } from './alarm.ts'
+import { GroupFunction, type Surroundings } from './group-function.ts'
+
+const NAME = 'on-audit-entries'
+
+interface AuditCarrierProps extends Surroundings {
+  /** log group that audited functions print to; the carrier's own is another one */
+  source: LogGroup
+}
+
+/**
+ * Carries audit entries from the log group of functions to the one of the audit log. What could not be delivered
+ * after Lambda's own repetitions waits two weeks in a queue, and an alarm tells of it.
+ */
+export class AuditCarrier extends Construct {
+  readonly subscription: CfnSubscriptionFilter
+
+  constructor(scope: Construct, id: string, { source, ...surroundings }: AuditCarrierProps) {
+    super(scope, id)
+    // beside this construct, not in it: the embedded host finds a function's folder by the first id of its path
+    const { lambda } = new GroupFunction(scope, NAME, {
+      ...surroundings,
+      name: NAME,
+      timeout: Duration.minutes(workers[NAME].timeout),
+    })
+    const undelivered = this.queueOf(lambda)
+    this.subscription = this.subscribe(lambda, source)
+    const { alarmActionArns } = surroundings.settings
+    alarm(this, 'Undelivered', alarmActionArns, {
+      alarmDescription: 'Audit entries wait in the queue, because they could not be carried to the audit log',
+      namespace: 'AWS/SQS',
+      metricName: 'ApproximateNumberOfMessagesVisible',
+      dimensions: [{ name: 'QueueName', value: undelivered.queueName }],
+    })
+    alarm(this, 'Lost', alarmActionArns, {
+      alarmDescription: 'Audit entries could be carried neither to the audit log nor to the queue',
+      namespace: 'AWS/Lambda',
+      metricName: 'DeadLetterErrors',
+      dimensions: [{ name: 'FunctionName', value: lambda.functionName }],
+    })
+  }
+
+  private queueOf(lambda: IFunction): Queue {
+    const queue = new Queue(this, 'Queue', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      retentionPeriod: Duration.days(14),
+    })
+    lambda.addToRolePolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queue.queueArn] }))
+    if (lambda.node.defaultChild instanceof CfnFunction)
+      lambda.node.defaultChild.deadLetterConfig = { targetArn: queue.queueArn }
+    return queue
+  }
+
+  /** Events that are audit entries have an object with the member `audit` for their message; no others have. */
+  private subscribe(lambda: IFunction, source: LogGroup): CfnSubscriptionFilter {
+    const permission = new CfnPermission(this, 'Permission', {
+      action: 'lambda:InvokeFunction',
+      functionName: lambda.functionArn,
+      principal: 'logs.amazonaws.com',
+      sourceArn: source.logGroupArn,
+    })
+    const filter = new CfnSubscriptionFilter(this, 'Subscription', {
+      logGroupName: source.logGroupName,
+      filterPattern: '{ $.message.audit = "*" }',
+      destinationArn: lambda.functionArn,
+    })
+    filter.addResourceDependency(permission)
+    return filter
+  }
+}

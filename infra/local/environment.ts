@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { Worker } from 'node:worker_threads'
+import type { FunctionModel } from './assembly.ts'
+
+/** What the front end sees of a failed invocation. */
+export class InvocationFault extends Error {
+  readonly timedOut: boolean
+  constructor(message: string, timedOut: boolean) {
+    super(message)
+    this.timedOut = timedOut
+  }
+}
+
+/** One environment of a function: a thread that has loaded the bundle once and may serve several requests at once. */
+export interface Environment {
+  /** requests under way */
+  readonly busy: number
+  /** no new requests: it ends with the last one under way */
+  readonly retired: boolean
+  /** @throws InvocationFault */
+  invoke(event: unknown): Promise<unknown>
+  close(): Promise<unknown>
+}
+
+export interface EnvironmentOptions {
+  model: FunctionModel
+  variables: Readonly<Record<string, string>>
+  /** seconds that a request may take */
+  timeout: number
+  /** a line that the function prints */
+  onLine: (line: string) => void
+  /** told whenever there is room for another request, and when the environment has ended */
+  onChange: () => void
+}
+
+interface Pending {
+  resolve(result: unknown): void
+  reject(error: Error): void
+}
+
+export function startEnvironment(options: EnvironmentOptions): Environment {
+  const { model, variables, timeout, onLine, onChange } = options
+  const worker = new Worker(new URL('./lambda-thread.ts', import.meta.url), {
+    env: { ...variables },
+    workerData: { code: model.code, handler: model.handler, functionName: model.name },
+    stdout: true,
+    stderr: true,
+  })
+  const pending = new Map<string, Pending>()
+  let retired = false
+  for (const stream of [worker.stdout, worker.stderr]) readLines(stream, onLine)
+
+  const settled = (id: string): Pending | undefined => {
+    const one = pending.get(id)
+    pending.delete(id)
+    if (retired && pending.size === 0) void worker.terminate()
+    onChange()
+    return one
+  }
+  const fail = (message: string): void => {
+    retired = true
+    for (const id of [...pending.keys()]) settled(id)?.reject(new InvocationFault(message, false))
+  }
+  worker.on('message', ({ id, result, error }: { id: string; result?: unknown; error?: string }) => {
+    const one = settled(id)
+    if (error === undefined) one?.resolve(result)
+    else one?.reject(new InvocationFault(error, false))
+  })
+  worker.on('error', error => fail(error.message))
+  worker.on('exit', () => {
+    fail('the environment ended')
+    onChange()
+  })
+
+  // a request that hangs may hang others, too: where it timed out nothing new begins
+  const expire = (id: string): void => {
+    retired = true
+    settled(id)?.reject(new InvocationFault(`Task timed out after ${timeout} seconds`, true))
+  }
+
+  return {
+    get busy() {
+      return pending.size
+    },
+    get retired() {
+      return retired
+    },
+    invoke: event =>
+      new Promise((resolve, reject) => {
+        const id = randomUUID()
+        const timer = setTimeout(() => expire(id), timeout * 1000)
+        pending.set(id, {
+          resolve: result => {
+            clearTimeout(timer)
+            resolve(result)
+          },
+          reject: error => {
+            clearTimeout(timer)
+            reject(error)
+          },
+        })
+        worker.postMessage({ id, event, deadline: Date.now() + timeout * 1000 })
+      }),
+    close: () => worker.terminate(),
+  }
+}
+
+function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
+  let rest = ''
+  stream.setEncoding('utf8')
+  stream.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) onLine(line)
+  })
+}

@@ -1,0 +1,70 @@
+import type { Environment } from './environment.ts'
+
+/** How many environments a function may have, and how many requests each takes at once. */
+export interface Capacity {
+  environments: number
+  requests: number
+}
+
+/** The environments of one function. */
+export interface Pool {
+  invoke(event: unknown): Promise<unknown>
+  /** ends the environments that have had nothing to do since the last time */
+  trim(): void
+  close(): Promise<void>
+}
+
+/**
+ * Gives requests to environments in the order in which they came: to an idle one, else to a new one while there
+ * may be more, else to the least busy one that has room. Where there is none, requests wait.
+ */
+export function poolOf(start: (onChange: () => void) => Environment, capacity: Capacity): Pool {
+  const all = new Set<Environment>()
+  const resting = new Set<Environment>()
+  const waiting: ((environment: Environment) => void)[] = []
+
+  function next(): Environment | undefined {
+    for (const one of all) if (one.retired && one.busy === 0) all.delete(one)
+    const open = [...all].filter(one => !one.retired)
+    const [least] = open.sort((one, other) => one.busy - other.busy)
+    if (least && (least.busy === 0 || open.length >= capacity.environments))
+      return least.busy < capacity.requests ? least : undefined
+    const started = start(admit)
+    all.add(started)
+    return started
+  }
+
+  function admit(): void {
+    while (waiting.length > 0) {
+      const environment = next()
+      if (!environment) return
+      waiting.shift()?.(environment)
+    }
+  }
+
+  return {
+    invoke: event =>
+      new Promise((resolve, reject) => {
+        waiting.push(environment => {
+          resting.delete(environment)
+          environment.invoke(event).then(resolve, reject)
+        })
+        admit()
+      }),
+    trim: () => {
+      for (const one of all) {
+        if (one.busy > 0) continue
+        if (!resting.has(one)) {
+          resting.add(one)
+          continue
+        }
+        resting.delete(one)
+        all.delete(one)
+        void one.close()
+      }
+    },
+    close: async () => {
+      await Promise.all([...all].map(one => one.close()))
+    },
+  }
+}

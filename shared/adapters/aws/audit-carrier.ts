@@ -1,0 +1,49 @@
+import { gunzipSync } from 'node:zlib'
+import * as v from 'valibot'
+import { isObject } from '../../values/json.ts'
+import { type LogEvent, putEvents } from './log-group.ts'
+
+const delivered = v.object({ awslogs: v.object({ data: v.string() }) })
+const content = v.object({
+  messageType: v.string(),
+  logGroup: v.string(),
+  logStream: v.string(),
+  logEvents: v.array(v.object({ timestamp: v.number(), message: v.string() })),
+})
+
+/**
+ * Carries the audit entries that functions gave to the console to the log group of the audit log. Its name of the
+ * stream is that of the stream they come from.
+ * @param event as a subscription of CloudWatch Logs delivers it
+ * @throws when not all could be written: the delivery is repeated, and lands in the queue of failed ones at last
+ */
+export async function carryEntries(event: unknown, group: string): Promise<void> {
+  const { awslogs } = v.parse(delivered, event)
+  const { messageType, logStream, logEvents } = v.parse(
+    content,
+    JSON.parse(gunzipSync(Buffer.from(awslogs.data, 'base64')).toString('utf8')),
+  )
+  // the provider asks now and then whether anybody is there
+  if (messageType === 'CONTROL_MESSAGE') return
+  // names of streams may hold neither ":" nor "*"
+  const rejected = await putEvents(group, logStream.replace(/[:*]/g, '-'), logEvents.map(entryIn))
+  if (rejected > 0)
+    throw new Error(
+      `${rejected} of ${logEvents.length} audit entries are too old or too new for the audit log`,
+    )
+}
+
+/** The entry without the runtime's frame around it; what has another shape is carried as it is. */
+function entryIn({ timestamp, message }: LogEvent): LogEvent {
+  const read = readJson(message)
+  const entry = isObject(read) ? read['message'] : undefined
+  return { timestamp, message: isObject(entry) ? JSON.stringify(entry) : message }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,67 @@
+import { Agent as PlainAgent } from 'node:http'
+import { Agent } from 'node:https'
+
+/**
+ * Longest time that a connection may have rested and still be used, milliseconds. Routers on the way forget
+ * connections after some minutes of silence; what is sent on one of those may never be answered.
+ */
+const LONGEST_REST_MS = 60_000
+
+const restingSince = new WeakMap<object, number>()
+
+/** Errors of connections that had served before. */
+const died = new WeakSet<Error>()
+
+/**
+ * The connections of this environment, kept between requests and shared by all clients. An environment is frozen
+ * between two invocations, sometimes for long; the other side closes its connections meanwhile, and nobody hears
+ * of that before something is sent.
+ */
+export const agents = {
+  'http:': kept(new PlainAgent({ keepAlive: true })),
+  'https:': kept(new Agent({ keepAlive: true })),
+}
+
+function kept<A extends PlainAgent>(agent: A): A {
+  const { keepSocketAlive, reuseSocket } = agent
+  return Object.assign(agent, {
+    keepSocketAlive: (socket: Parameters<A['keepSocketAlive']>[0]) => {
+      restingSince.set(socket, Date.now())
+      return keepSocketAlive.call(agent, socket)
+    },
+    reuseSocket: (...[socket, request]: Parameters<A['reuseSocket']>) => {
+      reuseSocket.call(agent, socket, request)
+      request.once('error', (error: Error) => {
+        // what ended this one has ended the others too: the next request makes a new one
+        closeResting(agent)
+        // one that we gave up ourselves has had its time
+        if (error.name !== 'TimeoutError') died.add(error)
+      })
+    },
+  })
+}
+
+/**
+ * Sends a request; when the connection was a kept one and turns out to be dead, it is sent again at once, on a
+ * new one. That is no attempt: nobody counts it, and no limit of attempts forbids it.
+ * @param send what may take effect twice
+ */
+export async function overLivingConnection<T>(send: () => Promise<T>): Promise<T> {
+  for (const agent of Object.values(agents)) closeResting(agent, Date.now() - LONGEST_REST_MS)
+  try {
+    return await send()
+  } catch (error) {
+    if (!(error instanceof Error && died.has(error))) throw error
+    return send()
+  }
+}
+
+/** Closes connections that have rested since before a moment, epoch milliseconds; the oldest stand first. */
+function closeResting(agent: PlainAgent, before = Number.POSITIVE_INFINITY): void {
+  for (const sockets of Object.values(agent.freeSockets)) {
+    for (const socket of sockets ?? []) {
+      if ((restingSince.get(socket) ?? 0) >= before) break
+      socket.destroy()
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { lowerAscii, NAME } from '../values/names.ts'
+
+/** A parameter of a path: what it may look like, and which of its spellings mean the same. */
+interface Param {
+  pattern: string
+  /** the audit log keeps its HMAC */
+  secret?: true
+  /** where the parameter stands; ASCII case says nothing there */
+  caseless?: readonly string[]
+  /** where the parameter stands; a slash at its end says nothing there */
+  slashless?: readonly string[]
+}
+
+const name: Param = { pattern: NAME.source.slice(1, -1) }
+const anyText: Param = { pattern: '.*' }
+const segment: Param = { pattern: '[^/]+' }
+
+/** Parameters whose texts are not plain names. */
+const params: Record<string, Param> = {
+  mount: segment,
+  role: { ...name, caseless: ['auth/:mount/role/:role'] },
+  role_tag: { ...anyText, secret: true },
+  policy_name: { ...segment, caseless: ['sys/policies/acl/:policy_name', 'sys/policy/:policy_name'] },
+  method_path: {
+    ...anyText,
+    slashless: ['sys/auth/:method_path', 'sys/mounts/auth/:method_path', 'sys/audit-hash/:method_path'],
+  },
+}
+
+export const paramOf = (parameter: string): Param => params[parameter] ?? name
+
+/** A parameter's text in the one form in which it counts. */
+export function normalForm(parameter: string, text: string): string {
+  const { caseless, slashless } = paramOf(parameter)
+  if (slashless) return text.replace(/\/$/, '')
+  return caseless ? lowerAscii(text) : text
+}
+
+/** A path with everything that says nothing about it. */
+export interface Spelling {
+  /** the path in its one form, where several mean the same */
+  path: string
+  /** index of the segment whose ASCII case says nothing */
+  caseless?: number
+  /** a slash at the end of the path says nothing */
+  slashless: boolean
+}
+
+const placesOf = (kind: 'caseless' | 'slashless') =>
+  Object.values(params)
+    .flatMap(param => param[kind] ?? [])
+    .map(place => ({
+      begins: new RegExp(`^${place.replace(/:\w+/g, '[^/]+')}`),
+      index: place.split('/').length - 1,
+    }))
+
+const caseless = placesOf('caseless')
+const slashless = placesOf('slashless')
+
+/**
+ * How a path may be written otherwise and mean the same. Requests and questions about paths go through this one
+ * look-up, so that what is answered about a path is what is enforced on it.
+ */
+export function spellingOf(path: string): Spelling {
+  const index = caseless.find(({ begins }) => begins.test(path))?.index
+  if (slashless.some(({ begins }) => begins.test(path)))
+    return { path: path.replace(/\/$/, ''), slashless: true }
+  if (index === undefined) return { path, slashless: false }
+  return { path: lowerSegment(path, index), caseless: index, slashless: false }
+}
+
+/** The path, or pattern of paths, with one of its segments in lower case. */
+export const lowerSegment = (path: string, index: number): string =>
+  path
+    .split('/')
+    .map((part, at) => (at === index ? lowerAscii(part) : part))
+    .join('/')

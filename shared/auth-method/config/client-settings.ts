@@ -1,0 +1,162 @@
+import { invalid } from '../../api/errors.ts'
+import { bool, type Field, int, list, text } from '../../api/fields.ts'
+import { headerName } from '../../values/names.ts'
+import type { Widened } from '../../values/widened.ts'
+
+/** One setting of a mount's calls to AWS: its field, what is stored of it, and how it reads back. */
+interface Setting {
+  name: string
+  kind(doc: string, options: object): Field<unknown>
+  doc: string
+  /** what holds where nothing was ever configured */
+  neutral: unknown
+  /** what rules about parameters compare; absent: the value */
+  counts?(given: unknown): unknown
+  /** what is stored of a supplied value; absent: the value. @param plain http will do. @throws ApiError */
+  store?(given: unknown, plain: boolean): unknown
+  /** how it reads back; absent: as it is stored */
+  shown?(stored: unknown): unknown
+  /** the clients of AWS's services are made with it */
+  forCalls?: true
+  /** stored configurations that pre-date it lack it */
+  later?: true
+}
+
+const headerNames = (names: readonly string[]): string[] => names.map(headerName)
+
+const endpoint = (name: string) => (value: string, plain: boolean) => {
+  if (value === '') return value
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const schemes = plain ? ['https:', 'http:'] : ['https:']
+  const usable =
+    url &&
+    schemes.includes(url.protocol) &&
+    url.username === '' &&
+    url.password === '' &&
+    !/[#?\\\s]/.test(value)
+  if (!usable) throw invalid(`${name} must be an absolute https URL`)
+  return value
+}
+
+/**
+ * The settings, by the name under which they are stored. Adding one is one row: field, default, merging, check of the
+ * value, read-back and the interface's description follow from it; what it means is for whoever calls AWS.
+ */
+const settings = {
+  maxRetries: {
+    name: 'max_retries',
+    kind: int,
+    doc: 'Retries of recoverable errors; negative: the SDK’s default (2 retries)',
+    neutral: -1,
+    forCalls: true,
+  },
+  accessKey: {
+    name: 'access_key',
+    kind: text,
+    doc: 'Access key ID for calls to AWS; empty: the environment’s credentials',
+    neutral: '',
+  },
+  endpoint: {
+    name: 'endpoint',
+    kind: text,
+    doc: 'URL instead of the EC2 endpoint of the instance’s region',
+    neutral: '',
+    store: endpoint('endpoint'),
+    forCalls: true,
+  },
+  iamEndpoint: {
+    name: 'iam_endpoint',
+    kind: text,
+    doc: 'URL instead of the IAM endpoint',
+    neutral: '',
+    store: endpoint('iam_endpoint'),
+    forCalls: true,
+  },
+  stsEndpoint: {
+    name: 'sts_endpoint',
+    kind: text,
+    doc: 'URL instead of the STS endpoint; sts_region should be set with it',
+    neutral: '',
+    store: endpoint('sts_endpoint'),
+    forCalls: true,
+  },
+  stsRegion: {
+    name: 'sts_region',
+    kind: text,
+    doc: 'Region of sts_endpoint',
+    neutral: '',
+    forCalls: true,
+  },
+  useStsRegionFromClient: {
+    name: 'use_sts_region_from_client',
+    kind: bool,
+    doc: 'Call STS in the region that the client signed for, whatever the two above say',
+    neutral: false,
+  },
+  serverId: {
+    name: 'iam_server_id_header_value',
+    kind: text,
+    doc: 'Value that iam logins must carry in a signed X-Service-Cloud-IAM-Server-ID header',
+    neutral: '',
+  },
+  /** in the form `X-Custom-Thing` */
+  allowedHeaders: {
+    name: 'allowed_sts_header_values',
+    kind: list,
+    doc: 'Further request headers permitted in iam_request_headers',
+    neutral: [] as readonly string[],
+    counts: headerNames,
+    store: headerNames,
+    // typed clients of the original expect null for none
+    shown: (names: readonly string[]) => (names.length > 0 ? names : null),
+  },
+} as const satisfies Record<string, Setting>
+
+type Settings = typeof settings
+type Name = keyof Settings
+type With<P> = { [K in Name]: Settings[K] extends P ? K : never }[Name]
+type Value<K extends Name> = Widened<Settings[K]['neutral']>
+
+/** What is stored of the settings. */
+export type ClientSettings = { [K in Exclude<Name, With<{ later: true }>>]: Value<K> } & {
+  [K in With<{ later: true }>]?: Value<K>
+}
+
+const rows = Object.entries(settings) as [Name, Setting][]
+
+/** The field of every setting. */
+export const settingFields = Object.fromEntries(
+  rows.map(([_, { name, kind, doc, counts }]) => [name, kind(doc, counts ? { counts } : {})]),
+) as { readonly [K in Name as Settings[K]['name']]: ReturnType<Settings[K]['kind']> }
+
+export const defaultSettings = Object.fromEntries(
+  rows.map(([key, { neutral }]) => [key, neutral]),
+) as ClientSettings
+
+type Given = { readonly [K in Name as Settings[K]['name']]?: unknown }
+
+/** Supplied settings take the place of stored ones. @param plain http will do for endpoints. @throws ApiError */
+export function mergeSettings(stored: ClientSettings, given: Given, plain: boolean): ClientSettings {
+  const sent = given as Readonly<Record<string, unknown>>
+  return Object.fromEntries(
+    rows.map(([key, { name, neutral, store }]) => {
+      const value = sent[name]
+      if (value === undefined) return [key, stored[key] ?? neutral]
+      return [key, store ? store(value, plain) : value]
+    }),
+  ) as ClientSettings
+}
+
+export const settingsAnswer = (stored: ClientSettings): Record<string, unknown> =>
+  Object.fromEntries(
+    rows.map(([key, { name, neutral, shown }]) => {
+      const value = stored[key] ?? neutral
+      return [name, shown ? shown(value) : value]
+    }),
+  )
+
+/** Those that the clients of AWS's services are made with. */
+export const callSettings = (stored: ClientSettings): Pick<ClientSettings, With<{ forCalls: true }>> =>
+  Object.fromEntries(
+    rows.flatMap(([key, { forCalls, neutral }]) => (forCalls ? [[key, stored[key] ?? neutral]] : [])),
+  ) as Pick<ClientSettings, With<{ forCalls: true }>>

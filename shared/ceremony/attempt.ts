@@ -1,0 +1,43 @@
+import type { Sealed } from '../values/secret.ts'
+
+/** What an attempt is for. One slot serves all purposes, and a share counts for the one that was started. */
+export type Purpose = 'root'
+
+/** A token that is made by as many holders of recovery shares as the threshold says. */
+export interface Attempt {
+  purpose: Purpose
+  /** names the attempt: every share comes with it */
+  nonce: string
+  /** by whose key the token is encrypted; absent: it is masked with the one-time password */
+  pgp?: PgpKey
+  /** shares given so far */
+  progress: number
+  /** `Secrets` as JSON */
+  secrets: Sealed
+}
+
+export interface PgpKey {
+  /** OpenPGP public key, base64 or armoured */
+  key: string
+  /** lower-case hex */
+  fingerprint: string
+}
+
+/** What nobody may read from the table: in clear in the memory of one invocation only. */
+export interface Secrets {
+  nonce: string
+  /** empty where an OpenPGP key is used */
+  otp: string
+  /** hex */
+  shares: readonly string[]
+}
+
+/** The one place for an attempt. It dies after an hour in which nothing was written to it. */
+export interface Slot {
+  /** epoch milliseconds of recent starts and failed verifications */
+  tries: readonly number[]
+  attempt?: Attempt
+}
+
+/** Seconds without a share, a start or a cancellation after which an attempt is over. */
+export const IDLE = 3600

@@ -1,0 +1,96 @@
+import { sameSecret } from '../values/secret.ts'
+import type { Attempt, Purpose, Secrets, Slot } from './attempt.ts'
+
+/** Starts and failed verifications that the slot takes within a minute: anybody may try, nobody may try for ever. */
+const MOST_TRIES = 10
+const WITHIN_MS = 60_000
+
+/** A verdict by which nothing changes: a text for the caller, or seconds to wait. */
+export type Refused = { refuse: string } | { wait: number }
+
+export interface Facts {
+  slot: Slot
+  /** epoch milliseconds */
+  now: number
+}
+
+const names: Record<Purpose, string> = { root: 'root generation' }
+
+const recent = ({ slot, now }: Facts): number[] => slot.tries.filter(at => at > now - WITHIN_MS && at <= now)
+
+/** Seconds until another try is taken; 0: at once. */
+function waitFor(facts: Facts): number {
+  const tries = recent(facts)
+  const oldest = tries.at(-MOST_TRIES)
+  return oldest === undefined ? 0 : Math.ceil((oldest + WITHIN_MS - facts.now) / 1000)
+}
+
+/** What the slot remembers of a try that was taken now. */
+export const tried = (facts: Facts): readonly number[] => [...recent(facts), facts.now].slice(-MOST_TRIES)
+
+/** Whether an attempt may start: one at a time, whatever it is for. */
+export function decideStart(facts: Facts): Refused | { start: true } {
+  const { attempt } = facts.slot
+  if (attempt) return { refuse: `${names[attempt.purpose]} already in progress` }
+  const wait = waitFor(facts)
+  return wait > 0 ? { wait } : { start: true }
+}
+
+/** A share as it was given. */
+export interface Given {
+  purpose: Purpose
+  nonce: string
+  share: Buffer
+}
+
+export interface ShareFacts extends Facts {
+  /** of the attempt in the slot */
+  secrets: Secrets | undefined
+  /** shares that are needed together */
+  required: number
+}
+
+/** An attempt with one share more, perhaps the last one needed. */
+export interface Advanced {
+  attempt: Attempt
+  secrets: Secrets
+  enough: boolean
+}
+
+/** What a share comes to. */
+export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts): Refused | Advanced {
+  const { slot, secrets, required } = facts
+  const name = names[purpose]
+  if (!slot.attempt || !secrets) return { refuse: `no ${name} in progress` }
+  const other = refusedFor(slot.attempt, purpose, nonce)
+  if (other) return { refuse: other }
+  const hex = share.toString('hex')
+  if (secrets.shares.some(one => sameSecret(one, hex)))
+    return { refuse: 'given key has already been provided during this generation operation' }
+  const shares = [...secrets.shares, hex]
+  const enough = shares.length >= required
+  const wait = enough ? waitFor(facts) : 0
+  return wait > 0 ? { wait } : { attempt: slot.attempt, secrets: { ...secrets, shares }, enough }
+}
+
+function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): string | undefined {
+  if (attempt.nonce !== nonce)
+    return `incorrect nonce supplied; nonce for this ${names[attempt.purpose]} operation is "${attempt.nonce}"`
+  return attempt.purpose === purpose ? undefined : 'an attempt of another kind is in progress'
+}
+
+/**
+ * Whether united shares are the recovery key. Which of them was wrong cannot be known.
+ * @param united undefined: they cannot belong together
+ */
+export function decideKey(
+  purpose: Purpose,
+  united: Uint8Array | undefined,
+  recovery: Uint8Array,
+): { refuse: string } | { right: true } {
+  if (united && sameSecret(united, recovery)) return { right: true }
+  const why = united
+    ? 'these shares are not those of the recovery key'
+    : 'these shares do not belong together'
+  return { refuse: `${names[purpose]} aborted: ${why}; all shares have to be given again` }
+}

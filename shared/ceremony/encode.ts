@@ -1,0 +1,16 @@
+import { base62 } from '../values/base62.ts'
+
+const OTP_BYTES = 32
+
+/** A one-time password of so many characters of base 62. */
+export const newOtp = (random: (length: number) => Buffer, length: number): string =>
+  base62(random(OTP_BYTES), length).slice(-length)
+
+/** A token under a one-time password of the same length: XOR of the bytes, as base64 without padding. */
+export function masked(token: string, otp: string): string {
+  const pad = Buffer.from(otp)
+  const bytes = Buffer.from(token)
+  if (bytes.length !== pad.length) throw new Error('the one-time password is not as long as the token')
+  const mixed = Buffer.from(bytes.map((byte, index) => byte ^ (pad[index] ?? 0)))
+  return mixed.toString('base64').replace(/=+$/, '')
+}

@@ -1,0 +1,149 @@
+import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { type Supplied, text } from '../api/fields.ts'
+import { encryptFor, fingerprintOf } from '../cluster/pgp.ts'
+import { readShare, unite } from '../cluster/shares.ts'
+import type { Sealer } from '../ports.ts'
+import { issueService } from '../tokens/mint.ts'
+import { rootToken } from '../tokens/root-token.ts'
+import { TOKEN_TEXT_LENGTH, tokenText } from '../tokens/token.ts'
+import type { Attempt, PgpKey, Secrets } from './attempt.ts'
+import { decideKey, decideShare, decideStart, type Refused, tried } from './decide.ts'
+import { masked, newOtp } from './encode.ts'
+import { type Gathered, gatherSlot, openSecrets, sealAttempt, storeSlot } from './slot.ts'
+
+export const startFields = {
+  otp: text(
+    `One-time password of ${TOKEN_TEXT_LENGTH} bytes by which the token is masked; default: one is made`,
+    {
+      secret: true,
+    },
+  ),
+  pgp_key: text('OpenPGP public key by which the token is encrypted instead'),
+}
+
+export const shareFields = {
+  key: text('One recovery share, hex or base64', { secret: true, required: true }),
+  nonce: text('The nonce of the attempt'),
+}
+
+interface Shown {
+  attempt: Attempt | undefined
+  required: number
+  progress?: number
+  otp?: string
+  encoded?: string
+}
+
+/** The state of an attempt, as every operation answers it. A one-time password stands only in the answer that made it. */
+const shown = ({ attempt, required, progress, otp = '', encoded = '' }: Shown) => ({
+  nonce: attempt?.nonce ?? '',
+  started: attempt !== undefined,
+  progress: progress ?? attempt?.progress ?? 0,
+  required,
+  complete: encoded !== '',
+  encoded_token: encoded,
+  encoded_root_token: encoded,
+  pgp_fingerprint: attempt?.pgp?.fingerprint ?? '',
+  otp,
+  otp_length: TOKEN_TEXT_LENGTH,
+})
+
+/** GET sys/generate-root/attempt */
+export function showAttempt(call: Call): Outcome {
+  const { slot, required } = gatherSlot(call)
+  return answer(data(shown({ attempt: slot.attempt, required })))
+}
+
+/** POST sys/generate-root/attempt: takes the slot. */
+export async function startAttempt(call: Call<typeof startFields>): Promise<Outcome> {
+  const { entropy, sealer } = call.ports
+  const gathered = gatherSlot(call)
+  const { otp, made, pgp, warnings } = await protectionOf(call.given, entropy.bytes)
+  const facts = { slot: gathered.slot, now: call.now }
+  const verdict = decideStart(facts)
+  if (!('start' in verdict)) throw refused(verdict)
+  const secrets: Secrets = { nonce: entropy.uuid(), otp, shares: [] }
+  const attempt = await sealAttempt({ purpose: 'root', ...(pgp ? { pgp } : {}) }, secrets, sealer)
+  const change = storeSlot(gathered, { tries: tried(facts), attempt }, call.now)
+  const body = shown({ attempt, required: gathered.required, ...(made ? { otp } : {}) })
+  return after([change], data(body, warnings))
+}
+
+interface Protection {
+  otp: string
+  /** whether the one-time password is ours, and the caller has to be told it */
+  made: boolean
+  pgp?: PgpKey
+  warnings: string[]
+}
+
+async function protectionOf(
+  { otp = '', pgp_key = '' }: Supplied<typeof startFields>,
+  random: (length: number) => Buffer,
+): Promise<Protection> {
+  if (otp !== '') {
+    if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH)
+      throw invalid(`otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`)
+    const warnings = pgp_key === '' ? [] : ['pgp_key is not used: an otp was given']
+    return { otp, made: false, warnings }
+  }
+  if (pgp_key === '') return { otp: newOtp(random, TOKEN_TEXT_LENGTH), made: true, warnings: [] }
+  const pgp = { key: pgp_key, fingerprint: await fingerprintOf(pgp_key, 'pgp_key') }
+  return { otp: '', made: false, pgp, warnings: [] }
+}
+
+/** POST sys/generate-root/update: one share. The last one needed makes the token. */
+export async function giveShare(call: Call<typeof shareFields>): Promise<Outcome> {
+  const { sealer } = call.ports
+  const share = readShare(call.given.key ?? '')
+  const gathered = gatherSlot(call)
+  const { slot, required } = gathered
+  const facts = { slot, secrets: await openSecrets(slot, sealer), required, now: call.now }
+  const verdict = decideShare({ purpose: 'root', nonce: call.given.nonce ?? '', share }, facts)
+  if (!('attempt' in verdict)) throw refused(verdict)
+  const { attempt, secrets, enough } = verdict
+  if (!enough) {
+    const next = await sealAttempt(attempt, secrets, sealer)
+    const change = storeSlot(gathered, { ...slot, attempt: next }, call.now)
+    return after([change], data(shown({ attempt: next, required })))
+  }
+  const judged = decideKey(attempt.purpose, await unite(secrets.shares), await recoveryKey(gathered, sealer))
+  if ('right' in judged) return complete(call, gathered, attempt, secrets)
+  const emptied = await sealAttempt(attempt, { ...secrets, shares: [] }, sealer)
+  const reset = storeSlot(gathered, { tries: tried(facts), attempt: emptied }, call.now)
+  return { ...after([reset]), fault: invalid(judged.refuse, { reason: { why: 'recovery-shares' } }) }
+}
+
+const recoveryKey = async ({ recovery }: Gathered, sealer: Pick<Sealer, 'open'>): Promise<Buffer> =>
+  Buffer.from((await sealer.open(recovery, 'key', recovery.data.key)).reveal(), 'base64')
+
+/** The token and the emptied slot, in one commit. */
+async function complete(
+  { ports: { entropy }, now }: Call<typeof shareFields>,
+  gathered: Gathered,
+  attempt: Attempt,
+  secrets: Secrets,
+): Promise<Outcome> {
+  const token = issueService(rootToken(now), tokenText(entropy.bytes))
+  const encoded = attempt.pgp
+    ? (await encryptFor(attempt.pgp.key, token.text, 'pgp_key')).toString('base64')
+    : masked(token.text, secrets.otp)
+  const { required } = gathered
+  return after(
+    [...token.changes, storeSlot(gathered, { tries: gathered.slot.tries }, now)],
+    data(shown({ attempt, required, progress: required, encoded })),
+  )
+}
+
+/** DELETE sys/generate-root/attempt: always, whoever asks; with nothing in progress nothing is written. */
+export function cancelAttempt(call: Call): Outcome {
+  const gathered = gatherSlot(call)
+  const { tries, attempt } = gathered.slot
+  return after(attempt ? [storeSlot(gathered, { tries }, call.now)] : [])
+}
+
+const refused = (verdict: Refused): ApiError =>
+  'wait' in verdict
+    ? new ApiError('too_many_requests', 'too many attempts: try again later', { retryAfter: verdict.wait })
+    : invalid(verdict.refuse)

@@ -1,0 +1,60 @@
+import type { Call } from '../api/call.ts'
+import { ApiError } from '../api/errors.ts'
+import type { RecoveryKey } from '../cluster/record.ts'
+import type { Sealer } from '../ports.ts'
+import { type Change, replace } from '../storage/changes.ts'
+import { type Item, key } from '../storage/kinds.ts'
+import { secondsOf } from '../tokens/token.ts'
+import { type Attempt, IDLE, type Secrets, type Slot } from './attempt.ts'
+
+/** What a request of a ceremony looks at, read with its first read. */
+export const prepareSlot = async () => ({
+  keys: [key('ceremony'), key('recovery-key')] as const,
+  prepared: undefined,
+})
+
+/** The slot as it was read. */
+export interface Gathered {
+  item: Item<'ceremony'> | undefined
+  slot: Slot
+  recovery: Item<'recovery-key'>
+  required: RecoveryKey['threshold']
+}
+
+const EMPTY: Slot = { tries: [] }
+
+export function gatherSlot({ fetched }: Pick<Call, 'fetched'>): Gathered {
+  const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
+  if (!recovery) throw new ApiError('not_initialised')
+  return { item, slot: item?.data ?? EMPTY, recovery, required: recovery.data.threshold }
+}
+
+/** Stores the slot as it was judged; from now on it may be idle for an hour. @param now epoch milliseconds */
+export const storeSlot = ({ item }: Pick<Gathered, 'item'>, slot: Slot, now: number): Change =>
+  replace(key('ceremony'), item, slot, { expires: secondsOf(now) + IDLE })
+
+const FIELD = 'secrets'
+
+/** An attempt with its secrets, ready to be stored. */
+export const sealAttempt = async (
+  attempt: Pick<Attempt, 'purpose' | 'pgp'>,
+  secrets: Secrets,
+  sealer: Pick<Sealer, 'seal'>,
+): Promise<Attempt> => ({
+  ...attempt,
+  nonce: secrets.nonce,
+  progress: secrets.shares.length,
+  secrets: await sealer.seal(key('ceremony'), FIELD, JSON.stringify(secrets)),
+})
+
+/** The secrets of the attempt in the slot; undefined when there is none. */
+export async function openSecrets(
+  { attempt }: Slot,
+  sealer: Pick<Sealer, 'open'>,
+): Promise<Secrets | undefined> {
+  if (!attempt) return undefined
+  const text = (await sealer.open(key('ceremony'), FIELD, attempt.secrets)).reveal()
+  const secrets = JSON.parse(text) as Secrets
+  if (secrets.nonce !== attempt.nonce) throw new Error('the secrets in the slot belong to another attempt')
+  return secrets
+}

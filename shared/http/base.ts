@@ -1,0 +1,127 @@
+import type { Fetched } from '../api/call.ts'
+import { isActive } from '../cluster/record.ts'
+import { isMethod, type MountTable, mountAt } from '../mounts/mount.ts'
+import type { ClusterRead, Ports } from '../ports.ts'
+import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
+import { present } from './authenticate.ts'
+import type { Intake } from './intake.ts'
+
+/** What the first read of a request brings. */
+export interface Base {
+  cluster?: ClusterRead
+  mounts: MountTable
+  tokenItem: Item<'token'> | undefined
+  fetched: Fetched
+  /** epoch milliseconds */
+  now: number
+}
+
+const noMounts: MountTable = { mounts: [], removing: [] }
+
+/** How long a cluster record may serve refusals that do not depend on it. A frozen environment reads it again. */
+const RECORD_MS = 5_000
+
+/** The mount that a path names; undefined when there is none of the auth method's types. */
+export function mountOf(params: Readonly<Record<string, string>>, { mounts }: Pick<Base, 'mounts'>) {
+  const mount = params['mount'] === undefined ? undefined : mountAt(mounts, params['mount'])
+  return mount && isMethod(mount) ? mount : undefined
+}
+
+/**
+ * One batch read: cluster record, the revision of the mounts, the caller's token, and what this attempt will look
+ * at. The mounts themselves are read when they are not remembered by that revision. A request that cannot
+ * succeed costs one small item.
+ */
+export async function readBase(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
+  if (isRefusedAnyway(intake)) return recordOnly(ports)
+  return (await atNoMount(intake, ports)) ?? (await everything(intake, more, ports))
+}
+
+/** Whether a request is refused whatever is stored: without token, say, or with a proof of nothing. */
+function isRefusedAnyway({ found, token, bodyFault, fault }: Intake): boolean {
+  if (bodyFault) return true
+  if ('miss' in found) return found.open || !token
+  return found.endpoint.access.by === 'anyone' ? fault !== undefined : !token
+}
+
+async function recordOnly(ports: Ports): Promise<Base> {
+  const now = ports.clock.now()
+  const [record] = await ports.store.read([key('cluster')])
+  return {
+    ...noted(record, now, ports),
+    mounts: noMounts,
+    tokenItem: undefined,
+    fetched: fetchedItems([]),
+    now,
+  }
+}
+
+/**
+ * What an anonymous request at a mount that does not exist is refused by: the mounts as remembered, if their
+ * revision still is the same. The record decides nothing but that this cluster serves.
+ */
+async function atNoMount({ found }: Intake, ports: Ports): Promise<Base | undefined> {
+  const known = ports.memory.mounts
+  if ('miss' in found || found.endpoint.access.by !== 'anyone' || !known) return undefined
+  if (!('mount' in found.params) || mountOf(found.params, { mounts: known.table })) return undefined
+  const now = ports.clock.now()
+  const cluster = ports.memory.cluster
+  const age = cluster ? now - cluster.readAt : -1
+  if (!cluster || age < 0 || age > RECORD_MS || !isActive(cluster.record)) return undefined
+  const [revision] = await ports.store.read([key('mounts-revision')])
+  if (revision?.rev !== known.rev) return undefined
+  return { cluster, mounts: known.table, tokenItem: undefined, fetched: fetchedItems([]), now }
+}
+
+async function everything(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
+  // a token sent along with a login is not even looked at
+  const anonymous = !('miss' in intake.found) && intake.found.endpoint.access.by === 'anyone'
+  const token = anonymous ? undefined : await present(intake.token, ports.sealer)
+  const now = ports.clock.now()
+  const table = ports.memory.mounts ? [] : [key('mounts')]
+  const own = token?.key ? [token.key] : []
+  const keys = [key('cluster'), key('mounts-revision'), ...table, ...own, ...more]
+  const items = await ports.store.read(keys)
+  const found = fetchedItems(keys.map((one, index) => ({ key: one, item: items[index] })))
+  const record = found.get(key('cluster'))
+  return {
+    ...noted(record, now, ports),
+    mounts: record ? await mountsIn(found, ports) : noMounts,
+    tokenItem: token?.key && found.get(token.key),
+    fetched: fetchedItems(more.map(one => ({ key: one, item: found.get(one) }))),
+    now,
+  }
+}
+
+/** The cluster record as it was read now, remembered. */
+function noted(record: Item<'cluster'> | undefined, readAt: number, ports: Ports): Pick<Base, 'cluster'> {
+  if (!record) return {}
+  ports.sealer.expect(record.data)
+  const cluster = { record: record.data, readAt }
+  ports.memory.cluster = cluster
+  return { cluster }
+}
+
+/** The mounts of the revision that was read. Table and revision are written by one commit, which gives both its own. */
+async function mountsIn(found: Fetched, { memory, store }: Ports): Promise<MountTable> {
+  const rev = found.get(key('mounts-revision'))?.rev
+  const known = memory.mounts
+  if (known && known.rev === rev) return known.table
+  const [table] = found.has(key('mounts')) ? [found.get(key('mounts'))] : await store.read([key('mounts')])
+  // read across a change, or without a revision: true, but not to be remembered by it
+  if (table && table.rev === rev) memory.mounts = { rev, table: table.data }
+  return table?.data ?? noMounts
+}
+
+function fetchedItems(read: readonly { key: Key; item: Item | undefined }[]): Fetched {
+  const nameOf = (one: Key) => `${one.kind}\n${one.pk}\n${one.sk}`
+  const found = new Map(read.map(one => [nameOf(one.key), one]))
+  return {
+    keys: () => [...found.values()].map(one => one.key),
+    has: one => found.has(nameOf(one)),
+    get: <K extends Kind>(one: Key<K>) => found.get(nameOf(one))?.item as Item<K> | undefined,
+    keep: (one, item) => {
+      found.set(nameOf(one), { key: one, item })
+    },
+  }
+}

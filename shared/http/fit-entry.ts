@@ -1,0 +1,72 @@
+import { isObject } from '../values/json.ts'
+
+/** Bytes of an entry of the audit log as JSON. Far below what log pipelines carry in one piece. */
+export const LARGEST_ENTRY = 32 * 1024
+
+/** Bytes as JSON up to which replacing a value would not make it smaller. */
+const SMALL = 128
+
+type Entry = Readonly<Record<string, unknown>>
+
+/** A value of an entry, and where it stands in the copy that is made smaller. */
+interface Place {
+  holder: Record<string, unknown>
+  name: string
+  value: unknown
+  /** bytes as JSON */
+  size: number
+  depth: number
+}
+
+/**
+ * An entry that is not larger than allowed. The largest values become their length and their HMAC until it fits,
+ * lists and texts before objects, inner objects before outer ones; the same entry becomes the same every time.
+ */
+export async function fitted(
+  entry: Entry,
+  hmac: (text: string) => Promise<string>,
+  largest = LARGEST_ENTRY,
+): Promise<Entry> {
+  const text = JSON.stringify(entry)
+  let excess = Buffer.byteLength(text) - largest
+  if (excess <= 0) return entry
+  const copy = JSON.parse(text) as Record<string, unknown>
+  const places: Place[] = []
+  collect(JSON.parse(text) as Record<string, unknown>, copy, 0, places)
+  for (const { holder, name, value } of places.sort(byTurn)) {
+    if (excess <= 0) break
+    const before = sizeOf(holder[name])
+    if (before <= SMALL) continue
+    const stand = await standIn(value, hmac)
+    holder[name] = stand
+    excess -= before - sizeOf(stand)
+  }
+  return copy
+}
+
+/** Adds the members of an object to the places, those of inner objects too. @returns its size */
+function collect(from: Entry, holder: Record<string, unknown>, depth: number, places: Place[]): number {
+  let total = 1
+  for (const [name, value] of Object.entries(from)) {
+    const size = isObject(value)
+      ? collect(value, holder[name] as Record<string, unknown>, depth + 1, places)
+      : sizeOf(value)
+    places.push({ holder, name, value, size, depth })
+    total += sizeOf(name) + size + 2
+  }
+  return Math.max(total, 2)
+}
+
+function byTurn(a: Place, b: Place): number {
+  const [first, second] = [isObject(a.value), isObject(b.value)]
+  if (first !== second) return first ? 1 : -1
+  return (first ? b.depth - a.depth : 0) || b.size - a.size
+}
+
+const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/** `length` in bytes of what the HMAC is of: a text, or a value as JSON. */
+async function standIn(value: unknown, hmac: (text: string) => Promise<string>) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return { length: Buffer.byteLength(text), hmac: await hmac(text) }
+}

@@ -1,0 +1,83 @@
+import { type Refusal, refusal } from '../api/errors.ts'
+import { GLOBAL_STS_REGION, type Partition, partitionOf, regionOfStsHost, stsHost } from '../values/region.ts'
+import type { SignedRequest } from './signed-request.ts'
+
+/** What decides where a caller's request goes. */
+export interface EndpointRules {
+  /** empty: the partition's default */
+  endpoint: string
+  regionFromClient: boolean
+  /** region of the configured endpoint; empty: unknown */
+  endpointRegion: string
+  /** region of this deployment, whose partition the mount belongs to */
+  homeRegion: string
+}
+
+const unknownHost = refusal('sts-host', 'iam_request_url does not name an endpoint of STS')
+const foreignPartition = refusal('sts-partition', 'the signature is for another partition of the cloud')
+const noRegion = refusal('sts-region', 'the signature names no region of STS')
+const unconfiguredRegion = refusal(
+  'sts-region',
+  `the request is signed for another region than ${GLOBAL_STS_REGION} under the name ${stsHost()}: have use_sts_region_from_client switched on in config/client, or an sts_endpoint of that region set there, or sign for ${GLOBAL_STS_REGION}`,
+)
+
+/**
+ * Where a caller's request goes. The connection always goes to a host of our choice; the name that the client
+ * signed is only a header.
+ */
+export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): { url: string } | Refusal {
+  const region = regionOfStsHost(request.host)
+  if (rules.regionFromClient) return regionalEndpoint(request, region, rules)
+  if (rules.endpoint !== '') return configuredEndpoint(request, region, rules)
+  if (region === undefined) return unknownHost
+  const global = partitionOf(rules.homeRegion) === 'aws'
+  const home = global ? stsHost() : stsHost(rules.homeRegion)
+  if (region === (global ? GLOBAL_STS_REGION : rules.homeRegion))
+    return isRegionalUnderGlobalName(request) ? unconfiguredRegion : { url: `https://${home}` }
+  return refusal(
+    'sts-region',
+    `the request is signed for ${request.host}: sign for ${home}, or have use_sts_region_from_client switched on in config/client`,
+  )
+}
+
+/** What many clients do: they sign for the region they are in, and still name the global endpoint. */
+const isRegionalUnderGlobalName = ({ host, scope }: SignedRequest): boolean =>
+  host === stsHost() && scope.region !== GLOBAL_STS_REGION
+
+function configuredEndpoint(
+  request: SignedRequest,
+  region: string | undefined,
+  { endpoint, endpointRegion }: EndpointRules,
+): { url: string } | Refusal {
+  const { host, origin } = new URL(endpoint)
+  if (region === undefined && request.host !== host) return unknownHost
+  // an endpoint whose region nobody told decides for itself
+  const served = endpointRegion || regionOfStsHost(host)
+  if (!isRegionalUnderGlobalName(request) || !served) return { url: origin }
+  return (
+    regionFault(request, 'aws') ?? (request.scope.region === served ? { url: origin } : unconfiguredRegion)
+  )
+}
+
+/** The endpoint of the signature's region, for requests that name it or the global one of its partition. */
+function regionalEndpoint(
+  request: SignedRequest,
+  region: string | undefined,
+  rules: EndpointRules,
+): { url: string } | Refusal {
+  const { scope, host } = request
+  const fault = regionFault(request, partitionOf(rules.endpointRegion || rules.homeRegion))
+  if (fault) return fault
+  if (region === undefined) return unknownHost
+  if (partitionOf(region) !== partitionOf(scope.region)) return foreignPartition
+  if (region !== scope.region && host !== stsHost()) return unknownHost
+  const global = host === stsHost() && scope.region === GLOBAL_STS_REGION
+  return { url: `https://${global ? host : stsHost(scope.region)}` }
+}
+
+/** Whether a signature is for STS in a region of a partition. */
+function regionFault({ scope }: SignedRequest, wanted: Partition | undefined): Refusal | undefined {
+  const partition = partitionOf(scope.region)
+  if (!partition || scope.service !== 'sts') return noRegion
+  return partition === wanted ? undefined : foreignPartition
+}

@@ -1,0 +1,52 @@
+import type { Access } from '../policies/access.ts'
+import { compileAccess } from '../policies/load.ts'
+import { ROOT, sanitisePolicies } from '../policies/names.ts'
+import { type Item, type Key, key } from '../storage/kinds.ts'
+import { type Around, ancestorsLive } from './family.ts'
+import { isRoot, type Token } from './token.ts'
+
+/** What a token may do, and the item that was read along. */
+export interface Standing {
+  rights: Access
+  /** policies of the entity, not stored on the token */
+  identityPolicies: readonly string[]
+  along: Item | undefined
+}
+
+/** Why a token that lives may do nothing. */
+export interface Fallen {
+  why: 'entity-gone' | 'entity-disabled' | 'parent-gone'
+}
+
+/**
+ * The rights of a living token, from its own and its entity's policies. One that has lost its entity or an ancestor
+ * has none.
+ * @param along key of one more item to read with the policies
+ */
+export async function standingOf(
+  token: Readonly<Token>,
+  around: Around,
+  along?: Key | undefined,
+): Promise<Standing | Fallen> {
+  const { store } = around.ports
+  const policyKeys = isRoot(token) ? [] : token.policies.map(name => key('policy', name))
+  const aliasKeys = token.entity ? [key('alias', token.entity.mount, token.entity.alias)] : []
+  const keys = [...policyKeys, ...aliasKeys, ...(along ? [along] : [])]
+  const items: readonly (Item | undefined)[] = keys.length > 0 ? await store.read(keys) : []
+  const alias = items[policyKeys.length] as Item<'alias'> | undefined
+  const entity = aliasKeys.length > 0 ? alias?.data : undefined
+  if (token.entity && entity?.entityId !== token.entity.id) return { why: 'entity-gone' }
+  if (entity?.disabled) return { why: 'entity-disabled' }
+  if (!(await ancestorsLive(token, around))) return { why: 'parent-gone' }
+  const identityPolicies = sanitisePolicies(entity?.policies ?? []).filter(name => name !== ROOT)
+  const more = identityPolicies.filter(name => !token.policies.includes(name))
+  const stored = [
+    ...items.slice(0, policyKeys.length),
+    ...(more.length > 0 ? await store.read(more.map(name => key('policy', name))) : []),
+  ]
+  return {
+    rights: compileAccess([...token.policies, ...more], stored as (Item<'policy'> | undefined)[]),
+    identityPolicies,
+    along: along ? items.at(-1) : undefined,
+  }
+}

@@ -1,0 +1,18 @@
+import { defaultParameters, keptTerms } from './parameters.ts'
+import type { Token } from './token.ts'
+
+/** A root token without end. @param now epoch milliseconds */
+export const rootToken = (now: number): Token => ({
+  type: 'service',
+  hash: '',
+  path: 'auth/token/root',
+  displayName: 'root',
+  policies: ['root'],
+  meta: null,
+  depth: 0,
+  renewable: false,
+  createdAt: now,
+  ttl: 0,
+  creationTtl: 0,
+  ...keptTerms(defaultParameters),
+})

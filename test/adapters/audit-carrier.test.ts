@@ -1,0 +1,92 @@
+import { gzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { type Provider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
+import { carryEntries } from '../../shared/adapters/aws/audit-carrier.ts'
+
+const ACCOUNT = '111122223333'
+const HOUR = 3_600_000
+const NOW = Date.now()
+const STREAM = '2026/08/01/cloud-auth-login[$LATEST]0123'
+
+let aws: Aws
+beforeAll(async () => {
+  aws = await startProvider({ home: { account: ACCOUNT, region: 'eu-west-1' } })
+  await aws.control.putUser({ account: ACCOUNT, name: 'carrier' })
+  const key = await aws.control.createAccessKey({ account: ACCOUNT, user: 'carrier' })
+  vi.stubEnv('AWS_REGION', 'eu-west-1')
+  vi.stubEnv('AWS_ACCESS_KEY_ID', key.accessKeyId)
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', key.secretAccessKey)
+  vi.stubEnv('AWS_ENDPOINT_URL_CLOUDWATCH_LOGS', aws.url)
+  return async () => {
+    vi.unstubAllEnvs()
+    await aws.close()
+  }
+})
+
+/** A delivery of CloudWatch Logs. */
+const delivery = (events: [time: number, message: string][], messageType = 'DATA_MESSAGE') => {
+  const logEvents = events.map(([time, message], index) => ({
+    id: `${index}`,
+    timestamp: NOW + time,
+    message,
+  }))
+  const content = { messageType, owner: ACCOUNT, logGroup: 'functions', logStream: STREAM, logEvents }
+  return { awslogs: { data: gzipSync(JSON.stringify(content)).toString('base64') } }
+}
+/** What Lambda's runtime makes of an object that the console is given. */
+const framed = (message: object) =>
+  JSON.stringify({ timestamp: '2026-08-01T00:00:00.000Z', level: 'INFO', requestId: 'r', message })
+const kept = async (group: string) => (await aws.control.logEvents({ group })).events
+
+describe('the carrier of audit entries', () => {
+  test('writes each as it was, under the name of its stream', async () => {
+    const entry = { audit: 'request', request: { path: 'auth/cloud/login' } }
+    await carryEntries(delivery([[1, framed(entry)]]), 'one')
+    await carryEntries(delivery([[2, framed({ ...entry, audit: 'response' })]]), 'one')
+    expect(await kept('one')).toEqual(
+      ['request', 'response'].map((audit, index) => ({
+        stream: STREAM,
+        timestamp: NOW + index + 1,
+        message: JSON.stringify({ ...entry, audit }),
+      })),
+    )
+  })
+
+  test.each(['{"timestamp":"2026', 'text', '"{}"', '{"message":"request"}', '[]'])(
+    'what is not in the runtime’s frame is carried as it is: %s',
+    async text => {
+      await carryEntries(delivery([[0, text]]), `odd ${text}`)
+      expect((await kept(`odd ${text}`)).map(one => one.message)).toEqual([text])
+    },
+  )
+
+  test('takes no notice of the question whether it is there', async () => {
+    const question = delivery(
+      [[0, 'CWL CONTROL MESSAGE: Checking health of destination Lambda.']],
+      'CONTROL_MESSAGE',
+    )
+    await carryEntries(question, 'quiet')
+    expect(await kept('quiet')).toEqual([])
+  })
+
+  test('fails when the log did not take all of them, and keeps those that it took', async () => {
+    const old = -15 * 24 * HOUR
+    const events: [number, string][] = [
+      [0, framed({ audit: 'request' })],
+      [old, framed({ audit: 'request' })],
+      [3 * HOUR, framed({ audit: 'request' })],
+    ]
+    await expect(carryEntries(delivery(events), 'some')).rejects.toThrow('2 of 3 audit entries')
+    expect((await kept('some')).map(one => one.timestamp)).toEqual([NOW])
+  })
+
+  test('fails on what it cannot read', async () => {
+    await expect(carryEntries({}, 'none')).rejects.toThrow()
+  })
+
+  test('carries entries that lie more than a day apart', async () => {
+    const times = [-50 * HOUR, -25 * HOUR, 0]
+    await carryEntries(delivery(times.map(time => [time, framed({ audit: 'request' })])), 'days')
+    expect((await kept('days')).map(one => one.timestamp - NOW)).toEqual(times)
+  })
+})

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http'
+import { expect, onTestFinished, test } from 'vitest'
+import { stsCallerIdentity } from '../../shared/adapters/aws/caller-identity.ts'
+import { callMeter, systemClock } from '../../shared/adapters/aws/system.ts'
+import { webServer } from '../support/server.ts'
+
+test.each([
+  ['to AWS itself only what was signed goes', false, undefined],
+  ['an imitation is told for whom the request was meant', true, 'host=sts.eu-west-1.amazonaws.com'],
+])('%s', async (_, redirected, forwarded) => {
+  const { url, requests } = await webServer(onTestFinished, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/xml' }).end('<x/>')
+  })
+  const port = stsCallerIdentity({ clock: systemClock, meter: callMeter(), redirect: redirected ? url : '' })
+  const endpoint = redirected ? 'https://sts.eu-west-1.amazonaws.com' : url
+  await port.ask(
+    {
+      method: 'POST',
+      endpoint,
+      host: 'sts.amazonaws.com',
+      target: '/',
+      headers: [['x-amz-date', '20260101T000000Z']],
+      body: 'Action=GetCallerIdentity&Version=2011-06-15',
+      maxRetries: 0,
+    },
+    Date.now() + 5000,
+  )
+  const { headers } = requests[0] as IncomingMessage
+  expect([headers.host, headers['forwarded']]).toEqual(['sts.amazonaws.com', forwarded])
+})

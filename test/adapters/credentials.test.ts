@@ -1,0 +1,104 @@
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Provider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
+import { baseCredentials } from '../../shared/adapters/aws/credentials.ts'
+import type { Environment } from '../../shared/adapters/aws/environment.ts'
+import type { ProviderSettings } from '../../shared/ports.ts'
+import { Secret } from '../../shared/values/secret.ts'
+
+const PLACE = { account: '111122223333', region: 'eu-west-1' }
+const RUNTIME = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
+
+let aws: Aws
+let metadata = ''
+beforeAll(async () => {
+  aws = await startProvider({ home: PLACE })
+  await aws.control.putRole({ account: PLACE.account, name: 'server' })
+  const { arn } = await aws.control.putInstanceProfile({
+    account: PLACE.account,
+    name: 'server',
+    roles: ['server'],
+  })
+  const { instanceId } = await aws.control.putInstance({ ...PLACE, instanceProfileArn: arn })
+  metadata = `${aws.url}/imds/${PLACE.account}/${PLACE.region}/${instanceId}`
+  return () => aws.close()
+})
+
+/** A key pair of a user of this name, so that it shows whose credentials were chosen. */
+async function pairOf(name: string): Promise<{ accessKey: string; secretKey: string }> {
+  await aws.control.putUser({ account: PLACE.account, name })
+  const made = await aws.control.createAccessKey({ account: PLACE.account, user: name })
+  return { accessKey: made.accessKeyId, secretKey: made.secretAccessKey }
+}
+
+const none = { accessKey: '', secretKey: '' }
+const environment = (given: Partial<Environment> = {}): Environment =>
+  ({ cloudKeys: none, onLambda: false, metadataEndpoint: metadata, ...given }) as Environment
+
+const unconfigured = {} as ProviderSettings
+const configured = ({ accessKey, secretKey }: { accessKey: string; secretKey: string }) =>
+  ({ credentials: { accessKey, secretKey: new Secret(secretKey) } }) as ProviderSettings
+
+/** Who STS says the chosen credentials are. */
+async function chosen(settings: ProviderSettings, given: Environment): Promise<string | undefined> {
+  const credentials = await baseCredentials(settings, given)
+  const sts = new STSClient({ region: PLACE.region, endpoint: aws.url, credentials })
+  return (await sts.send(new GetCallerIdentityCommand({}))).Arn?.replace(/^.*:/, '')
+}
+
+describe('credentials for calls to AWS', () => {
+  const before = { ...process.env }
+  const runtime = ({ accessKey, secretKey }: { accessKey: string; secretKey: string }) =>
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey })
+  beforeEach(() => {
+    for (const name of RUNTIME) delete process.env[name]
+  })
+  afterEach(() => {
+    process.env = { ...before }
+  })
+
+  test('configured ones come before CLOUD_*, those before the runtime’s, those before the instance’s', async () => {
+    const [own, cloud, lambda] = await Promise.all(['configured', 'cloud', 'runtime'].map(pairOf))
+    if (!own || !cloud || !lambda) throw new Error('three pairs')
+    runtime(lambda)
+    const all = environment({ cloudKeys: cloud })
+    expect(await chosen(configured(own), all)).toBe('user/configured')
+    expect(await chosen(unconfigured, all)).toBe('user/cloud')
+    expect(await chosen(unconfigured, environment())).toBe('user/runtime')
+    for (const name of RUNTIME) delete process.env[name]
+    expect(await chosen(unconfigured, environment())).toMatch(/^assumed-role\/server\/i-/)
+  })
+
+  test('half a pair is none', async () => {
+    const { accessKey } = await pairOf('half')
+    process.env['AWS_ACCESS_KEY_ID'] = accessKey
+    const half = environment({ cloudKeys: { accessKey, secretKey: '' } })
+    expect(await chosen(unconfigured, half)).toMatch(/^assumed-role\/server\//)
+  })
+
+  test('the runtime’s session token goes along', async () => {
+    const session = await aws.control.session({ account: PLACE.account, role: 'server', session: 'lambda' })
+    runtime({ accessKey: session.accessKeyId, secretKey: session.secretAccessKey })
+    process.env['AWS_SESSION_TOKEN'] = session.sessionToken
+    expect(await chosen(unconfigured, environment())).toBe('assumed-role/server/lambda')
+  })
+
+  test('an instance’s credentials say when they end, so that they are fetched again', async () => {
+    const { expiration } = await baseCredentials(unconfigured, environment())
+    expect(expiration?.getTime()).toBeGreaterThan(Date.now())
+  })
+
+  test('on Lambda the metadata service is never asked', async () => {
+    const asked = async () => (await aws.control.calls()).calls.filter(call => call.service === 'imds').length
+    const count = await asked()
+    await expect(baseCredentials(unconfigured, environment({ onLambda: true }))).rejects.toThrow(
+      'no credentials for calls to AWS: configure access_key and secret_key',
+    )
+    expect(await asked()).toBe(count)
+  })
+
+  test('a metadata service that refuses is told as such', async () => {
+    const nowhere = environment({ metadataEndpoint: `${aws.url}/imds/${PLACE.account}/eu-west-1/i-0` })
+    await expect(baseCredentials(unconfigured, nowhere)).rejects.toThrow('instance metadata answered 404')
+  })
+})

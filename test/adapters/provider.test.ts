@@ -1,0 +1,98 @@
+import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Provider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
+import type { Environment } from '../../shared/adapters/aws/environment.ts'
+import { provider } from '../../shared/adapters/aws/provider.ts'
+import { callMeter } from '../../shared/adapters/aws/system.ts'
+import type { Access, ProviderSettings } from '../../shared/ports.ts'
+import { Secret } from '../../shared/values/secret.ts'
+
+const HOME = '111122223333'
+const FOREIGN = '444455556666'
+
+let aws: Aws
+let instanceId: string
+let old: ProviderSettings['credentials'] & {}
+let fresh: ProviderSettings['credentials'] & {}
+beforeAll(async () => {
+  aws = await startProvider({ home: { account: HOME, region: 'eu-west-1' } })
+  await aws.control.putUser({ account: HOME, name: 'server' })
+  const pair = async () => {
+    const { accessKeyId, secretAccessKey } = await aws.control.createAccessKey({
+      account: HOME,
+      user: 'server',
+    })
+    return { accessKey: accessKeyId, secretKey: new Secret(secretAccessKey) }
+  }
+  old = await pair()
+  await aws.control.advance({ seconds: 120 })
+  await aws.control.keyDelay({ milliseconds: 60_000 })
+  fresh = await pair()
+  const instance = await aws.control.putInstance({
+    account: HOME,
+    region: 'eu-west-1',
+    privateIp: '172.31.0.9',
+  })
+  instanceId = instance.instanceId
+  return () => aws.close()
+})
+
+let versions = 0
+/** What an adapter of its own answers for an account: the state of the instance, or the fault. */
+async function describeIn(account: string, keys: Partial<ProviderSettings>, times = 1): Promise<string[]> {
+  versions += 1
+  const client = {
+    version: `v${versions}`,
+    maxRetries: 0,
+    endpoint: aws.url,
+    iamEndpoint: aws.url,
+    stsEndpoint: aws.url,
+    stsRegion: '',
+    ...keys,
+  }
+  const access: Access = { account, region: 'eu-west-1', client }
+  const calls = provider({
+    environment: { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment,
+    clock: { now: () => Date.now(), sleep: async () => undefined },
+    meter: callMeter(),
+  })
+  const answers: string[] = []
+  for (let turn = 0; turn < times; turn++) {
+    const answer = calls.call(
+      'ec2',
+      access,
+      Date.now() + 5000,
+      settings => new EC2Client(settings),
+      (ec2: EC2Client, options) =>
+        ec2.send(new DescribeInstancesCommand({ InstanceIds: [instanceId] }), options),
+    )
+    answers.push(
+      await answer.then(
+        ({ Reservations }) => Reservations?.[0]?.Instances?.[0]?.State?.Name ?? 'none',
+        (error: Error) => error.message,
+      ),
+    )
+  }
+  return answers
+}
+
+const REFUSED = `no STS role is configured for account ${FOREIGN}`
+
+describe('without a role to assume, only the own account is looked at: CVE-2025-11621', () => {
+  test('the own account is', async () => {
+    expect(await describeIn(HOME, { credentials: old }, 2)).toEqual(['running', 'running'])
+  })
+
+  test('another one is not, however often it is asked for', async () => {
+    expect(await describeIn(FOREIGN, { credentials: old }, 2)).toEqual([REFUSED, REFUSED])
+  })
+
+  test('nor is it while a new key is not known everywhere and the old one still serves', async () => {
+    const rotated = { credentials: fresh, previous: old }
+    expect(await describeIn(HOME, { credentials: fresh })).toEqual([
+      expect.stringContaining('InvalidClientTokenId'),
+    ])
+    expect(await describeIn(HOME, rotated, 2)).toEqual(['running', 'running'])
+    expect(await describeIn(FOREIGN, rotated, 2)).toEqual([REFUSED, REFUSED])
+  })
+})

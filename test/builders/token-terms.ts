@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import { bool, duration, int, list } from '../../shared/api/fields.ts'
+import { type Taker, termRows } from '../../shared/tokens/terms.ts'
+
+type Row = (typeof termRows)[number][1]
+
+const ITEMS = ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', 'dev', 'ops']
+const TEXTS = ['', 'default', 'service', 'batch']
+
+/** Values that a request may send for a term, by the kind of its field; its own checks accept them. */
+function valuesOf({ kind, fault, store }: Row): fc.Arbitrary<unknown> {
+  if (kind === bool) return fc.boolean()
+  if (kind === int || kind === duration) return fc.nat(1000)
+  const usable = (value: unknown) => fault?.(store ? store(value) : value, 1000) === undefined
+  if (kind === list) return fc.subarray(ITEMS.filter(item => usable([item])))
+  return fc.constantFrom(...TEXTS.filter(usable))
+}
+
+/** Requests that say any terms, by current and deprecated names. */
+export const requestsOf = (taker: Taker): fc.Arbitrary<Record<string, unknown>> =>
+  fc.record(
+    Object.fromEntries(
+      termRows.flatMap(([_, row]) => [
+        ...(row.of.includes(taker) ? [[row.name, valuesOf(row)]] : []),
+        ...(row.old?.of.includes(taker) ? [[row.old.name, valuesOf(row)]] : []),
+      ]),
+    ) as Record<string, fc.Arbitrary<unknown>>,
+    { requiredKeys: [] },
+  )

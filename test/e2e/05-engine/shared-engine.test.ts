@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { clientOf, type Engine, startEngine } from '../../../infra/local/engine.ts'
+import { cleanUp, freshCluster, startIn } from '../../support/npm-start.ts'
+
+// One engine that somebody else has started, for several clusters. DynamoDB Local keeps what each access key has made
+// apart, so the keys that come by are noted here.
+
+const credentials = { accessKeyId: 'none', secretAccessKey: 'none' }
+const directory = mkdtempSync('/dev/shm/cloud-auth-')
+/** access keys that named a table, by the table */
+const keys = new Map<string, Set<string>>()
+let engine: Engine
+let url = ''
+
+beforeAll(async () => {
+  engine = await startEngine({ directory, tables: [], region: 'us-east-1', credentials })
+  const front = createServer(async (incoming, response) => {
+    const body = await buffer(incoming)
+    const key = /Credential=([^/]+)/.exec(incoming.headers.authorization ?? '')?.[1] ?? ''
+    for (const [, table = ''] of body.toString().matchAll(/"([\w.-]*cloud-auth-[\w.-]+)"/g))
+      keys.set(table, (keys.get(table) ?? new Set()).add(key))
+    const { method, headers } = incoming
+    const onward = request(engine.url, { method, headers }, answer => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    onward.end(body)
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => front.once('listening', resolve))
+  url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+  return () => front.close()
+})
+afterAll(async () => {
+  cleanUp()
+  await engine.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const tables = async (): Promise<string[]> => {
+  const { TableNames = [] } = await clientOf(url, 'us-east-1', credentials).send(new ListTablesCommand({}))
+  return TableNames.sort()
+}
+
+describe('an engine that the environment names', () => {
+  const [east, west] = [freshCluster('east'), freshCluster('west')]
+
+  test('holds two clusters, each in tables of its own, which its functions’ key has made', async () => {
+    const given = { DYNAMODB_ENDPOINT: url }
+    const runs = [east, west].map(name => startIn(given, '--once', '--cluster', name, '--port', '0'))
+    for (const run of runs) expect(await run.ended, run.output()).toBe(0)
+    const found = await tables()
+    const of = (cluster: string) =>
+      found.filter(name => name.startsWith(`${cluster}-`)).map(name => name.slice(cluster.length))
+    expect(of(east)).toEqual(of(west))
+    expect(of(east)).toHaveLength(found.length / 2)
+    const users = found.map(name => [...(keys.get(name) ?? [])].join())
+    expect(new Set(users).size).toBe(2)
+    for (const user of users) expect(user).toMatch(/^AKIA[A-Z0-9]{16}$/)
+  })
+
+  test('holds nothing of a cluster that keeps nothing, once it has ended', async () => {
+    const before = await tables()
+    const run = startIn({ DYNAMODB_ENDPOINT: url }, '--once', '--memory', '--cluster', east, '--port', '0')
+    expect(await run.ended, run.output()).toBe(0)
+    expect(await tables()).toEqual(before)
+  })
+})

@@ -1,0 +1,183 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Reply } from '../support/api.ts'
+import { api, done, fresh, freshMount } from '../support/cluster.ts'
+import { ec2Role, iamRole } from '../support/things.ts'
+
+let mount = ''
+beforeAll(async () => {
+  ;({ path: mount } = await freshMount())
+  await done('POST', `${mount}/role/one`, { ...ec2Role.body, bound_ami_id: [] })
+})
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+const envelope = (over: Record<string, unknown>) => ({
+  request_id: expect.stringMatching(UUID),
+  lease_id: '',
+  renewable: false,
+  lease_duration: 0,
+  data: null,
+  wrap_info: null,
+  warnings: null,
+  auth: null,
+  mount_type: 'cloud',
+  ...over,
+})
+
+const expectHeaders = ({ headers }: Reply, type: string | undefined) => {
+  expect(headers['cache-control']).toBe('no-store')
+  expect(headers['content-type']).toBe(type)
+  expect(headers['x-content-type-options']).toBe('nosniff')
+  expect(headers['strict-transport-security']).toMatch(/max-age=\d+/)
+}
+
+describe('the envelope of a success', () => {
+  test('data', async () => {
+    const reply = await api('GET', `${mount}/config/identity`)
+    expect([reply.status, reply.body]).toEqual([
+      200,
+      envelope({ data: expect.objectContaining({ iam_alias: 'role_id' }) }),
+    ])
+    expectHeaders(reply, 'application/json')
+  })
+
+  test('names', async () => {
+    const { body } = await api('LIST', `${mount}/roles`)
+    expect(body).toEqual(envelope({ data: { keys: ['one'] } }))
+  })
+
+  test('nothing: 204 without content and without its type', async () => {
+    const reply = await api('POST', `${mount}/role/${fresh('r')}`, iamRole.body)
+    expect([reply.status, reply.text]).toEqual([204, ''])
+    expectHeaders(reply, undefined)
+  })
+
+  test('nothing but warnings', async () => {
+    const { status, body } = await api('POST', `${mount}/config/client`, { sts_region: 'eu-west-1' })
+    expect([status, body]).toEqual([
+      200,
+      envelope({ warnings: ['sts_endpoint and sts_region should be set together'] }),
+    ])
+  })
+
+  test('work that goes on: 202', async () => {
+    const reply = await api('POST', `${mount}/tidy/roletag-denylist`)
+    expect([reply.status, reply.body]).toEqual([
+      202,
+      envelope({ warnings: [expect.stringContaining('started')] }),
+    ])
+  })
+
+  test('a token', async () => {
+    const { status, body } = await api('POST', '/auth/token/create', { policies: ['default'], ttl: '1h' })
+    const auth = {
+      client_token: expect.stringMatching(/^hvs\.[\w-]{24,}$/),
+      accessor: expect.stringMatching(/^\S+$/),
+      policies: ['default'],
+      token_policies: ['default'],
+      metadata: null,
+      lease_duration: 3600,
+      renewable: true,
+      entity_id: '',
+      token_type: 'service',
+      orphan: false,
+      mfa_requirement: null,
+      num_uses: 0,
+    }
+    expect([status, body]).toEqual([200, envelope({ auth, mount_type: 'token' })])
+  })
+
+  test('every request has a number of its own', async () => {
+    const ids = await Promise.all([1, 2, 3].map(async () => (await api('GET', '/sys/auth')).body.request_id))
+    expect(new Set(ids).size).toBe(3)
+  })
+})
+
+describe('warnings', () => {
+  test('unknown and overridden parameters are named where there is a body, values are not', async () => {
+    const { body } = await api('POST', `${mount}/role/one/tag`, {
+      role: 'SECRET',
+      foo: 'SECRET',
+      ttl: 'SECRET',
+    })
+    expect(body.warnings).toEqual([
+      'parameters of the path replaced these of the body: role',
+      'unknown parameters were ignored: foo, ttl',
+    ])
+    expect(body.data.tag_value).toContain(':r=one:')
+  })
+
+  test('they leave a 204 a 204', async () => {
+    const { status } = await api('POST', `${mount}/role/${fresh('r')}`, {
+      ...iamRole.body,
+      foo: 1,
+      role: 'x',
+    })
+    expect(status).toBe(204)
+  })
+
+  test('of a query too', async () => {
+    const { body } = await api('GET', `${mount}/role/one?foo=1&role=two`)
+    expect(body.warnings).toHaveLength(2)
+    expect(body.data.role_tag).toBe('CloudRole')
+  })
+})
+
+describe('failures', () => {
+  const rows: [
+    title: string,
+    method: string,
+    path: string,
+    body: unknown,
+    status: number,
+    errors: string[],
+  ][] = [
+    ['nothing there', 'GET', '/role/none', undefined, 404, []],
+    ['an empty list', 'LIST', '/config/certificates', undefined, 404, []],
+    ['a list that is empty from a point on', 'LIST', '/roles?after=zzz', undefined, 404, []],
+    ['no such path', 'GET', '/nothing', undefined, 404, ['unsupported path']],
+    ['no such operation', 'DELETE', '/config/identity', undefined, 405, ['unsupported operation']],
+    [
+      'a value of the wrong kind',
+      'POST',
+      '/role/x',
+      { token_ttl: 'SECRET' },
+      400,
+      ['Field validation failed: token_ttl must be a duration'],
+    ],
+    [
+      'a secret of the wrong kind',
+      'POST',
+      '/config/client',
+      { secret_key: { a: 'SECRET' } },
+      400,
+      ['Field validation failed: secret_key must be a string'],
+    ],
+    [
+      'an old name of the wrong kind',
+      'POST',
+      '/config/certificate/x',
+      { aws_public_cert: ['SECRET'] },
+      400,
+      ['Field validation failed: aws_public_cert must be a string'],
+    ],
+  ]
+  test.each(rows)('%s: %s %s', async (_, method, path, body, status, errors) => {
+    const reply = await api(method, mount + path, body)
+    expect([reply.status, reply.body]).toEqual([status, { errors }])
+    expectHeaders(reply, 'application/json')
+  })
+
+  test('only some of a listing may be asked for', async () => {
+    const { path } = await freshMount()
+    for (const name of ['a', 'b', 'c', 'd']) await done('POST', `${path}/role/${name}`, iamRole.body)
+    const keys = async (query: string) => (await api('LIST', `${path}/roles${query}`)).body.data?.keys
+    expect(await keys('')).toEqual(['a', 'b', 'c', 'd'])
+    expect(await keys('?limit=2')).toEqual(['a', 'b'])
+    expect(await keys('?after=b')).toEqual(['c', 'd'])
+    expect(await keys('?after=b&limit=1')).toEqual(['c'])
+    expect(await keys('?limit=0')).toEqual(['a', 'b', 'c', 'd'])
+    for (const limit of ['-1', 'x', '1.5'])
+      expect((await api('LIST', `${path}/roles?limit=${limit}`)).status).toBe(400)
+  })
+})

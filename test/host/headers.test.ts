@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { api, cluster, done, fresh } from '../support/cluster.ts'
+import { raw } from '../support/raw.ts'
+
+const root = cluster.root_token
+const wrong = () => `hvs.${fresh()}`
+const self = '/auth/token/lookup-self'
+
+describe('where the token stands', () => {
+  const accepted: [title: string, headers: Record<string, string>][] = [
+    ['X-Vault-Token', { 'X-Vault-Token': root }],
+    ['x-vault-token', { 'x-vault-token': root }],
+    ['X-Service-Token', { 'X-Service-Token': root }],
+    ['Authorization', { Authorization: `Bearer ${root}` }],
+    ['Authorization beside an empty X-Vault-Token', { 'X-Vault-Token': '', Authorization: `Bearer ${root}` }],
+    ['X-Vault-Token before Authorization', { 'X-Vault-Token': root, Authorization: `Bearer ${wrong()}` }],
+    ['X-Vault-Token before X-Service-Token', { 'X-Vault-Token': root, 'X-Service-Token': wrong() }],
+    ['the bearer after another scheme', { Authorization: `Basic dTpw, Bearer ${root}` }],
+    ['the bearer before another scheme', { Authorization: `Bearer ${root},Basic dTpw` }],
+    [
+      'with the headers of official clients',
+      {
+        'X-Vault-Token': root,
+        'X-Vault-Request': 'true',
+        'X-Vault-Index': 'v1:x',
+        'X-Vault-Forward': 'active-node',
+        'X-Vault-MFA': 'x',
+        'X-Vault-Policy-Override': 'true',
+        'X-Vault-Inconsistent': 'forward-active-node',
+      },
+    ],
+  ]
+  test.each(accepted)('%s', async (_, headers) => {
+    const { status, body } = await api('GET', self, undefined, { token: '', headers })
+    expect([status, body?.data.id]).toEqual([200, root])
+  })
+
+  test.each([
+    ['Basic dTpw', `Bearer ${root}`],
+    [`Bearer ${root}`, 'Basic dTpw'],
+  ])('in one of several Authorization lines', async (...values) => {
+    const lines = values.map(value => `Authorization: ${value}`)
+    expect((await raw(['GET /v1/auth/token/lookup-self HTTP/1.1', ...lines])).status).toBe(200)
+  })
+
+  const refused: [title: string, headers: Record<string, string>][] = [
+    ['none', {}],
+    ['bearer in lower case', { Authorization: `bearer ${root}` }],
+    ['bearer with two blanks', { Authorization: `Bearer  ${root}` }],
+    ['no scheme', { Authorization: root }],
+    ['part of a word', { Authorization: `XBearer ${root}` }],
+    [
+      'a wrong X-Vault-Token before a right bearer',
+      { 'X-Vault-Token': wrong(), Authorization: `Bearer ${root}` },
+    ],
+    ['in a cookie', { Cookie: `X-Vault-Token=${root}` }],
+    ['something after it', { 'X-Vault-Token': `${root} x` }],
+  ]
+  test.each(refused)('not: %s', async (_, headers) => {
+    const { status, body } = await api('GET', self, undefined, { token: '', headers })
+    expect([status, body]).toEqual([403, { errors: ['permission denied'] }])
+  })
+
+  test('not in the query', async () => {
+    expect(
+      (await api('GET', `${self}?token=${root}&X-Vault-Token=${root}`, undefined, { token: '' })).status,
+    ).toBe(403)
+  })
+
+  test('nor in two lines of one header', async () => {
+    const line = `X-Vault-Token: ${root}`
+    expect((await raw(['GET /v1/auth/token/lookup-self HTTP/1.1', line, line])).status).toBe(403)
+  })
+
+  test.each(['x-vault-token', 'x-service-token', 'authorization'])('at most 8 KiB: %s', async name => {
+    const send = (length: number) => {
+      const value = 'x'.repeat(length)
+      const headers = { [name]: name === 'authorization' ? `Bearer ${value}` : value }
+      return api('GET', self, undefined, { token: '', headers })
+    }
+    expect((await send(8192)).status).toBe(403)
+    const { status, text } = await send(8193)
+    expect([status, text]).toEqual([400, '{"errors":["the token is too long"]}'])
+  })
+})
+
+describe('the namespace: GHSA-mwr2-wmgp-crj6', () => {
+  const headers = ['X-Vault-Namespace', 'X-Service-Namespace']
+  const rows: [namespace: string, status: number][] = [
+    ['', 200],
+    ['/', 200],
+    ['root', 200],
+    ['root/', 200],
+    ['/root', 200],
+    ['ROOT', 404],
+    ['root/root', 404],
+    ['other', 404],
+    ['a/b', 404],
+    ['%72oot', 404],
+    ['a//b', 400],
+    ['//', 400],
+    ['root//', 400],
+    ['.', 400],
+    ['a/../', 400],
+    ['root/..', 400],
+    ['./root', 400],
+  ]
+  test.each(headers.flatMap(name => rows.map(([value, status]) => [name, value, status] as const)))(
+    '%s: "%s" is %i',
+    async (name, value, status) => {
+      const reply = await api('GET', self, undefined, { headers: { [name]: value } })
+      expect(reply.status, reply.text).toBe(status)
+      if (status === 404) expect(reply.text).toBe('{"errors":["unsupported path"]}')
+    },
+  )
+
+  test('counts in either header, even beside an empty one', async () => {
+    for (const [one, other] of [headers, headers.toReversed()])
+      expect(
+        (await api('GET', self, undefined, { headers: { [`${one}`]: '', [`${other}`]: 'a' } })).status,
+      ).toBe(404)
+  })
+
+  test.each(['/root', '/a', '/a/b'])('before the path: %s', async prefix => {
+    const { status, text } = await api('GET', prefix + self)
+    expect([status, text]).toEqual([404, '{"errors":["unsupported path"]}'])
+  })
+
+  test('is refused before anybody is authenticated, and at the login', async () => {
+    const options = { token: '', headers: { 'X-Vault-Namespace': 'other' } }
+    for (const [method, path] of [
+      ['GET', self],
+      ['POST', '/auth/cloud/login'],
+      ['GET', '/sys/health'],
+    ] as const)
+      expect((await api(method, path, undefined, options)).status).toBe(404)
+  })
+})
+
+describe('a wrapped answer', () => {
+  const wrapped = (ttl: string, name = 'X-Vault-Wrap-TTL') =>
+    api('GET', self, undefined, { headers: { [name]: ttl } })
+
+  test.each(['X-Vault-Wrap-TTL', 'X-Service-Wrap-TTL'])('%s hides the answer behind a token', async name => {
+    const { status, body } = await wrapped('2m', name)
+    expect([status, body.data, body.auth]).toEqual([200, null, null])
+    expect(body.wrap_info).toEqual({
+      token: expect.stringMatching(/^hvs\./),
+      accessor: expect.stringMatching(/./),
+      ttl: 120,
+      creation_time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      creation_path: 'auth/token/lookup-self',
+    })
+    const inside = await done('POST', '/sys/wrapping/unwrap', undefined, { token: body.wrap_info.token })
+    expect(inside.body.data.id).toBe(root)
+  })
+
+  test('0 asks for none', async () => {
+    expect((await wrapped('0')).body.data.id).toBe(root)
+  })
+
+  test.each(['x', '1.5', '-1', '5 m', '1h1', '9999999999999'])('%s is refused', async ttl => {
+    expect((await wrapped(ttl)).status).toBe(400)
+  })
+
+  test('an answer without content needs no wrapping', async () => {
+    const options = { headers: { 'X-Vault-Wrap-TTL': '60' } }
+    expect((await api('DELETE', `/sys/policies/acl/${fresh('p')}`, undefined, options)).status).toBe(204)
+    expect((await api('GET', `/sys/policies/acl/${fresh('p')}`, undefined, options)).status).toBe(404)
+  })
+})

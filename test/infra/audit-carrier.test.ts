@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, describe, expect, test } from 'vitest'
+import { defineStacks, newApp } from '../../infra/app.ts'
+import { functionNames } from '../../infra/build/functions.ts'
+import { readSettings } from '../../infra/settings.ts'
+import { groups } from '../../shared/api/endpoints/all.ts'
+import type { Resource } from './synthesised.ts'
+
+const directory = mkdtempSync(`${tmpdir()}/cloud-auth-carrier-`)
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+/** Resources of the stack `api`; what is in the bundles does not matter here. */
+function apiStack(settings: object = {}): [id: string, resource: Resource & { DependsOn?: string[] }][] {
+  for (const name of functionNames()) {
+    mkdirSync(`${directory}/${name}`, { recursive: true })
+    writeFileSync(`${directory}/${name}/index.mjs`, '')
+  }
+  const out = mkdtempSync(`${directory}/out-`)
+  const app = newApp(out)
+  defineStacks(app, readSettings({ stage: 'test', ...settings }), directory)
+  const { templateFile = '' } = app.synth().stacks.find(one => one.stackName.endsWith('-api')) ?? {}
+  return Object.entries(JSON.parse(readFileSync(`${out}/${templateFile}`, 'utf8')).Resources)
+}
+
+const resources = apiStack()
+const all = (type: string) => resources.filter(([, one]) => one.Type === type)
+const one = (type: string) => {
+  const [[id, resource] = ['', undefined], ...more] = all(type)
+  expect(more).toEqual([])
+  return { id, ...resource, properties: resource?.Properties }
+}
+const lambdas = () =>
+  new Map(
+    all('AWS::Lambda::Function').map(([id, { Properties }]) => [
+      String(Properties.Description).replace('cloud-auth: ', ''),
+      { id, ...Properties },
+    ]),
+  )
+const carrier = () => lambdas().get('on-audit-entries')
+
+describe('nothing runs unaudited', () => {
+  test('all functions of the API share one log group, and its entries go to the carrier of the same stack', () => {
+    const { LogGroupName, FilterPattern, DestinationArn } = one('AWS::Logs::SubscriptionFilter').properties
+    expect(FilterPattern).toBe('{ $.message.audit = "*" }')
+    expect(DestinationArn['Fn::GetAtt'][0]).toBe(carrier()?.id)
+    for (const name of [...groups.map(group => group.name), 'fallback'])
+      expect(lambdas().get(name)?.LoggingConfig.LogGroup, name).toEqual(LogGroupName)
+  })
+
+  test('the carrier writes to a log group of its own: it would call itself otherwise', () => {
+    const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
+    expect(carrier()?.LoggingConfig.LogGroup).not.toEqual(LogGroupName)
+    expect(carrier()?.Environment.Variables.AUDIT_GROUP).not.toEqual(LogGroupName)
+  })
+
+  test('the API is not reachable before the subscription exists', () => {
+    expect(one('AWS::ApiGatewayV2::Stage').DependsOn).toContain(one('AWS::Logs::SubscriptionFilter').id)
+  })
+
+  test('what functions give to the console becomes JSON, and the level of entries passes', () => {
+    for (const [name, { LoggingConfig }] of lambdas())
+      expect(LoggingConfig, name).toMatchObject({ LogFormat: 'JSON', ApplicationLogLevel: 'INFO' })
+  })
+
+  test('only that log group may call the carrier', () => {
+    const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
+    const callers = all('AWS::Lambda::Permission').filter(
+      ([, { Properties }]) => Properties.Principal === 'logs.amazonaws.com',
+    )
+    expect(callers.map(([, { Properties }]) => Properties.SourceArn)).toEqual([
+      { 'Fn::GetAtt': [LogGroupName.Ref, 'Arn'] },
+    ])
+  })
+})
+
+describe('deliveries that fail', () => {
+  test('land in an encrypted queue, for two weeks', () => {
+    const queue = one('AWS::SQS::Queue')
+    expect(queue.properties).toMatchObject({ MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true })
+    expect(carrier()?.DeadLetterConfig.TargetArn).toEqual({ 'Fn::GetAtt': [queue.id, 'Arn'] })
+    const role = carrier()?.Role['Fn::GetAtt'][0]
+    const statements = all('AWS::IAM::Policy')
+      .filter(([, { Properties }]) => Properties.Roles.some((ref: { Ref: string }) => ref.Ref === role))
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
+    expect(statements).toContainEqual(
+      expect.objectContaining({ Action: 'sqs:SendMessage', Resource: { 'Fn::GetAtt': [queue.id, 'Arn'] } }),
+    )
+  })
+
+  test('raise an alarm, and so do those that not even the queue takes; whom it tells is a setting', () => {
+    const topic = 'arn:aws:sns:us-east-1:111122223333:operators'
+    const alarms = (given: ReturnType<typeof apiStack>) =>
+      given
+        .filter(([id, { Type }]) => Type === 'AWS::CloudWatch::Alarm' && id.startsWith('AuditCarrier'))
+        .map(([, { Properties }]) => [Properties.MetricName, Properties.Threshold, Properties.AlarmActions])
+    const names = ['ApproximateNumberOfMessagesVisible', 'DeadLetterErrors']
+    expect(alarms(apiStack({ alarmActionArns: [topic] }))).toEqual(names.map(name => [name, 0, [topic]]))
+    expect(alarms(resources).map(([name]) => name)).toEqual(names)
+    expect(() => readSettings({ stage: 'test', alarmActionArns: ['operators'] })).toThrow('alarmActionArns.0')
+  })
+})

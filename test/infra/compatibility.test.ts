@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const rows = read('docs/compatibility.md')
+  .split('\n')
+  .filter(line => line.startsWith('|'))
+
+describe('the page on compatibility', () => {
+  test.each([
+    ['neutral values of ec2-only fields on iam roles', /type iam.*only ec2.*\| accepted \|/],
+    ['the capability for config/identity', /`POST config\/identity` \| `update`/],
+    ['the token type of the mount', /token type of the mount.*the mount's counts/],
+    ['the body for STS', /body.*STS.*exactly `Action=GetCallerIdentity&Version=2011-06-15`/],
+    ['GET login without a token', /GET `login` without a token \| 403/],
+  ])('says what was ruled: %s', (_, row) => {
+    expect(rows.filter(line => row.test(line))).toHaveLength(1)
+  })
+
+  test('has the versions of the clients that the tests run', () => {
+    const { devDependencies } = JSON.parse(read('package.json')) as {
+      devDependencies: Record<string, string>
+    }
+    for (const client of ['node-vault', 'node-vault-client'])
+      expect(rows).toContainEqual(
+        expect.stringContaining(`| Node, \`${client}\` | ${devDependencies[client]} |`),
+      )
+  })
+
+  test('says that the verb LIST does not pass API Gateway', () => {
+    expect(read('docs/compatibility.md')).toMatch(/the verb LIST does not pass API Gateway/)
+  })
+})

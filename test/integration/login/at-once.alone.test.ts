@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, expect, test } from 'vitest'
+import type { Reply } from '../../support/api.ts'
+import { auditText } from '../../support/audit.ts'
+import { api, cluster, done, fresh, freshMount } from '../../support/cluster.ts'
+import { workerOn } from '../../support/workers.ts'
+
+// A function may serve many requests at once in one environment: what belongs to one must not reach another.
+
+const EACH = 16
+
+let mount = ''
+beforeAll(async () => {
+  mount = (await freshMount()).path
+  // an environment that has served before asks nothing that only a first request asks
+  await (await workerOn(mount)).login()
+  await done('POST', '/auth/token/create')
+})
+
+interface Sent {
+  title: string
+  send: () => Promise<Reply>
+  operation: string
+  status: number
+  /** what only this request's answer and entries name */
+  own: string
+  mine: (reply: Reply) => unknown
+  calls: Record<string, unknown>
+}
+
+async function mixed(): Promise<Sent[]> {
+  const all: Sent[] = []
+  for (let index = 0; index < EACH; index++) {
+    const policy = fresh('p')
+    const worker = await workerOn(mount, { token_policies: policy })
+    const signed = worker.signed()
+    const display = fresh('name')
+    const missing = fresh('missing')
+    all.push(
+      {
+        title: 'login',
+        send: () => api('POST', `${mount}/login`, signed, { token: '' }),
+        operation: 'POST /auth/:mount/login',
+        status: 200,
+        own: worker.role,
+        mine: ({ body }) => (body.auth.policies.includes(policy) ? worker.role : 'another'),
+        calls: { sts: 1, dynamodb: expect.any(Number) },
+      },
+      {
+        title: 'read',
+        send: () => api('GET', `${mount}/role/${worker.role}`),
+        operation: 'GET /auth/:mount/role/:role',
+        status: 200,
+        own: worker.role,
+        mine: ({ body }) => (body.data.bound_iam_principal_arn[0] === worker.arn ? worker.role : 'another'),
+        calls: { dynamodb: 2 },
+      },
+      {
+        title: 'create',
+        send: () => api('POST', '/auth/token/create', { display_name: display, meta: { display } }),
+        operation: 'POST /auth/token/create',
+        status: 200,
+        own: display,
+        mine: ({ body }) => body.auth.metadata.display,
+        calls: { dynamodb: expect.any(Number) },
+      },
+      {
+        title: 'refusal',
+        send: () => api('GET', `${mount}/role/${missing}`, undefined, { token: fresh('hvs.') }),
+        operation: 'GET /auth/:mount/role/:role',
+        status: 403,
+        own: missing,
+        mine: () => missing,
+        calls: { dynamodb: 1 },
+      },
+    )
+  }
+  return all
+}
+
+interface Line {
+  id: string
+  operation: string
+  status: number
+  calls: Record<string, number>
+}
+
+const logged = (): Map<string, Line> =>
+  new Map(
+    readFileSync(`${cluster.directory}/functions.log`, 'utf8')
+      .split('\n')
+      .filter(line => line.includes('"operation"'))
+      .map(line => JSON.parse(line) as Line)
+      .map(line => [line.id, line]),
+  )
+
+interface Entry {
+  audit: string
+  request: { id: string; path: string; data: Record<string, unknown> }
+}
+
+const audited = (id: string): Entry[] =>
+  auditText()
+    .split('\n')
+    .filter(line => line.includes(id))
+    .map(line => JSON.parse(line) as Entry)
+
+test('64 requests of four kinds at once: each has its own answer, log line, counted calls and audit entries', async () => {
+  const sent = await mixed()
+  expect(sent).toHaveLength(64)
+  const replies = await Promise.all(sent.map(one => one.send()))
+  const lines = logged()
+  const ids = replies.map(reply => reply.headers['x-request-id'] ?? '')
+  expect(new Set(ids).size).toBe(64)
+  for (const [index, one] of sent.entries()) {
+    const [reply, id] = [replies[index] as Reply, ids[index] ?? '']
+    expect(reply.status, `${one.title}: ${reply.text}`).toBe(one.status)
+    expect(one.mine(reply), one.title).toBe(one.own)
+    const { operation, status, calls } = lines.get(id) ?? {}
+    expect({ operation, status, calls }, one.title).toEqual({
+      operation: one.operation,
+      status: one.status,
+      calls: one.calls,
+    })
+    const entries = audited(id)
+    expect(entries.map(entry => entry.audit).sort(), one.title).toEqual(['request', 'response'])
+    for (const { request } of entries) expect(request.id).toBe(id)
+    if (one.title !== 'login' && one.title !== 'create')
+      for (const { request } of entries) expect(request.path).toContain(one.own)
+  }
+})

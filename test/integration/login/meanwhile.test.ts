@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import type { Reply } from '../../support/api.ts'
+import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
+import { errorsOf, launch, loginAs, loginWith } from '../../support/logins.ts'
+
+const ANSWER_MS = 2500
+const CHANGE_MS = 700
+
+/** A mount whose own account is new, so that only its calls are delayed, with a role for each type of login. */
+async function ownWorld() {
+  const account = freshAccount()
+  await aws.putUser({ account, name: 'server' })
+  const credentials = await aws.createAccessKey({ account, user: 'server' })
+  const { path: mount, accessor } = await freshMount()
+  const client = { access_key: credentials.accessKeyId, secret_key: credentials.secretAccessKey }
+  await done('POST', `${mount}/config/client`, client)
+  await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+  const ec2 = { auth_type: 'ec2', bound_account_id: account, token_policies: 'old' }
+  await done('POST', `${mount}/role/web`, ec2)
+  const { arn } = await aws.putUser({ account, name: 'bob', path: '/team/' })
+  const key = await aws.createAccessKey({ account, user: 'bob' })
+  const iam = { bound_iam_principal_arn: arn, token_policies: 'old' }
+  await done('POST', `${mount}/role/bob`, iam)
+  await done('POST', `${mount}/role/batch`, { ...iam, token_type: 'batch' })
+  await done('POST', `${mount}/role/wild`, { ...iam, bound_iam_principal_arn: arn.replace(/bob$/, '*') })
+  return { account, mount, accessor, ec2, iam, key, instance: await launch({ account }) }
+}
+type World = Awaited<ReturnType<typeof ownWorld>>
+
+const callOf = {
+  web: ['ec2', 'DescribeInstances'],
+  bob: ['sts', 'GetCallerIdentity'],
+  batch: ['sts', 'GetCallerIdentity'],
+  wild: ['iam', 'GetUser'],
+} as const
+type Role = keyof typeof callOf
+
+const login = (world: World, role: Role): Promise<Reply> =>
+  role === 'web'
+    ? loginAs(world.mount, world.instance, { role, nonce: 'n' })
+    : loginWith(world.mount, world.key, { role })
+
+/** The answer of a login while whose call to AWS was waited for something changed. */
+async function meanwhile(role: Role, change: (world: World) => Promise<unknown>) {
+  const world = await ownWorld()
+  const [service, action] = callOf[role]
+  await aws.fault({ service, action, account: world.account, kind: 'delay', delayMs: ANSWER_MS, times: 1 })
+  let answered = false
+  const answer = login(world, role).finally(() => {
+    answered = true
+  })
+  await new Promise(resolve => setTimeout(resolve, CHANGE_MS))
+  await change(world)
+  expect(answered, 'the login has ended before the change').toBe(false)
+  const reply = await answer
+  return { world, reply, outcome: `${reply.status} ${errorsOf(reply)}` }
+}
+
+const again = async (path: string, body: unknown) => {
+  await done('DELETE', path)
+  await done('POST', path, body)
+}
+
+describe.concurrent('what changes while AWS answers counts for the login', () => {
+  test.each<Role>(['web', 'bob', 'batch', 'wild'])('a changed role: %s', async role => {
+    const { reply } = await meanwhile(role, ({ mount }) =>
+      done('POST', `${mount}/role/${role}`, { token_policies: 'new', token_ttl: 77 }),
+    )
+    expect(reply.body.auth).toMatchObject({ policies: ['default', 'new'], lease_duration: 77 })
+  })
+
+  test.each<Role>(['web', 'bob', 'batch', 'wild'])('a deleted role: %s', async role => {
+    const { outcome } = await meanwhile(role, ({ mount }) => done('DELETE', `${mount}/role/${role}`))
+    expect(outcome).toBe(`400 no role named "${role}"`)
+  })
+
+  test.each<Role>(['web', 'bob'])('a role that was made again: %s', async role => {
+    const { world, reply } = await meanwhile(role, ({ mount, ec2, iam }) =>
+      again(`${mount}/role/${role}`, { ...(role === 'web' ? ec2 : iam), token_policies: 'second' }),
+    )
+    expect(reply.body.auth.policies).toEqual(['default', 'second'])
+    const token = reply.body.auth.client_token
+    expect((await api('POST', '/auth/token/renew-self', {}, { token })).status).toBe(200)
+    expect((await login(world, role)).body.auth.entity_id).toBe(reply.body.auth.entity_id)
+  })
+
+  test.each<Role>(['web', 'bob', 'batch'])('a role that now binds somebody else: %s', async role => {
+    const other = freshAccount()
+    const { outcome } = await meanwhile(role, async ({ mount, ec2, iam }) => {
+      const { arn } = await aws.putUser({ account: other, name: 'bob' })
+      await again(
+        `${mount}/role/${role}`,
+        role === 'web'
+          ? { ...ec2, bound_account_id: other }
+          : { ...iam, bound_iam_principal_arn: arn, resolve_aws_unique_ids: false },
+      )
+    })
+    expect(outcome).toMatch(/^400 (instance does not satisfy|principal is not bound)/)
+  })
+
+  test('a certificate that was deleted', async () => {
+    const { outcome } = await meanwhile('web', ({ mount }) =>
+      done('DELETE', `${mount}/config/certificate/local`),
+    )
+    expect(outcome).toMatch(/^400 the signature of the identity document could not be verified/)
+  })
+
+  test('a client configuration that shapes the call to STS: STS is asked as it says now', async () => {
+    const { outcome } = await meanwhile('bob', ({ mount }) =>
+      done('POST', `${mount}/config/client`, { iam_server_id_header_value: 'here' }),
+    )
+    expect(outcome).toMatch(/^400 .*header/)
+  })
+
+  test.each<Role>(['web', 'bob'])(
+    'a client configuration that still lets it in: asked twice: %s',
+    async role => {
+      const before = (await aws.calls({ since: 0 })).calls.at(-1)?.seq ?? 0
+      const { world, reply } = await meanwhile(role, ({ mount }) =>
+        done('POST', `${mount}/config/client`, { max_retries: 1 }),
+      )
+      expect(reply.status, reply.text).toBe(200)
+      const by = `:${world.account}:user/${role === 'web' ? 'server' : 'team/bob'}`
+      const { calls } = await aws.calls({ since: before })
+      const asked = calls.filter(one => one.principalArn?.endsWith(by) && one.action === callOf[role][1])
+      expect(asked).toHaveLength(2)
+    },
+  )
+
+  test.each<Role>(['web', 'bob', 'batch'])('an entity that was disabled: %s', async role => {
+    const { outcome } = await meanwhile(role, async world => {
+      const { entity_id } = (await login(world, role)).body.auth
+      await done('POST', `/identity/entity/id/${entity_id}`, { disabled: true })
+    })
+    expect(outcome).toBe('403 permission denied')
+  })
+
+  test.each<Role>(['web', 'bob', 'batch'])('a mount that was disabled: %s', async role => {
+    const { reply } = await meanwhile(role, ({ mount }) =>
+      done('DELETE', mount.replace('/auth', '/sys/auth')),
+    )
+    expect([400, 403]).toContain(reply.status)
+  })
+
+  test('a tag that was denied', async () => {
+    const { outcome } = await meanwhile('web', async ({ mount, account, instance }) => {
+      await done('POST', `${mount}/role/web`, { role_tag: 'Tag' })
+      const { body } = await done('POST', `${mount}/role/web/tag`)
+      const { instanceId, region } = instance
+      await aws.setInstance({ account, region, instanceId, tags: { Tag: body.data.tag_value } })
+      await done('POST', `${mount}/roletag-denylist/${encodeURIComponent(body.data.tag_value)}`)
+    })
+    expect(outcome).toBe('400 role tag check failed: the tag is on the deny list')
+  })
+})

@@ -1,0 +1,66 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { StorageFault } from '../../../infra/local/storage-faults.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import { api, cluster, done, eventually, freshMount, invoke, storage } from '../../support/cluster.ts'
+import { raw, tableStore } from '../../support/store.ts'
+import { lives } from '../../support/tokens.ts'
+import { workerOn } from '../../support/workers.ts'
+
+// The job that removes a mount may die anywhere: what it leaves is dead already, and the hourly round goes on.
+
+let tables: ReturnType<typeof tableStore>
+beforeAll(() => {
+  tables = tableStore(cluster)
+})
+afterEach(() => storage.reset())
+
+const removing = async (): Promise<string[]> => {
+  const [table] = await tables.store.read([key('mounts')])
+  return (table?.data.removing ?? []).map(mount => mount.accessor)
+}
+
+const FOREVER = 100_000
+
+describe('disabling a mount while the storage fails', () => {
+  test.each<[string, StorageFault]>([
+    ['its first listing', { operation: 'Query', skip: 0, when: 'before', kind: 'error', times: FOREVER }],
+    ['a later listing', { operation: 'Query', skip: 40, when: 'before', kind: 'error', times: FOREVER }],
+    [
+      'its deletions',
+      // the first two disable the mount and enable another in its place
+      { operation: 'TransactWriteItems', skip: 2, when: 'before', kind: 'throttle', times: FOREVER },
+    ],
+    [
+      'the deletion of a role',
+      { operation: 'DeleteItem', skip: 0, when: 'before', kind: 'error', times: FOREVER },
+    ],
+    ['its look at all tokens', { operation: 'Scan', skip: 0, when: 'before', kind: 'error', times: FOREVER }],
+    ['an answer that is lost', { operation: 'DeleteItem', skip: 0, when: 'after', kind: 'reset', times: 2 }],
+  ])('at %s', async (_, fault) => {
+    const { path, accessor } = await freshMount()
+    const worker = await workerOn(path)
+    const auth = await worker.login()
+    const items = [
+      key('role', accessor, worker.role),
+      key('alias', accessor, auth.metadata?.['role_id'] ?? ''),
+      key('entity', auth.entity_id),
+      key('token', auth.accessor),
+    ]
+    await storage.quiet()
+    await storage.fault(fault)
+    expect((await done('DELETE', `/sys${path}`)).status).toBe(204)
+    await done('POST', `/sys${path}`, { type: 'cloud' })
+    expect(await lives(auth.client_token)).toBe(false)
+    expect((await api('POST', `${path}/login`, worker.signed(), { token: '' })).status).toBe(400)
+    if (fault.times === FOREVER) {
+      // the job fails, and both of its repetitions
+      await new Promise(resolve => setTimeout(resolve, 1500))
+      expect(await removing()).toContain(accessor)
+    }
+    await storage.reset()
+    await invoke('on-tidy-schedule')
+    await eventually(async () => !(await removing()).includes(accessor), 30_000)
+    for (const item of items) expect(await raw(cluster, item), item.kind).toBeUndefined()
+    expect(await lives(auth.client_token)).toBe(false)
+  })
+})

@@ -1,0 +1,44 @@
+import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs'
+import { EC2Client } from '@aws-sdk/client-ec2'
+import { IAMClient } from '@aws-sdk/client-iam'
+import { KMSClient } from '@aws-sdk/client-kms'
+import { STSClient } from '@aws-sdk/client-sts'
+import { onTestFinished } from 'vitest'
+import { type Provider, type ProviderOptions, startProvider } from '../../infra/local/provider/provider.ts'
+import type { TestKey } from './hand-signer.ts'
+
+/** The account most tests live in. */
+export const account = '111122223333'
+
+/** The region most tests live in. */
+export const region = 'eu-west-1'
+
+/** A provider that ends with the test. */
+export async function provider(options: ProviderOptions = {}): Promise<Provider> {
+  const started = await startProvider({ home: { account, region }, ...options })
+  onTestFinished(() => started.close())
+  return started
+}
+
+/** A provider and an IAM user `bob` of the usual account with a key. */
+export async function providerWithUser(options: ProviderOptions = {}) {
+  const { url, control, close } = await provider(options)
+  const user = await control.putUser({ account, name: 'bob', path: '/team/' })
+  const key = await control.createAccessKey({ account, user: 'bob' })
+  return { url, control, close, user, key }
+}
+
+/** Real SDK clients of the provider; one attempt per call, so that a test sees each answer. */
+export function clientsOf(url: string, credentials: TestKey, inRegion = region) {
+  // Only what signs: a session's `expiration` is text, and the SDK wants a Date or nothing.
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials
+  const identity = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
+  const settings = { endpoint: url, region: inRegion, credentials: identity, maxAttempts: 1 }
+  return {
+    sts: new STSClient(settings),
+    ec2: new EC2Client(settings),
+    iam: new IAMClient(settings),
+    kms: new KMSClient(settings),
+    logs: new CloudWatchLogsClient(settings),
+  }
+}

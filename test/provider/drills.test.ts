@@ -1,0 +1,226 @@
+import { DescribeInstancesCommand } from '@aws-sdk/client-ec2'
+import { CreateAccessKeyCommand, GetUserCommand, ListAccessKeysCommand } from '@aws-sdk/client-iam'
+import { DescribeKeyCommand } from '@aws-sdk/client-kms'
+import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts'
+import { describe, expect, test } from 'vitest'
+import { account, clientsOf, providerWithUser, region } from './clients.ts'
+import { basicDate, callerIdentityPost, presign, signHeaders } from './hand-signer.ts'
+import { element, send } from './send.ts'
+
+const whoAmI = () => new GetCallerIdentityCommand()
+
+async function world() {
+  const made = await providerWithUser()
+  return { ...made, ...clientsOf(made.url, made.key) }
+}
+
+describe('faults', () => {
+  test('hit as often as said, after letting as many pass as said, then are over', async () => {
+    const { control, sts } = await world()
+    await control.fault({ service: 'sts', kind: 'error', skip: 1, times: 2 })
+    const outcomes: boolean[] = []
+    for (let n = 0; n < 5; n++) outcomes.push(await sts.send(whoAmI()).then(Boolean, () => false))
+    expect(outcomes).toEqual([true, false, false, true, true])
+  })
+
+  test('are matched by service, action and account', async () => {
+    const { control, sts, iam, url } = await world()
+    await control.putUser({ account: '222233334444', name: 'eve' })
+    const eve = clientsOf(url, await control.createAccessKey({ account: '222233334444', user: 'eve' }))
+    await control.fault({ service: 'sts', action: 'AssumeRole', kind: 'error' })
+    await control.fault({ account: '222233334444', kind: 'error' })
+    await expect(sts.send(whoAmI())).resolves.toBeDefined()
+    await expect(iam.send(new GetUserCommand({}))).resolves.toBeDefined()
+    await expect(eve.sts.send(whoAmI())).rejects.toMatchObject({ name: 'InternalFailure' })
+    await expect(eve.sts.send(whoAmI())).resolves.toBeDefined()
+    const order = { RoleArn: `arn:aws:iam::${account}:role/x`, RoleSessionName: 'xx' }
+    await expect(sts.send(new AssumeRoleCommand(order))).rejects.toMatchObject({ name: 'InternalFailure' })
+    await expect(sts.send(new AssumeRoleCommand(order))).rejects.toMatchObject({ name: 'AccessDenied' })
+  })
+
+  test('before: nothing took place', async () => {
+    const { control, iam } = await world()
+    await control.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'error' })
+    await expect(iam.send(new CreateAccessKeyCommand({}))).rejects.toMatchObject({ name: 'InternalFailure' })
+    expect((await iam.send(new ListAccessKeysCommand({}))).AccessKeyMetadata).toHaveLength(1)
+  })
+
+  test('after: it took place and only the answer is lost (CreateAccessKey of a rotation)', async () => {
+    const { control, iam } = await world()
+    await control.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'reset', when: 'after' })
+    await expect(iam.send(new CreateAccessKeyCommand({}))).rejects.toMatchObject({ code: 'ECONNRESET' })
+    expect((await iam.send(new ListAccessKeysCommand({}))).AccessKeyMetadata).toHaveLength(2)
+  })
+
+  test('throttling comes in the words of each service', async () => {
+    const { control, sts, ec2, kms } = await world()
+    await control.fault({ kind: 'throttle', times: 3 })
+    const failures = [
+      sts.send(whoAmI()),
+      ec2.send(new DescribeInstancesCommand({})),
+      kms.send(new DescribeKeyCommand({ KeyId: 'alias/x' })),
+    ].map(failed => failed.catch(error => [error.name, error.$metadata.httpStatusCode]))
+    expect(await Promise.all(failures)).toEqual([
+      ['Throttling', 400],
+      ['RequestLimitExceeded', 503],
+      ['ThrottlingException', 400],
+    ])
+  })
+
+  test('an error of any status and code', async () => {
+    const { control, ec2 } = await world()
+    await control.fault({ kind: 'error', status: 503, code: 'Unavailable' })
+    await expect(ec2.send(new DescribeInstancesCommand({}))).rejects.toMatchObject({
+      name: 'Unavailable',
+      $metadata: { httpStatusCode: 503 },
+    })
+  })
+
+  test('a delay holds the answer back and changes nothing', async () => {
+    const { control, sts } = await world()
+    await control.fault({ kind: 'delay', delayMs: 120 })
+    const start = performance.now()
+    await expect(sts.send(whoAmI())).resolves.toMatchObject({ Account: account })
+    expect(performance.now() - start).toBeGreaterThan(115)
+  })
+
+  test('a raw answer goes out as it is, also to a request nobody signed (CVE-2020-16250)', async () => {
+    const { control, url } = await world()
+    const answer = { status: 302, contentType: 'text/html', body: 'junk<GetCallerIdentityResponse>' }
+    await control.fault({ service: 'sts', kind: 'answer', answer })
+    const received = await send(url, callerIdentityPost('sts.amazonaws.com'))
+    expect([received.status, received.headers['content-type'], received.body]).toEqual(Object.values(answer))
+  })
+
+  test('are cleared', async () => {
+    const { control, sts } = await world()
+    const { id } = await control.fault({ kind: 'error', times: 99 })
+    expect(id).toMatch(/^[0-9a-f-]{36}$/)
+    await control.clearFaults()
+    await expect(sts.send(whoAmI())).resolves.toBeDefined()
+  })
+
+  test('meet the metadata service too', async () => {
+    const { control, url } = await world()
+    const { instanceId } = await control.putInstance({ account, region })
+    await control.fault({ service: 'imds', kind: 'error' })
+    const token = `${url}/imds/${account}/${region}/${instanceId}/latest/api/token`
+    const ask = () =>
+      fetch(token, { method: 'PUT', headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '9' } })
+    expect([(await ask()).status, (await ask()).status]).toEqual([500, 200])
+  })
+})
+
+describe('limits', () => {
+  test('a bucket per account and region that refills with time', async () => {
+    const { control, ec2, url, key } = await world()
+    await control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 2, burst: 3 })
+    const burst = async (client = ec2) => {
+      const tries = Array.from({ length: 6 }, () => client.send(new DescribeInstancesCommand({})))
+      const settled = await Promise.allSettled(tries)
+      return settled.filter(one => one.status === 'fulfilled').length
+    }
+    expect(await burst()).toBe(3)
+    expect(await burst(clientsOf(url, key, 'us-east-1').ec2)).toBe(3)
+    await control.advance({ seconds: 1 })
+    expect(await burst()).toBe(2)
+    await control.advance({ seconds: 100 })
+    expect(await burst()).toBe(3)
+    await control.clearLimits()
+    expect(await burst()).toBe(6)
+  })
+
+  test('refuse as EC2 does, and as the others do', async () => {
+    const { control, ec2, iam, sts } = await world()
+    await control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 0, burst: 0 })
+    await control.limit({ service: 'sts', action: 'GetCallerIdentity', perSecond: 0, burst: 0 })
+    await control.limit({ service: 'sts', action: 'GetUser', perSecond: 0, burst: 0 })
+    await expect(iam.send(new GetUserCommand({}))).resolves.toBeDefined()
+    await expect(ec2.send(new DescribeInstancesCommand({}))).rejects.toMatchObject({
+      name: 'RequestLimitExceeded',
+      $metadata: { httpStatusCode: 503 },
+    })
+    await expect(sts.send(whoAmI())).rejects.toMatchObject({ name: 'Throttling' })
+  })
+})
+
+describe('the call log', () => {
+  test('says who called what, with which headers and body, and what came of it', async () => {
+    const { control, sts, user, key, url } = await world()
+    await sts.send(whoAmI())
+    const forged = clientsOf(url, { ...key, secretAccessKey: 'x' }).sts
+    await forged.send(whoAmI()).catch(() => undefined)
+    const { calls } = await control.calls()
+    expect(calls).toMatchObject([
+      {
+        service: 'sts',
+        action: 'GetCallerIdentity',
+        account,
+        region,
+        principalArn: user.arn,
+        status: 200,
+        query: '',
+        body: 'Action=GetCallerIdentity&Version=2011-06-15',
+      },
+      { service: 'sts', account, principalArn: null, status: 403 },
+    ])
+    expect(calls[0]?.headers).toMatchObject({ host: new URL(url).host, 'x-amz-date': expect.any(String) })
+    expect(Math.abs(Date.parse(calls[0]?.at ?? '') - Date.now())).toBeLessThan(5000)
+  })
+
+  test('goes on from a number, and begins anew without reusing numbers', async () => {
+    const { control, sts, iam } = await world()
+    await sts.send(whoAmI())
+    const [first] = (await control.calls()).calls
+    await iam.send(new GetUserCommand({}))
+    const since = first?.seq ?? 0
+    expect((await control.calls({ since })).calls.map(call => call.action)).toEqual(['GetUser'])
+    await control.resetCalls()
+    expect((await control.calls()).calls).toEqual([])
+    await sts.send(whoAmI())
+    expect((await control.calls()).calls[0]?.seq).toBe(since + 2)
+  })
+
+  test('has status 0 for an answer that was never given', async () => {
+    const { control, sts } = await world()
+    await control.fault({ kind: 'reset' })
+    await sts.send(whoAmI()).catch(() => undefined)
+    expect((await control.calls()).calls).toMatchObject([{ status: 0 }])
+  })
+
+  test('keeps a presigned query as sent', async () => {
+    const { control, url, key } = await world()
+    const unsigned = { method: 'GET', path: '/', headers: [['Host', 'a.b'] as [string, string]], body: '' }
+    const query = 'Action=GetCallerIdentity&Version=2011-06-15'
+    const request = presign({ ...unsigned, query }, { key, region, service: 'sts', date: basicDate() })
+    await send(url, request)
+    expect((await control.calls()).calls).toMatchObject([{ query: request.query, body: '', status: 200 }])
+  })
+})
+
+describe('the clock', () => {
+  test('ages signatures: after 15 minutes a captured request is worthless (behaviour, replay suite)', async () => {
+    const { control, url, key } = await world()
+    const request = signHeaders(callerIdentityPost('sts.amazonaws.com'), {
+      key,
+      region: 'us-east-1',
+      service: 'sts',
+      date: basicDate(),
+    })
+    expect((await send(url, request)).status).toBe(200)
+    await control.advance({ seconds: 890 })
+    expect((await send(url, request)).status).toBe(200)
+    await control.advance({ seconds: 11 })
+    const late = await send(url, request)
+    expect([late.status, element(late.body, 'Code')]).toEqual([403, 'SignatureDoesNotMatch'])
+    await control.advance({ seconds: -902 - 300 })
+    expect(element((await send(url, request)).body, 'Message')).toMatch(/^Signature not yet current: /)
+  })
+
+  test('is told in the date header, so that clients can correct theirs', async () => {
+    const { control, url } = await world()
+    const { now } = await control.advance({ seconds: 7200 })
+    const { headers } = await send(url, callerIdentityPost('x'))
+    expect(Math.abs(Date.parse(String(headers['date'])) - Date.parse(now))).toBeLessThan(5000)
+  })
+})

@@ -1,0 +1,157 @@
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { account, clientsOf, provider, region } from './clients.ts'
+
+const tokenHeader = 'x-aws-ec2-metadata-token'
+const ttlHeader = 'x-aws-ec2-metadata-token-ttl-seconds'
+
+async function machine() {
+  const { url, control } = await provider()
+  await control.putRole({ account, name: 'app', path: '/deep/' })
+  const profile = await control.putInstanceProfile({ account, name: 'front', roles: ['app'] })
+  const instance = await control.putInstance({ account, region, instanceProfileArn: profile.arn })
+  const base = `${url}/imds/${account}/${region}/${instance.instanceId}/latest`
+  const askToken = (headers: Record<string, string>) => fetch(`${base}/api/token`, { method: 'PUT', headers })
+  const token = await (await askToken({ [ttlHeader]: '60' })).text()
+  const get = (item: string, headers: Record<string, string> = { [tokenHeader]: token }) =>
+    fetch(`${base}/${item}`, { headers })
+  return { url, control, instance, askToken, token, get }
+}
+
+describe('tokens', () => {
+  test.each([
+    ['1', 200],
+    ['21600', 200],
+    ['0', 400],
+    ['21601', 400],
+    ['1e3', 400],
+    ['', 400],
+  ])('a lifetime of %o gives %i', async (ttl, status) => {
+    const { askToken } = await machine()
+    expect((await askToken({ [ttlHeader]: ttl })).status).toBe(status)
+  })
+
+  test('none without a lifetime, none through a proxy', async () => {
+    const { askToken } = await machine()
+    expect((await askToken({})).status).toBe(400)
+    expect((await askToken({ [ttlHeader]: '60', 'X-Forwarded-For': '10.0.0.1' })).status).toBe(403)
+  })
+
+  test('nothing is read without one, with an altered one, or with one that has ended', async () => {
+    const { control, get, token } = await machine()
+    expect((await get('meta-data/instance-id', {})).status).toBe(401)
+    const altered = token.replace(/.$/, last => (last === 'A' ? 'B' : 'A'))
+    expect((await get('meta-data/instance-id', { [tokenHeader]: altered })).status).toBe(401)
+    expect((await get('meta-data/instance-id')).status).toBe(200)
+    await control.advance({ seconds: 60 })
+    expect((await get('meta-data/instance-id')).status).toBe(401)
+  })
+
+  test('the token of another instance is worth nothing', async () => {
+    const { url, control, token } = await machine()
+    const other = await control.putInstance({ account, region })
+    const path = `${url}/imds/${account}/${region}/${other.instanceId}/latest/meta-data/instance-id`
+    expect((await fetch(path, { headers: { [tokenHeader]: token } })).status).toBe(401)
+  })
+})
+
+describe('items', () => {
+  test.each([
+    ['meta-data/instance-id', 'instanceId'],
+    ['meta-data/ami-id', 'imageId'],
+    ['meta-data/placement/region', 'region'],
+    ['meta-data/placement/availability-zone', 'availabilityZone'],
+  ] as const)('%s', async (item, field) => {
+    const { get, instance } = await machine()
+    expect(await (await get(item)).text()).toBe(instance[field])
+  })
+
+  test('the identity document and its three signed forms', async () => {
+    const { get, control, instance } = await machine()
+    const read = async (item: string) => (await get(`dynamic/instance-identity/${item}`)).text()
+    const documents = await control.documents(instance)
+    expect(await read('document')).toBe(documents.document)
+    // RSA signatures repeat, the others carry a time or random parts.
+    expect(await read('signature')).toBe(documents.signature)
+    expect((await read('pkcs7')).slice(0, 76)).toBe(documents.pkcs7.slice(0, 76))
+    expect((await read('rsa2048')).slice(0, 76)).toBe(documents.rsa2048.slice(0, 76))
+  })
+
+  test('credentials of the role, whose session bears the name of the instance', async () => {
+    const { url, get, instance } = await machine()
+    expect(await (await get('meta-data/iam/security-credentials/')).text()).toBe('app')
+    const answer = await get('meta-data/iam/security-credentials/app')
+    const found = (await answer.json()) as Record<string, string>
+    expect(found).toMatchObject({ Code: 'Success', Type: 'AWS-HMAC' })
+    const { AccessKeyId = '', SecretAccessKey = '', Token = '' } = found
+    const { sts } = clientsOf(url, {
+      accessKeyId: AccessKeyId,
+      secretAccessKey: SecretAccessKey,
+      sessionToken: Token,
+    })
+    expect(await sts.send(new GetCallerIdentityCommand())).toMatchObject({
+      Arn: `arn:aws:sts::${account}:assumed-role/app/${instance.instanceId}`,
+    })
+  })
+
+  test('no credentials of another role, none without a profile', async () => {
+    const { get, control, instance } = await machine()
+    expect((await get('meta-data/iam/security-credentials/other')).status).toBe(404)
+    for (const instanceProfileArn of [null, `arn:aws:iam::${account}:instance-profile/other/front`]) {
+      await control.setInstance({ account, region, instanceId: instance.instanceId, instanceProfileArn })
+      expect((await get('meta-data/iam/security-credentials/')).status).toBe(404)
+      expect((await get('meta-data/iam/security-credentials/app')).status).toBe(404)
+    }
+  })
+
+  test('an item or an instance that is not there is 404', async () => {
+    const { get, url } = await machine()
+    expect((await get('meta-data/constructor')).status).toBe(404)
+    expect((await get('constructor')).status).toBe(404)
+    const path = `${url}/imds/${account}/${region}/i-0fffffffffffffff0/latest/api/token`
+    expect((await fetch(path, { method: 'PUT', headers: { [ttlHeader]: '60' } })).status).toBe(404)
+  })
+})
+
+describe('a port of its own', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs()
+  })
+
+  test('is where clients find the instance that keep only host and port of an address', async () => {
+    const { url, control, instance } = await machine()
+    const { instanceId } = instance
+    const { url: metadata } = await control.metadataPort({ account, region, instanceId })
+    expect(new URL(metadata).pathname).toBe('/')
+    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_PROFILE'])
+      vi.stubEnv(name, undefined)
+    vi.stubEnv('AWS_EC2_METADATA_SERVICE_ENDPOINT', metadata)
+    const sts = new STSClient({ endpoint: url, region })
+    expect(await sts.send(new GetCallerIdentityCommand())).toMatchObject({
+      Arn: `arn:aws:sts::${account}:assumed-role/app/${instanceId}`,
+    })
+  })
+
+  test('belongs to one instance, and stays', async () => {
+    const { control, instance, token } = await machine()
+    const other = await control.putInstance({ account, region })
+    const portOf = ({ instanceId }: { instanceId: string }) =>
+      control.metadataPort({ account, region, instanceId })
+    const [own, again, foreign] = [await portOf(instance), await portOf(instance), await portOf(other)]
+    expect(again).toEqual(own)
+    const get = (base: string, path: string) =>
+      fetch(`${base}${path}`, { headers: { [tokenHeader]: token } }).then(({ status }) => status)
+    const item = '/latest/meta-data/instance-id'
+    expect(await get(own.url, item)).toBe(200)
+    expect(await get(foreign.url, item)).toBe(401)
+    expect(await get(own.url, `/imds/${account}/${region}/${instance.instanceId}${item}`)).toBe(404)
+    expect(await get(own.url, '/_control/calls')).toBe(404)
+  })
+
+  test('that is taken is told', async () => {
+    const { url, control, instance } = await machine()
+    const port = Number(new URL(url).port)
+    const asked = control.metadataPort({ account, region, instanceId: instance.instanceId, port })
+    await expect(asked).rejects.toThrow('EADDRINUSE')
+  })
+})

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { TestProject } from 'vitest/node'
+import { readAssembly } from '../../infra/local/assembly.ts'
+import { startEngine } from '../../infra/local/engine.ts'
+import { synthesise } from '../../infra/local/synth.ts'
+import type { Ground } from './service.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    ground: Ground
+  }
+}
+
+/** One engine for all services of a run; each service has tables of its own in it. */
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const directory = mkdtempSync('/dev/shm/cloud-auth-')
+  const assembly = await synthesise({ legacySignatures: false }, false)
+  const model = readAssembly(assembly, {
+    account: '111122223333',
+    region: 'us-east-1',
+  })
+  const engine = await startEngine({
+    directory,
+    tables: [],
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
+  })
+  provide('ground', { engine: engine.url, model })
+  return async () => {
+    await engine.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}

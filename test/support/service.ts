@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, mkdtempSync } from 'node:fs'
+import type { Context } from 'aws-lambda'
+import type { Model, TableModel } from '../../infra/local/assembly.ts'
+import { clientOf, createTables, type EngineCredentials } from '../../infra/local/engine.ts'
+import { routeFinder } from '../../infra/local/gateway.ts'
+import { startLambdaService } from '../../infra/local/lambda-service.ts'
+import { startProvider } from '../../infra/local/provider/provider.ts'
+import { startStorageTap } from '../../infra/local/storage-tap.ts'
+import { unrouted } from '../../infra/local/unrouted.ts'
+import { type Environment, readEnvironment } from '../../shared/adapters/aws/environment.ts'
+import { awsPorts } from '../../shared/adapters/aws/ports.ts'
+import { systemClock } from '../../shared/adapters/aws/system.ts'
+import { type Use, usesOf } from '../../shared/api/endpoint.ts'
+import { groups } from '../../shared/api/endpoints/all.ts'
+import type { FrontAnswer, FrontEvent } from '../../shared/http/events.ts'
+import { groupHandler } from '../../shared/http/lambda.ts'
+import { jobHandler, roundHandler } from '../../shared/jobs/handlers.ts'
+import { workers } from '../../shared/jobs/workers.ts'
+import type { Clock } from '../../shared/ports.ts'
+import type { CallOptions, Reply } from './api.ts'
+
+/**
+ * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine
+ * and the imitated AWS on the wire. There is no gateway and there are no threads; all requests share one
+ * environment, as they may on AWS.
+ */
+export interface Service {
+  /** what requests name as their host; nobody listens there */
+  base_url: string
+  provider_url: string
+  tap_url: string
+  root_token: string
+  recovery_keys: string[]
+  /** holds `audit.log` and `functions.log` */
+  directory: string
+  tables: Tables
+  /** of the functions */
+  credentials: EngineCredentials
+  /** functions by folder */
+  functions: Record<string, string>
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>
+  /** runs a function as an administrator would, and waits for its result */
+  invoke(folder: string, event: unknown): Promise<Reply>
+}
+
+type Tables = Environment['tables']
+type Handler = (event: never, context: Context) => Promise<unknown>
+
+/** Where the engine is, and what the template says. */
+export interface Ground {
+  engine: string
+  model: Model
+}
+
+export interface ServiceOptions {
+  /** the clock of the service; the system's unless a test owns it */
+  clock?: Clock
+  /** seconds that a function may run, by folder */
+  timeouts?: Readonly<Record<string, number>>
+  /** lines that functions print */
+  onLine?: (line: string) => void
+}
+
+const BASE_URL = 'http://service.test/v1'
+const REGION = 'us-east-1'
+const ACCOUNT = '111122223333'
+const USER = 'cloud-auth-lambda'
+
+/** Starts a service with tables of its own; it ends with the process. */
+export async function startService(
+  { engine, model }: Ground,
+  { clock = systemClock, timeouts = {}, onLine }: ServiceOptions = {},
+): Promise<Service> {
+  const [provider, tap] = await Promise.all([
+    startProvider({ home: { account: ACCOUNT, region: REGION } }),
+    startStorageTap(engine),
+  ])
+  const directory = mkdtempSync('/dev/shm/cloud-auth-')
+  const suffix = randomUUID()
+  await provider.control.putUser({ account: ACCOUNT, name: USER })
+  const key = await provider.control.createAccessKey({ account: ACCOUNT, user: USER })
+  await createTables(
+    clientOf(engine, REGION, key),
+    // an engine that deletes what has expired by itself would do it before tidy, which tests look at
+    model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
+  )
+  const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
+  const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
+  const variables = Object.assign({}, ...model.functions.map(one => one.environment)) as Record<
+    string,
+    string
+  >
+  const handlers = new Map<string, Handler>()
+  const run = async (name: string, event: unknown): Promise<unknown> => {
+    const folder = folders[name] ?? name
+    const handler = handlers.get(folder) ?? handlerOf(folder, environment, clock)
+    handlers.set(folder, handler)
+    return handler(event as never, contextOf(name, timeouts[folder]))
+  }
+  const service = await startLambdaService({
+    invoke: run,
+    start: (name, event) => void threeTimes(() => run(name, event)),
+    has: name => folders[name] !== undefined,
+    close: async () => undefined,
+  })
+  Object.assign(process.env, {
+    AWS_REGION: REGION,
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+    AWS_ENDPOINT_URL_DYNAMODB: tap.url,
+    AWS_ENDPOINT_URL_EC2: provider.url,
+    AWS_ENDPOINT_URL_IAM: provider.url,
+    AWS_ENDPOINT_URL_KMS: provider.url,
+    AWS_ENDPOINT_URL_STS: provider.url,
+    AWS_ENDPOINT_URL_LAMBDA: service.url,
+  })
+  const environment = readEnvironment({
+    ...process.env,
+    ...suffixed(variables, model.tables, suffix),
+    AWS_LAMBDA_FUNCTION_NAME: 'in-process',
+    CLUSTER_NAME: 'test',
+    PLAIN_ENDPOINTS: 'true',
+    AUDIT_FILE: `${directory}/audit.log`,
+  })
+  capture(`${directory}/functions.log`, onLine)
+  const find = routeFinder(model.routes)
+  const call: Service['call'] = async (method, path, body, options = {}) => {
+    const event = eventOf(method, path, body, options)
+    const name = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0])
+    return replyOf((await run(name ?? '', event)) as FrontAnswer)
+  }
+  const { body } = await call('PUT', '/sys/init', {})
+  return {
+    base_url: BASE_URL,
+    provider_url: provider.url,
+    tap_url: tap.url,
+    root_token: body.root_token,
+    recovery_keys: body.recovery_keys,
+    directory,
+    tables: environment.tables,
+    credentials: key,
+    functions,
+    call,
+    invoke: async (folder, event) => {
+      const result = await run(folder, event)
+      return { status: 200, headers: {}, text: JSON.stringify(result ?? null), body: result }
+    },
+  }
+}
+
+/** What a function does when it is first asked, as its `index.ts` does. */
+function handlerOf(folder: string, environment: Environment, clock: Clock): Handler {
+  const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock)
+  if (folder === 'on-job') return jobHandler(portsOf(workers['on-job'].uses))
+  if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
+  const group = groups.find(one => one.name === folder) ?? {
+    name: folder,
+    endpoints: [],
+    all: async () => groups,
+  }
+  return groupHandler(group, portsOf(usesOf(group))) as Handler
+}
+
+/** Asynchronous invocations that fail are made twice again, as on AWS. */
+async function threeTimes(work: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; tries <= 3; tries++) {
+    if (
+      await work().then(
+        () => true,
+        () => false,
+      )
+    )
+      return
+  }
+}
+
+const LAMBDA_SECONDS = 60
+
+function contextOf(name: string, seconds = LAMBDA_SECONDS): Context {
+  const deadline = performance.now() + seconds * 1000
+  return {
+    functionName: name,
+    awsRequestId: randomUUID(),
+    getRemainingTimeInMillis: () => deadline - performance.now(),
+  } as Context
+}
+
+/** The variables of the template, with the tables of this service. */
+const suffixed = (
+  variables: Record<string, string>,
+  tables: readonly TableModel[],
+  suffix: string,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [
+      name,
+      tables.some(table => table.name === value) ? `${value}-${suffix}` : value,
+    ]),
+  )
+
+/** The event that an HTTP API would send; like the host, LIST becomes a flag. */
+function eventOf(
+  method: string,
+  path: string,
+  body: unknown,
+  { token, headers = {}, from = '127.0.0.1' }: CallOptions,
+): FrontEvent {
+  const [before = '', query = ''] = path.split(/\?(.*)/s)
+  const list = method === 'LIST' && !/(^|&)list=/.test(query)
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+  const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  return {
+    version: '2.0',
+    rawPath: decoded(`/v1${before}`),
+    rawQueryString: list ? [query, 'list=true'].filter(part => part !== '').join('&') : query,
+    headers: {
+      host: new URL(BASE_URL).host,
+      ...(token ? { 'x-vault-token': token } : {}),
+      ...Object.fromEntries(lower),
+    },
+    requestContext: {
+      requestId: randomUUID(),
+      domainName: new URL(BASE_URL).host,
+      http: { method: method === 'LIST' ? 'GET' : method, sourceIp: from },
+    },
+    ...(text ? { body: text } : {}),
+    isBase64Encoded: false,
+  }
+}
+
+// the gateway leaves alone what it cannot decode
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+const replyOf = ({ statusCode, headers, body = '' }: FrontAnswer): Reply => ({
+  status: statusCode,
+  headers,
+  text: body,
+  body: body.startsWith('{') ? JSON.parse(body) : undefined,
+})
+
+/** What functions log goes to a file, not between the results of tests. */
+function capture(file: string, onLine: ServiceOptions['onLine']): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    const write = stream.write.bind(stream) as typeof stream.write
+    stream.write = ((chunk: string | Uint8Array, ...rest: never[]) => {
+      const text = String(chunk)
+      if (!/^\{"(level|timestamp|_aws|service)/.test(text)) return write(chunk, ...rest)
+      appendFileSync(file, text)
+      for (const line of text.split('\n')) if (line !== '') onLine?.(line)
+      return true
+    }) as typeof stream.write
+  }
+}

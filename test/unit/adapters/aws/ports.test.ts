@@ -1,0 +1,76 @@
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
+import { awsPorts } from '../../../../shared/adapters/aws/ports.ts'
+import type { Use } from '../../../../shared/api/endpoint.ts'
+import type { Ports } from '../../../../shared/ports.ts'
+import { type Change, create, erase } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { NOW, token } from '../../tokens/support.ts'
+
+const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
+const clock = { now: () => NOW, sleep: async () => undefined }
+const portsOf = (...uses: Use[]) => awsPorts('test', uses, environment, clock)
+const cluster = { record: {} as never, readAt: NOW }
+
+/** The tables' engine, which answers anything the same. */
+function engine(answer: () => unknown = () => ({})) {
+  return vi
+    .spyOn(DynamoDBDocumentClient.prototype, 'send')
+    .mockImplementation((async () => answer()) as never)
+}
+afterEach(() => vi.restoreAllMocks())
+
+const reaching: [keyof Ports, Use][] = [
+  ['instances', 'instances'],
+  ['principals', 'principals'],
+  ['callerIdentity', 'caller-identity'],
+  ['accessKeys', 'access-keys'],
+  ['background', 'background'],
+  ['genesis', 'genesis'],
+]
+const allBut = (use: Use) => reaching.map(([, other]) => other).filter(other => other !== use)
+
+describe('a function reaches only what its endpoints declare', () => {
+  test.each(reaching)('%s needs the use %s, whatever else is declared', (port, use) => {
+    expect(() => portsOf(...allBut(use))[port]).toThrow(`${port} needs the use "${use}"`)
+    expect(portsOf(use)[port]).toBeTypeOf('object')
+  })
+
+  test('scans and sweeps of whole tables need their uses', () => {
+    const closed = portsOf('write').store
+    expect(() => closed.scan('token', { index: 0, of: 1 })).toThrow('"scan"')
+    expect(() => closed.due({ kind: 'access', pks: [] }, 0)).toThrow('"sweep"')
+    const open = portsOf('scan', 'sweep').store
+    expect([open.scan('token', { index: 0, of: 1 }), open.due({ kind: 'access', pks: [] }, 0)]).toHaveLength(
+      2,
+    )
+  })
+
+  const role: Change = erase(key('role', 'auth_1', 'dev'))
+  const minted: Change = create(key('token', 'acc'), token())
+  const ring: Change = erase(key('keyring'))
+  test.each<[string, Change, Use | undefined]>([
+    ['an ordinary item', role, 'write'],
+    ['a token', minted, 'mint'],
+    ['a deletion of the keyring', ring, undefined],
+  ])('%s is committed only with its use', async (_, change, use) => {
+    const sent = engine()
+    expect(() => portsOf('scan').store.commit([change], cluster)).toThrow('store.commit')
+    expect(() => portsOf('scan').store.commit([erase(key('wrapped', 'a')), change], cluster)).toThrow(
+      'store.commit',
+    )
+    expect(sent).not.toHaveBeenCalled()
+    if (use) expect(await portsOf(use).store.commit([change], cluster)).toBe('done')
+  })
+
+  test('a commit that is to be tried once is tried once', async () => {
+    const sent = engine(() => {
+      throw Object.assign(new Error('slow down'), { name: 'ThrottlingException' })
+    })
+    const { store } = portsOf('write')
+    const change = erase(key('role', 'auth_1', 'dev'))
+    await expect(store.commit([change], cluster, { tries: 1 })).rejects.toMatchObject({ code: 'busy' })
+    expect(sent).toHaveBeenCalledTimes(1)
+  })
+})

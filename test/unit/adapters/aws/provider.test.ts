@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
+import { type ClientSettings, provider } from '../../../../shared/adapters/aws/provider.ts'
+import type { Access, ProviderSettings } from '../../../../shared/ports.ts'
+
+const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
+const clock = { now: () => Date.now(), sleep: async () => undefined }
+const meter = { count: () => undefined, measured: () => Promise.reject(new Error('not used')) }
+const calls = () => provider({ environment, clock, meter })
+
+const settings: ProviderSettings = {
+  version: 'rev-1',
+  maxRetries: -1,
+  endpoint: '',
+  iamEndpoint: '',
+  stsEndpoint: '',
+  stsRegion: '',
+}
+const assume = { role: 'arn:aws:iam::444455556666:role/look', externalId: '' }
+const access: Access = { region: 'eu-west-1', account: '444455556666', client: settings, assume }
+const never = () => new Promise<never>(() => undefined)
+
+describe('a call to AWS', () => {
+  test.each<[string, () => Promise<object>, () => Promise<object>]>([
+    ['making its client', never, async () => ({})],
+    ['fetching credentials, which heeds no signal', async () => ({}), never],
+  ])(
+    'ends at its deadline though %s hangs',
+    async (_, make, send) => {
+      const call = calls().call('ec2', access, Date.now() + 50, make, send)
+      await expect(call).rejects.toMatchObject({ code: 'busy', message: 'EC2 did not answer in time' })
+    },
+    2000,
+  )
+})
+
+describe('a client', () => {
+  const changed: [string, Partial<Access>, 'ec2' | 'iam'][] = [
+    ['another revision of the configuration', { client: { ...settings, version: 'rev-2' } }, 'ec2'],
+    ['another region', { region: 'us-east-1' }, 'ec2'],
+    ['another account', { account: '777788889999' }, 'ec2'],
+    ['another role', { assume: { ...assume, role: 'arn:aws:iam::444455556666:role/other' } }, 'ec2'],
+    ['another external ID', { assume: { ...assume, externalId: 'x' } }, 'ec2'],
+    ['another service', {}, 'iam'],
+  ]
+  const world = () => {
+    const provided = calls()
+    const made: ClientSettings[] = []
+    const make = (given: ClientSettings) => made.push(given)
+    const clientOf = (parts: Partial<Access>, service: 'ec2' | 'iam' = 'ec2') =>
+      provided.call(service, { ...access, ...parts }, Date.now() + 5000, make, async client => client)
+    return { made, clientOf }
+  }
+
+  test('is made once for the same configuration and account', async () => {
+    const { clientOf } = world()
+    expect([await clientOf({}), await clientOf({}), await clientOf({})]).toEqual([1, 1, 1])
+  })
+
+  test.each(changed)('made before is not used with %s', async (_, parts, service) => {
+    const { clientOf } = world()
+    expect([await clientOf({}), await clientOf(parts, service), await clientOf({})]).toEqual([1, 2, 1])
+  })
+})

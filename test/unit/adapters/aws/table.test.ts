@@ -1,0 +1,55 @@
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { dynamoStore } from '../../../../shared/adapters/aws/table.ts'
+import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { NOW } from '../../tokens/support.ts'
+
+/** A store, and what it asks of an engine that has nothing. */
+function world() {
+  const inputs: Record<string, unknown>[] = []
+  vi.spyOn(DynamoDBDocumentClient.prototype, 'send').mockImplementation((async ({
+    input,
+  }: {
+    input: never
+  }) => {
+    inputs.push(input)
+    return {}
+  }) as never)
+  const store = dynamoStore({
+    tables: { data: 'data', cluster: 'cluster', ceremony: 'ceremony' },
+    clock: { now: () => NOW, sleep: async () => undefined },
+    entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
+    meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+  })
+  return { store, inputs }
+}
+afterEach(() => vi.restoreAllMocks())
+
+describe('what was committed before is seen', () => {
+  test('by a batch read, in every table', async () => {
+    const { store, inputs } = world()
+    await store.read([key('role', 'auth_1', 'dev'), key('cluster'), key('ceremony')])
+    const [{ RequestItems = {} } = {}] = inputs as {
+      RequestItems?: Record<string, { ConsistentRead?: boolean }>
+    }[]
+    expect(
+      Object.entries(RequestItems).map(([table, { ConsistentRead }]) => [table, ConsistentRead]),
+    ).toEqual([
+      ['data', true],
+      ['cluster', true],
+      ['ceremony', true],
+    ])
+  })
+
+  test('by a listing, in every partition', async () => {
+    const { store, inputs } = world()
+    await store.list(partitions('access', 'auth_1'))
+    expect(inputs.map(({ ConsistentRead }) => ConsistentRead)).toEqual(Array(16).fill(true))
+  })
+
+  test('by a scan', async () => {
+    const { store, inputs } = world()
+    for await (const { items } of store.scan('token', { index: 0, of: 1 })) expect(items).toEqual([])
+    expect(inputs).toMatchObject([{ ConsistentRead: true }])
+  })
+})

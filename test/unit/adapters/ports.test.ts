@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest'
+import { usesFor } from '../../../shared/adapters/aws/ports.ts'
+import { type Change, countDown, create, erase } from '../../../shared/storage/changes.ts'
+import { type Key, key } from '../../../shared/storage/kinds.ts'
+import { token } from '../tokens/support.ts'
+
+const put = (place: Key): Change => create(place, {} as never)
+const stored = key('token', 'acc')
+
+describe('which use a change needs, so that nothing works here that the grants refuse on AWS', () => {
+  test.each<[name: string, change: Change, uses: readonly string[]]>([
+    ['storing a token', put(stored), ['mint']],
+    ['storing a pointer to a child', put(key('child', 'acc', 'other')), ['mint']],
+    ['storing a wrapped answer', put(key('wrapped', 'acc')), ['mint']],
+    ['taking a use', countDown({ ...stored, rev: 'r', data: token() }, 1), ['spend']],
+    ['taking the last use, or revoking', erase(stored), ['spend', 'write']],
+    ['removing a wrapped answer', erase(key('wrapped', 'acc')), ['spend', 'write']],
+    ['storing the record', put(key('cluster')), ['genesis']],
+    ['storing the keyring', put(key('keyring')), ['genesis']],
+    ['storing the recovery key', put(key('recovery-key')), ['genesis']],
+    ['removing the keyring', erase(key('keyring')), []],
+    ['storing anything else', put(key('policy', 'p')), ['write']],
+    ['removing anything else', erase(key('tidy-run', 'm', 'x')), ['write']],
+  ])('%s', (_, change, uses) => expect(usesFor(change)).toEqual(uses))
+})

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { readFields } from '../../../../shared/api/fields.ts'
+import {
+  callSettings,
+  defaultSettings,
+  mergeSettings,
+  settingFields,
+  settingsAnswer,
+} from '../../../../shared/auth-method/config/client-settings.ts'
+
+/** A value that is not the neutral one. */
+function otherThan(neutral: unknown, name: string): unknown {
+  if (typeof neutral === 'boolean') return !neutral
+  if (typeof neutral === 'number') return 7
+  if (typeof neutral !== 'string') return ['X-Other']
+  return name.endsWith('endpoint') ? 'https://aws.example.com' : 'other'
+}
+
+const written = (raw: Record<string, unknown>, stored = defaultSettings) =>
+  mergeSettings(stored, readFields(settingFields, raw).given, false)
+
+describe('a setting of calls to AWS', () => {
+  const neutral = settingsAnswer(defaultSettings)
+
+  test.each(Object.keys(settingFields))(
+    '%s reads back as it was sent, changes no other, and is kept',
+    name => {
+      const value = otherThan(neutral[name], name)
+      const stored = written({ [name]: value })
+      expect(settingsAnswer(stored)).toEqual({ ...neutral, [name]: value })
+      expect(written({}, stored)).toEqual(stored)
+    },
+  )
+
+  test('that a stored configuration lacks is neutral', () => {
+    const { maxRetries: _, ...old } = defaultSettings
+    const stored = old as typeof defaultSettings
+    expect(settingsAnswer(stored)).toEqual(neutral)
+    expect(written({}, stored)).toEqual(defaultSettings)
+    expect(callSettings(stored)).toMatchObject({ maxRetries: -1 })
+  })
+
+  test('reaches the clients of AWS only where they need it', () => {
+    expect(Object.keys(callSettings(defaultSettings)).sort()).toEqual([
+      'endpoint',
+      'iamEndpoint',
+      'maxRetries',
+      'stsEndpoint',
+      'stsRegion',
+    ])
+  })
+})

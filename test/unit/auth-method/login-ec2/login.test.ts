@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { loginEc2 } from '../../../../shared/auth-method/login-ec2/login.ts'
+import { type Ec2Proof, proveEarly } from '../../../../shared/auth-method/login-ec2/proof.ts'
+import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
+import type { Role } from '../../../../shared/auth-method/roles/role.ts'
+import type { Instance } from '../../../../shared/ports.ts'
+import { keyOf } from '../../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
+import { ec2Role } from '../../../builders/roles.ts'
+import { item, sealed } from '../../support/store.ts'
+import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
+
+const accessor = 'auth_cloud_1'
+const place = key('role', accessor, 'dev')
+const role = (parts: Parameters<typeof ec2Role>[0] = {}) =>
+  ec2Role({ bound: { bound_account_id: ['111122223333'] }, ...parts })
+const METADATA = { account_id: '111122223333', auth_type: 'ec2' }
+
+const proven: Ec2Proof = {
+  type: 'ec2',
+  proof: { form: 'pkcs7', message: {} as never },
+  document: documentOf(),
+}
+
+interface World {
+  role?: Role
+  instance?: Partial<Instance>
+  others?: Item[]
+  given?: Record<string, unknown>
+  proof?: Ec2Proof
+}
+
+/** An instance that logs in. */
+function world({
+  role: given = role(),
+  instance = {},
+  others = [],
+  given: sent = {},
+  proof = proven,
+}: World = {}) {
+  const asked: string[] = []
+  const describe = async (_: unknown, id: string) => {
+    asked.push(id)
+    return { ...usualInstance, ...instance }
+  }
+  const attempts = attemptsAt({
+    items: [item(place, given), ...others],
+    given: { role: 'dev', ...sent },
+    provider: { instances: { describe } },
+  })
+  const login = () => loginEc2(attempts.attempt(), proof)
+  return { ...attempts, asked, login, outcome: () => outcomeOf(login) }
+}
+
+const tag = {
+  nonce: 'q83vEjRWeJA=',
+  role: 'dev',
+  disallowReauthentication: false,
+  allowInstanceMigration: false,
+  policies: [],
+  instanceId: '',
+  maxTtl: 0,
+}
+const tagValue = renderTag(tag, new Secret('the key'))
+const tagged = role({ roleTag: 'Tag', hmacKey: sealed('role', 'dev', 'hmacKey', 'the key') })
+
+describe('an ec2 login', () => {
+  test('with a document that nobody vouches for is refused before the role is read', async () => {
+    const unproven = await proveEarly(
+      { identity: Buffer.from('{}').toString('base64'), signature: 'AAAA' },
+      false,
+    )
+    const { login, read, asked } = world({ proof: unproven })
+    await expect(login()).rejects.toThrow('could not be verified')
+    expect([read, asked]).toEqual([[], []])
+  })
+
+  test('that its role forbids is refused before EC2 is asked', async () => {
+    const { login, asked } = world({ role: role({ bound: { bound_region: ['us-east-1'] } }) })
+    await expect(login()).rejects.toThrow('bound_region')
+    expect(asked).toEqual([])
+  })
+
+  test('of an instance that does not satisfy the role by EC2’s word gets nothing', async () => {
+    const { outcome, asked, drawn } = world({ instance: { state: 'stopped' } })
+    await expect(outcome()).rejects.toThrow('not running')
+    expect([asked, drawn.bytes]).toEqual([[usualInstance.id], 0])
+  })
+
+  test('is read anew once EC2 has answered, with the denial of the tag that the instance carries', async () => {
+    const { login, drawn } = world({ role: tagged, instance: { tags: { Tag: tagValue } } })
+    expect(await login()).toEqual({ anew: [key('deny', accessor, tagValue)] })
+    expect(drawn.bytes, 'no token before').toBe(0)
+  })
+
+  test('is judged by what is stored after EC2 has answered, and asks once', async () => {
+    const { login, asked, stored } = world()
+    expect(await login()).toEqual({ anew: [] })
+    const closed = role({ token: { boundCidrs: ['10.0.0.0/8'] } })
+    stored.set(`${place.pk}\n${place.sk}`, item(place, closed))
+    await expect(login()).rejects.toMatchObject({ reason: { why: 'source-address' } })
+    expect(asked).toEqual([usualInstance.id])
+  })
+
+  test('is refused by a denial that came while EC2 was asked', async () => {
+    const { login, stored } = world({ role: tagged, instance: { tags: { Tag: tagValue } } })
+    await login()
+    const denial = key('deny', accessor, tagValue)
+    stored.set(`${denial.pk}\n${denial.sk}`, item(denial, { createdAt: 0, expiresAt: 1 }))
+    await expect(login()).rejects.toThrow('deny list')
+  })
+
+  test('writes token, entity and access-list entry together', async () => {
+    const { outcome, asked, commits } = world()
+    const result = await outcome()
+    expect(result.answer).toMatchObject({
+      kind: 'auth',
+      auth: { policies: ['default', 'dev', 'prod'], metadata: { role: 'dev', nonce: expect.any(String) } },
+    })
+    expect(writtenBy(result)).toEqual(['access', 'alias', 'alias-id', 'entity', 'token'])
+    expect(result.afterwards).toBeUndefined()
+    expect([asked, commits]).toEqual([[usualInstance.id], []])
+  })
+
+  test('again replaces the entry that it was judged by, with its nonce sealed for that place', async () => {
+    const entry = accessItem({ clientNonce: sealed('access', usualInstance.id, 'clientNonce', 'right') })
+    const alias = aliasItem(role().roleId, METADATA)
+    const { outcome } = world({ others: [entry, alias], given: { nonce: 'right' } })
+    const { changes = [] } = await outcome()
+    const written = changes.find(change => keyOf(change).kind === 'access')
+    expect(written).toMatchObject({
+      put: key('access', accessor, usualInstance.id),
+      expected: { rev: entry.rev },
+      data: { clientNonce: entry.data.clientNonce, createdAt: entry.data.createdAt },
+    })
+    expect(writtenBy({ changes } as never)).toEqual(['access', 'token'])
+  })
+
+  test('with another nonce is refused before EC2 is asked', async () => {
+    const entry = accessItem({ clientNonce: sealed('access', usualInstance.id, 'clientNonce', 'right') })
+    const { login, asked } = world({ others: [entry], given: { nonce: 'wrong' } })
+    await expect(login()).rejects.toThrow('nonce does not match')
+    expect(asked).toEqual([])
+  })
+
+  test('keeps no nonce where there will be no later login', async () => {
+    const { outcome } = world({ role: role({ disallowReauthentication: true }) })
+    const { changes = [] } = await outcome()
+    const written = changes.find(change => keyOf(change).kind === 'access')
+    expect(written).toMatchObject({ data: { disallowReauthentication: true } })
+    expect(JSON.stringify(written)).not.toContain('clientNonce')
+  })
+
+  test('that brings other metadata writes them afterwards, and does not depend on it', async () => {
+    const { outcome, commits } = world({ others: [aliasItem(role().roleId, { account_id: 'before' })] })
+    const result = await outcome()
+    expect(writtenBy(result)).toEqual(['access', 'token'])
+    await result.afterwards?.()
+    expect(commits).toMatchObject([[{ put: { kind: 'alias' }, data: { metadata: METADATA } }]])
+  })
+})

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import { loginIam } from '../../../../shared/auth-method/login-iam/login.ts'
+import type { Role } from '../../../../shared/auth-method/roles/role.ts'
+import type { Instance, StsAnswer } from '../../../../shared/ports.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { usualInstance } from '../../../builders/ec2-facts.ts'
+import { iamRole, inferringRole } from '../../../builders/roles.ts'
+import { request } from '../../../builders/signed-request.ts'
+import { stsAnswer, stsError, usualCaller } from '../../../builders/sts-answer.ts'
+import { item } from '../../support/store.ts'
+import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
+
+const accessor = 'auth_cloud_1'
+const place = key('role', accessor, 'app')
+const uniqueId = usualCaller.UserId.split(':')[0] ?? ''
+const bound = { boundIamPrincipalIds: [uniqueId] }
+const wild = { boundIamPrincipalIds: [], boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'] }
+
+interface World {
+  role?: Role
+  sts?: StsAnswer
+  instance?: Partial<Instance>
+  path?: string
+  others?: Item[]
+}
+
+/** A role session that logs in. */
+function world({
+  role = iamRole(bound),
+  sts = stsAnswer(),
+  instance = {},
+  path = 'team',
+  others = [],
+}: World = {}) {
+  const asked: string[] = []
+  const noting =
+    <T>(name: string, answer: T) =>
+    async () => {
+      asked.push(name)
+      return answer
+    }
+  const attempts = attemptsAt({
+    items: [item(place, role), ...others],
+    provider: {
+      callerIdentity: { ask: noting('STS', sts) },
+      instances: { describe: noting('EC2', { ...usualInstance, ...instance }) },
+      principals: { find: noting('IAM', { arn: `arn:aws:iam::111122223333:role/${path}/app`, uniqueId }) },
+    },
+  })
+  const login = () => loginIam(attempts.attempt(), { type: 'iam', request: request() })
+  return { ...attempts, asked, login, outcome: () => outcomeOf(login) }
+}
+
+describe('an iam login', () => {
+  test('that STS does not vouch for is refused before the role is read', async () => {
+    const { outcome, read } = world({ sts: stsError(403, 'SignatureDoesNotMatch') })
+    await expect(outcome()).rejects.toThrow('not signed validly')
+    expect(read).toEqual(['client-config client'])
+  })
+
+  test('is read anew once STS has answered, with what the caller’s name leads to', async () => {
+    const { login, asked, drawn } = world()
+    expect(await login()).toEqual({
+      anew: [key('client-config', accessor), key('identity-config', accessor), place],
+    })
+    expect([asked, drawn.bytes]).toEqual([['STS'], 0])
+  })
+
+  test('of a principal that the role does not admit is refused before IAM and EC2 are asked', async () => {
+    const { outcome, asked } = world({ role: inferringRole({ boundIamPrincipalIds: ['AROAOTHER'] }) })
+    await expect(outcome()).rejects.toThrow('principal is not bound')
+    expect(asked).toEqual(['STS'])
+  })
+
+  test('from a network that the role does not admit is refused before IAM is asked', async () => {
+    const { outcome, asked } = world({ role: iamRole({ ...wild, token: { boundCidrs: ['10.0.0.0/8'] } }) })
+    await expect(outcome()).rejects.toMatchObject({ reason: { why: 'source-address' } })
+    expect(asked).toEqual(['STS'])
+  })
+
+  test('of a principal that IAM finds elsewhere than the role says gets nothing', async () => {
+    const { outcome, asked, drawn } = world({ role: iamRole(wild), path: 'other' })
+    await expect(outcome()).rejects.toThrow('principal is not bound')
+    expect([asked[0], asked.includes('IAM'), drawn.bytes]).toEqual(['STS', true, 0])
+  })
+
+  test('from an inferred instance that does not run gets nothing', async () => {
+    const { outcome, drawn } = world({ role: inferringRole(bound), instance: { state: 'stopped' } })
+    await expect(outcome()).rejects.toThrow('not running')
+    expect(drawn.bytes).toBe(0)
+  })
+
+  test('is judged by what is stored after STS and EC2 have answered, and asks each once', async () => {
+    const { login, asked, stored } = world({ role: inferringRole(bound) })
+    await login()
+    expect(await login()).toEqual({ anew: [] })
+    stored.set(
+      `${place.pk}\n${place.sk}`,
+      item(place, inferringRole({ boundIamPrincipalIds: ['AROAOTHER'] })),
+    )
+    await expect(login()).rejects.toThrow('principal is not bound')
+    expect(asked).toEqual(['STS', 'EC2'])
+  })
+
+  test('writes token and entity together, and no access-list entry', async () => {
+    const { outcome, commits } = world({ role: inferringRole(bound) })
+    const result = await outcome()
+    expect(result.answer).toMatchObject({
+      kind: 'auth',
+      auth: { policies: ['default', 'dev', 'prod'], metadata: { auth_type: 'iam' } },
+    })
+    expect(writtenBy(result)).toEqual(['alias', 'alias-id', 'entity', 'token'])
+    expect([result.afterwards, commits]).toEqual([undefined, []])
+  })
+
+  test('of a known principal writes its token alone, and other metadata afterwards', async () => {
+    const { outcome, commits } = world({ others: [aliasItem(iamRole().roleId, { account_id: 'before' })] })
+    const result = await outcome()
+    expect(writtenBy(result)).toEqual(['token'])
+    await result.afterwards?.()
+    expect(commits).toMatchObject([[{ put: { kind: 'alias' }, data: { metadata: { auth_type: 'iam' } } }]])
+  })
+})

@@ -1,0 +1,107 @@
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { ApiError } from '../../../../shared/api/errors.ts'
+import { enforce, type Passed } from '../../../../shared/auth-method/login/checks.ts'
+import * as ec2 from '../../../../shared/auth-method/login-ec2/decide.ts'
+import type { Ec2Facts, SeenEc2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
+import {
+  type askEc2,
+  type GatheredEc2,
+  type gatherEc2,
+  seeEc2,
+} from '../../../../shared/auth-method/login-ec2/gather.ts'
+import { provenDocument } from '../../../../shared/auth-method/login-ec2/proof.ts'
+import * as iam from '../../../../shared/auth-method/login-iam/decide.ts'
+import type { IamFacts, SeenIamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
+import { askSts, type gatherIam, seeIam } from '../../../../shared/auth-method/login-iam/gather.ts'
+import type { Identity, VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
+import {
+  type InstanceDocument,
+  readDocument,
+  type VerifiedProof,
+} from '../../../../shared/identity-proof/instance-document.ts'
+import { ec2Facts } from '../../../builders/ec2-facts.ts'
+import { iamFacts } from '../../../builders/iam-facts.ts'
+import { ec2Role } from '../../../builders/roles.ts'
+
+// Types are what is tested here: a line that should not compile, but does, fails the type check.
+
+type Ec2Decides = Parameters<typeof ec2.decideEc2Login>[0]
+type IamDecides = Parameters<typeof iam.decideIamLogin>[0]
+
+describe('an ec2 login that forgets a check does not compile', () => {
+  const seen = ec2Facts()
+  const before = enforce(ec2.checksBefore, seen)
+  const after = enforce(ec2.checksAfter, seen)
+
+  test('only facts that passed both lists lead to a token', () => {
+    const both = enforce(ec2.checksAfter, before)
+    expectTypeOf(both).toExtend<Ec2Decides>()
+    expect(ec2.decideEc2Login(both, 'auth/cloud/login').grant).toMatchObject({ path: 'auth/cloud/login' })
+    // @ts-expect-error nothing was checked
+    ec2.decideEc2Login(seen, 'path')
+    // @ts-expect-error what EC2 says was not checked
+    ec2.decideEc2Login(before, 'path')
+    // @ts-expect-error what needs no call was not checked
+    ec2.decideEc2Login(after, 'path')
+  })
+
+  test('what has been seen of the instance leaves the earlier verdict as it is, and adds none', () => {
+    expectTypeOf(seeEc2<Passed<Ec2Facts>>).returns.resolves.toExtend<SeenEc2Facts & Passed<Ec2Facts>>()
+    expectTypeOf(seeEc2<Passed<Ec2Facts>>).returns.resolves.not.toExtend<Ec2Decides>()
+    expectTypeOf(seeEc2<Ec2Facts>).returns.resolves.not.toExtend<Passed<Ec2Facts>>()
+  })
+
+  test('a login asks EC2 only for facts that have passed', () => {
+    expectTypeOf<GatheredEc2>().not.toExtend<Parameters<typeof askEc2>[1]>()
+    expectTypeOf<GatheredEc2<Passed<Ec2Facts>>>().toExtend<Parameters<typeof askEc2>[1]>()
+  })
+
+  test('only a document that was verified is looked at', () => {
+    expectTypeOf<Parameters<typeof gatherEc2>[1]>().toEqualTypeOf<VerifiedProof>()
+    expectTypeOf(provenDocument).returns.resolves.toEqualTypeOf<VerifiedProof>()
+    expectTypeOf<InstanceDocument>().not.toExtend<VerifiedProof>()
+    expectTypeOf(readDocument).returns.extract<VerifiedProof>().toBeNever()
+    expectTypeOf<Ec2Facts['document']>().toEqualTypeOf<VerifiedProof>()
+  })
+})
+
+describe('an iam login that forgets a check does not compile', () => {
+  const seen = iamFacts()
+  const before = enforce(iam.checksBefore, seen)
+  const after = enforce(iam.checksAfter, seen)
+
+  test('only facts that passed both lists lead to a token', () => {
+    const both = enforce(iam.checksAfter, before)
+    expectTypeOf(both).toExtend<IamDecides>()
+    expect(iam.decideIamLogin(both, 'auth/cloud/login')).toMatchObject({ path: 'auth/cloud/login' })
+    // @ts-expect-error nothing was checked
+    iam.decideIamLogin(seen, 'path')
+    // @ts-expect-error what IAM and EC2 say was not checked
+    iam.decideIamLogin(before, 'path')
+    // @ts-expect-error what needs no call was not checked
+    iam.decideIamLogin(after, 'path')
+  })
+
+  test('what has been seen of the caller leaves the earlier verdict as it is, and adds none', () => {
+    expectTypeOf(seeIam<Passed<IamFacts>>).returns.resolves.toExtend<SeenIamFacts & Passed<IamFacts>>()
+    expectTypeOf(seeIam<Passed<IamFacts>>).returns.resolves.not.toExtend<IamDecides>()
+    expectTypeOf(seeIam<IamFacts>).returns.resolves.not.toExtend<Passed<IamFacts>>()
+  })
+
+  test('only a caller whom STS has named is looked at', () => {
+    expectTypeOf<Parameters<typeof gatherIam>[1]>().toEqualTypeOf<VerifiedIdentity>()
+    expectTypeOf(askSts).returns.resolves.toEqualTypeOf<VerifiedIdentity>()
+    expectTypeOf<Identity>().not.toExtend<VerifiedIdentity>()
+    expectTypeOf<IamFacts['caller']>().toEqualTypeOf<VerifiedIdentity>()
+  })
+})
+
+test('checks of the other type of login do not stand in', () => {
+  expectTypeOf<Passed<IamFacts> & Passed<SeenIamFacts>>().not.toExtend<Ec2Decides>()
+  expectTypeOf<Passed<Ec2Facts> & Passed<SeenEc2Facts>>().not.toExtend<IamDecides>()
+})
+
+test('facts that a rule refuses never come out', () => {
+  const facts = ec2Facts({ role: ec2Role({ bound: { bound_region: ['us-east-1'] } }) })
+  expect(() => enforce(ec2.checksBefore, facts)).toThrow(ApiError)
+})

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../../shared/api/errors.ts'
+import { everyHour } from '../../../../shared/auth-method/tidy/schedule.ts'
+import { jobRun } from '../../../../shared/jobs/job.ts'
+import type { Ports } from '../../../../shared/ports.ts'
+import { type Key, key } from '../../../../shared/storage/kinds.ts'
+import { item, preparedStore } from '../../support/store.ts'
+import { mount, NOW } from '../../tokens/support.ts'
+
+const cluster = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 } as const
+
+/** A round over two mounts and the rest of a third; what it started and told. */
+async function round(broken: (job: Record<string, unknown>) => boolean, unreadable?: Key['kind']) {
+  const { store } = preparedStore([
+    item(key('cluster'), cluster),
+    item(key('mounts'), {
+      mounts: [mount(), mount({ path: 'other', accessor: 'auth_cloud_2' })],
+      removing: [{ path: 'gone', accessor: 'auth_cloud_3' } as never],
+    }),
+  ])
+  const started: string[] = []
+  const told: unknown[] = []
+  const ports = {
+    store: {
+      ...store,
+      read: async (keys: readonly Key[]) => {
+        if (keys.some(one => one.kind === unreadable)) throw new ApiError('busy', 'throttled')
+        return store.read(keys)
+      },
+    },
+    clock: { now: () => NOW },
+    sealer: { expect: () => undefined },
+    entropy: { uuid: () => 'runner' },
+    log: { error: (_: string, fields: unknown) => void told.push(fields) },
+    background: {
+      start: async (job: Record<string, unknown>) => {
+        if (broken(job)) throw new Error('no room')
+        started.push(`${job['job']} ${job['mount']}`)
+      },
+    },
+  } as unknown as Ports
+  const fault = await everyHour(jobRun(ports, NOW + 60_000)).catch((error: Error) => error.message)
+  return { started: started.sort(), told, fault }
+}
+
+const all = [
+  'remove-mount auth_cloud_3',
+  'tidy auth_cloud_1',
+  'tidy auth_cloud_1',
+  'tidy auth_cloud_2',
+  'tidy auth_cloud_2',
+]
+
+describe('a background round that fails is a failure', () => {
+  test('one in which all goes well is none', async () => {
+    expect(await round(() => false)).toEqual({ started: all, told: [], fault: undefined })
+  })
+
+  test('what goes wrong with one mount fails the round, and keeps no other mount waiting', async () => {
+    const { started, told, fault } = await round(job => job['mount'] === 'auth_cloud_1')
+    expect(started).toEqual(all.filter(one => !one.endsWith('_1')))
+    expect(told).toHaveLength(2)
+    expect(fault).toBe('the hourly round failed for 1 of 3 mounts')
+  })
+
+  test('so does the rest of a mount that cannot be removed', async () => {
+    const { started, told, fault } = await round(job => job['job'] === 'remove-mount')
+    expect(started).toEqual(all.slice(1))
+    expect(told).toMatchObject([{ mount: 'auth_cloud_3' }])
+    expect(fault).toBe('the hourly round failed for 1 of 3 mounts')
+  })
+
+  test('a cluster record that cannot be read now does not mean that the cluster has retired', async () => {
+    const { started, fault } = await round(() => false, 'cluster')
+    expect(started).toEqual([])
+    expect(fault).toBe('the hourly round failed for 3 of 3 mounts')
+  })
+})

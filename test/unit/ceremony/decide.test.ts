@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Attempt, Secrets, Slot } from '../../../shared/ceremony/attempt.ts'
+import {
+  decideKey,
+  decideShare,
+  decideStart,
+  type ShareFacts,
+  tried,
+} from '../../../shared/ceremony/decide.ts'
+import type { Sealed } from '../../../shared/values/secret.ts'
+
+const NOW = 1_700_000_000_000
+const attempt: Attempt = { purpose: 'root', nonce: 'n-1', progress: 0, secrets: '' as Sealed }
+const idle: Slot = { tries: [] }
+const busy: Slot = { tries: [NOW], attempt }
+const secrets = (...shares: Buffer[]): Secrets => ({
+  nonce: 'n-1',
+  otp: 'o',
+  shares: shares.map(share => share.toString('hex')),
+})
+const [a, b, c] = [randomBytes(33), randomBytes(33), randomBytes(33)]
+const facts = (more: Partial<ShareFacts> = {}): ShareFacts => ({
+  slot: busy,
+  now: NOW,
+  secrets: secrets(),
+  required: 3,
+  ...more,
+})
+const given = (share: Buffer, nonce = 'n-1') => ({ purpose: 'root', nonce, share }) as const
+
+describe('starting', () => {
+  test('takes the slot when it is free', () => {
+    expect(decideStart({ slot: idle, now: NOW })).toEqual({ start: true })
+  })
+
+  test('is refused while an attempt is in progress', () => {
+    expect(decideStart({ slot: busy, now: NOW })).toEqual({ refuse: 'root generation already in progress' })
+  })
+})
+
+describe('a share', () => {
+  test.each([
+    [
+      'without an attempt',
+      given(a),
+      facts({ slot: idle, secrets: undefined }),
+      /^no root generation in progress$/,
+    ],
+    ['for another attempt', given(a, 'n-2'), facts(), /^incorrect nonce supplied.*"n-1"$/],
+    ['without nonce', given(a, ''), facts(), /^incorrect nonce supplied/],
+    ['given before', given(Buffer.from(a)), facts({ secrets: secrets(b, a) }), /already been provided/],
+  ])('%s is refused, and nothing changes', (_, share, known, text) => {
+    expect(decideShare(share, known)).toEqual({ refuse: expect.stringMatching(text) })
+  })
+
+  test('is kept until there are enough', () => {
+    const verdict = decideShare(given(b), facts({ secrets: secrets(a) }))
+    expect(verdict).toEqual({ attempt, secrets: secrets(a, b), enough: false })
+    expect(decideShare(given(c), facts({ secrets: secrets(a, b) }))).toEqual({
+      attempt,
+      secrets: secrets(a, b, c),
+      enough: true,
+    })
+  })
+
+  test('is enough alone where one is needed', () => {
+    expect(decideShare(given(a), facts({ required: 1 }))).toMatchObject({ enough: true })
+  })
+
+  test('is counted once however often it is given, in any order, up to the threshold', () => {
+    const pool = [a, b, c]
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...pool), { maxLength: 12 }), shares => {
+        let held = secrets()
+        for (const share of shares) {
+          const verdict = decideShare(given(share), facts({ secrets: held, required: 4 }))
+          if ('secrets' in verdict) held = verdict.secrets
+        }
+        expect(new Set(held.shares)).toEqual(new Set(shares.map(one => one.toString('hex'))))
+        expect(held.shares).toHaveLength(new Set(shares).size)
+      }),
+    )
+  })
+})
+
+describe('united shares', () => {
+  test('are right when they are the recovery key', () => {
+    expect(decideKey('root', Buffer.from(a), a)).toEqual({ right: true })
+  })
+
+  test.each([
+    ['another key', b, /not those of the recovery key/],
+    ['a shorter one', a.subarray(1), /not those of the recovery key/],
+    ['none', undefined, /do not belong together/],
+  ])('are refused when they are %s, without a word about which was wrong', (_, united, text) => {
+    expect(decideKey('root', united, a)).toEqual({ refuse: expect.stringMatching(text) })
+  })
+})
+
+describe('the pace of an attempt that anybody may start', () => {
+  const tries = (count: number, everyMs: number) =>
+    Array.from({ length: count }, (_, index) => NOW - (count - 1 - index) * everyMs)
+
+  test('ten starts and failed verifications within a minute; then the caller has to wait until the oldest is that old', () => {
+    expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW })).toEqual({ start: true })
+    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW })).toEqual({ wait: 51 })
+    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 })).toEqual({ start: true })
+    expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW })).toEqual({ start: true })
+  })
+
+  test('shares are united at that pace too; those before the last one are taken at any', () => {
+    const slot = { ...busy, tries: tries(10, 1000) }
+    expect(decideShare(given(b), facts({ slot, secrets: secrets(a) }))).toMatchObject({ enough: false })
+    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toEqual({ wait: 51 })
+  })
+
+  test('what is remembered of tries does not grow', () => {
+    let slot: Slot = idle
+    for (let ms = 0; ms < 500; ms++) slot = { tries: tried({ slot, now: NOW + ms }) }
+    expect(slot.tries).toHaveLength(10)
+    expect(tried({ slot, now: NOW + 3_600_000 })).toEqual([NOW + 3_600_000])
+  })
+
+  test('at no time are there more than ten tries in a minute', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }), pauses => {
+        let slot: Slot = idle
+        let now = NOW
+        const taken: number[] = []
+        for (const pause of pauses) {
+          now += pause
+          const verdict = decideStart({ slot, now })
+          if ('wait' in verdict) {
+            expect(verdict.wait).toBeGreaterThan(0)
+            continue
+          }
+          slot = { tries: tried({ slot, now }) }
+          taken.push(now)
+        }
+        for (const end of taken)
+          expect(taken.filter(at => at <= end && at > end - 60_000).length).toBeLessThanOrEqual(10)
+      }),
+    )
+  })
+})

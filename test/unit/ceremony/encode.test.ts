@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { masked, newOtp } from '../../../shared/ceremony/encode.ts'
+import { TOKEN_TEXT_LENGTH, tokenText } from '../../../shared/tokens/token.ts'
+
+/** As command lines decode: base64 without padding, XOR with the one-time password, read as text. */
+const decoded = (encoded: string, otp: string): string => {
+  const pad = Buffer.from(otp)
+  return Buffer.from(Buffer.from(encoded, 'base64').map((byte, index) => byte ^ (pad[index] ?? 0))).toString()
+}
+
+describe('a token under a one-time password', () => {
+  test('is found again with it', () => {
+    const ascii = fc.string({
+      unit: 'binary-ascii',
+      minLength: TOKEN_TEXT_LENGTH,
+      maxLength: TOKEN_TEXT_LENGTH,
+    })
+    fc.assert(
+      fc.property(ascii, otp => {
+        const token = tokenText(randomBytes).reveal()
+        expect(decoded(masked(token, otp), otp)).toBe(token)
+      }),
+    )
+  })
+
+  test('a known vector, without padding', () => {
+    expect(masked('hvs.', 'abcd')).toBe('CRQQSg')
+  })
+
+  test('of another length is a fault', () => expect(() => masked('hvs.x', 'abcd')).toThrow('not as long'))
+})
+
+describe('a one-time password that is made', () => {
+  test('has the length of a token, in letters and digits, all of them anywhere', () => {
+    const many = Array.from({ length: 2000 }, () => newOtp(randomBytes, TOKEN_TEXT_LENGTH))
+    for (const otp of many) expect(otp).toMatch(/^[0-9A-Za-z]{33}$/)
+    expect(tokenText(randomBytes).reveal()).toHaveLength(33)
+    for (const at of [0, 16, 32]) expect(new Set(many.map(otp => otp[at])).size).toBe(62)
+  })
+})

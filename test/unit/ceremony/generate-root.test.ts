@@ -1,0 +1,341 @@
+import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
+import { describe, expect, test } from 'vitest'
+import { usesOf } from '../../../shared/api/endpoint.ts'
+import { groups } from '../../../shared/api/endpoints/all.ts'
+import { generateRootGroup } from '../../../shared/api/endpoints/generate-root.ts'
+import { hashOf } from '../../../shared/tokens/token.ts'
+import { ceremonyWorld, unmasked } from './support.ts'
+
+const OTP = 'x'.repeat(33)
+const IDLE_BODY = {
+  nonce: '',
+  started: false,
+  progress: 0,
+  required: 3,
+  complete: false,
+  encoded_token: '',
+  encoded_root_token: '',
+  pgp_fingerprint: '',
+  otp: '',
+  otp_length: 33,
+}
+
+describe('a root token from recovery shares', () => {
+  test.each([
+    [1, 1],
+    [2, 2],
+    [5, 3],
+    [255, 255],
+  ])('of %i shares, %i make one', async (shares, threshold) => {
+    const w = await ceremonyWorld({ shares, threshold })
+    const { nonce, otp } = (await w.start()).body
+    const given = w.shares.slice(-threshold)
+    for (const [index, share] of given.entries()) {
+      const text = index % 2 ? share.toString('base64') : share.toString('hex')
+      const { status, body } = await w.give(nonce, text)
+      expect([status, body.progress, body.complete]).toEqual([200, index + 1, index + 1 === threshold])
+      if (body.complete) {
+        const token = unmasked(body.encoded_token, otp)
+        expect(token).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
+        expect(body.encoded_root_token).toBe(body.encoded_token)
+        expect(w.tokens().map(item => item.data)).toMatchObject([
+          { hash: hashOf(token), policies: ['root'], ttl: 0, path: 'auth/token/root' },
+        ])
+      } else expect([body.encoded_token, w.tokens()]).toEqual(['', []])
+    }
+    expect((await w.show()).body).toMatchObject({ ...IDLE_BODY, required: threshold })
+  })
+
+  test('what each step tells, in the fields that command lines read', async () => {
+    const w = await ceremonyWorld()
+    expect((await w.show()).body).toMatchObject(IDLE_BODY)
+    const started = (await w.start({})).body
+    expect(started).toMatchObject({
+      ...IDLE_BODY,
+      started: true,
+      nonce: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      otp: expect.stringMatching(/^[0-9A-Za-z]{33}$/),
+    })
+    const { nonce } = started
+    expect((await w.show()).body).toMatchObject({ ...IDLE_BODY, started: true, nonce })
+    const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
+    expect((await w.give(nonce, a)).body).toMatchObject({ ...IDLE_BODY, started: true, nonce, progress: 1 })
+    expect((await w.give(nonce, b)).body.data).toMatchObject({ progress: 2 })
+    expect((await w.show()).body).toMatchObject({ ...IDLE_BODY, started: true, nonce, progress: 2 })
+    const { encoded_token } = (await w.give(nonce, c)).body
+    expect(encoded_token).toMatch(/^[A-Za-z0-9+/]{44}$/)
+    expect((await w.give(nonce, a)).body.errors).toEqual(['no root generation in progress'])
+  })
+
+  test('under a password of the caller’s own, which is never shown', async () => {
+    const w = await ceremonyWorld({ shares: 1, threshold: 1 })
+    const started = await w.start({ otp: OTP, pgp_key: '' })
+    expect([started.status, started.body.otp, started.body.warnings]).toEqual([200, '', null])
+    const { body } = await w.give(started.body.nonce, w.shares[0] as Buffer)
+    expect(unmasked(body.encoded_token, OTP)).toMatch(/^hvs\./)
+  })
+
+  test('under an OpenPGP key, whose fingerprint is shown', async () => {
+    const pair = await generateKey({ userIDs: [{ name: 'o' }], format: 'object' })
+    const w = await ceremonyWorld({ shares: 1, threshold: 1 })
+    const pgp_key = Buffer.from(pair.publicKey.write()).toString('base64')
+    const { body: started } = await w.start({ pgp_key, otp: '' })
+    const fingerprint = pair.publicKey.getFingerprint()
+    expect(started).toMatchObject({ pgp_fingerprint: fingerprint, otp: '' })
+    expect((await w.show()).body.pgp_fingerprint).toBe(fingerprint)
+    const { body } = await w.give(started.nonce, w.shares[0] as Buffer)
+    expect(body).toMatchObject({ complete: true, pgp_fingerprint: fingerprint })
+    const message = await readMessage({
+      binaryMessage: new Uint8Array(Buffer.from(body.encoded_token, 'base64')),
+    })
+    const decryptionKeys = await readPrivateKey({ binaryKey: pair.privateKey.write() })
+    const { data } = await decrypt({ message, decryptionKeys })
+    expect(w.tokens().map(item => item.data)).toMatchObject([{ hash: hashOf(String(data)) }])
+  })
+
+  test('with both, the password counts, and the answer says so', async () => {
+    const { status, body } = await (await ceremonyWorld()).start({ otp: OTP, pgp_key: 'x' })
+    expect([status, body.pgp_fingerprint]).toEqual([200, ''])
+    expect(body.warnings).toEqual(['pgp_key is not used: an otp was given'])
+  })
+
+  test.each([
+    [{ otp: 'x' }, /^otp must have 33 bytes/],
+    [{ otp: 'ü'.repeat(33) }, /^otp must have 33 bytes/],
+    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key$/],
+  ])('is not begun with %j', async (body, text) => {
+    const w = await ceremonyWorld()
+    const reply = await w.start(body)
+    expect([reply.status, reply.body.errors]).toEqual([400, [expect.stringMatching(text)]])
+    expect((await w.show()).body.started).toBe(false)
+  })
+
+  test('is not begun under a private key, nor is that kept', async () => {
+    const { privateKey } = await generateKey({ userIDs: [{ name: 'o' }], format: 'object' })
+    const w = await ceremonyWorld()
+    const { status } = await w.start({ pgp_key: Buffer.from(privateKey.write()).toString('base64') })
+    expect([status, w.slot()]).toEqual([400, undefined])
+  })
+})
+
+describe('one slot', () => {
+  test('an attempt in progress is not replaced', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start()).body
+    const again = await w.start()
+    expect([again.status, again.body.errors]).toEqual([400, ['root generation already in progress']])
+    expect((await w.show()).body.nonce).toBe(nonce)
+  })
+
+  test('of ten starts at once one wins', async () => {
+    const w = await ceremonyWorld()
+    const replies = await Promise.all(Array.from({ length: 10 }, () => w.start()))
+    expect(replies.map(reply => reply.status).sort()).toEqual([200, ...Array(9).fill(400)])
+  })
+
+  test('shares given at once all count, and one token comes of them', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start()).body
+    const replies = await Promise.all(w.shares.slice(0, 3).map(share => w.give(nonce, share)))
+    expect(replies.map(reply => reply.body.progress).sort()).toEqual([1, 2, 3])
+    expect(replies.filter(reply => reply.body.complete)).toHaveLength(1)
+    expect(w.tokens()).toHaveLength(1)
+  })
+
+  test('the last share given twice at once makes one token', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start()).body
+    const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
+    await w.give(nonce, a)
+    await w.give(nonce, b)
+    const replies = await Promise.all([c, c, c].map(share => w.give(nonce, share)))
+    expect(replies.map(reply => reply.status).sort()).toEqual([200, 400, 400])
+    expect(w.tokens()).toHaveLength(1)
+  })
+
+  test('cancelling empties it, always with 204; the shares given so far are gone', async () => {
+    const w = await ceremonyWorld()
+    expect((await w.cancel()).status).toBe(204)
+    const { nonce } = (await w.start()).body
+    await w.give(nonce, w.shares[0] as Buffer)
+    expect((await w.cancel()).status).toBe(204)
+    expect((await w.cancel()).status).toBe(204)
+    expect((await w.show()).body).toMatchObject(IDLE_BODY)
+    expect(w.slot()?.data).not.toHaveProperty('attempt')
+    expect((await w.start()).body.progress).toBe(0)
+  })
+})
+
+describe('wrong shares', () => {
+  test('are told at the threshold: progress is lost, attempt and password stay', async () => {
+    const w = await ceremonyWorld()
+    const other = await ceremonyWorld()
+    const { nonce, otp } = (await w.start()).body
+    const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
+    await w.give(nonce, a)
+    await w.give(nonce, b)
+    const stranger = other.shares.find(share => ![a, b].some(one => one.at(-1) === share.at(-1))) as Buffer
+    const wrong = await w.give(nonce, stranger)
+    expect([wrong.status, wrong.body.errors]).toEqual([
+      400,
+      [
+        'root generation aborted: these shares are not those of the recovery key; all shares have to be given again',
+      ],
+    ])
+    expect((await w.show()).body).toMatchObject({ started: true, nonce, progress: 0 })
+    expect(w.tokens()).toEqual([])
+    for (const share of [b, c]) await w.give(nonce, share)
+    const { body } = await w.give(nonce, a)
+    expect(unmasked(body.encoded_token, otp)).toMatch(/^hvs\./)
+  })
+
+  test('that cannot belong together are told likewise', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start()).body
+    const [a, b] = w.shares as [Buffer, Buffer]
+    const sameX = Buffer.concat([b.subarray(0, 32), a.subarray(32)])
+    await w.give(nonce, a)
+    await w.give(nonce, b)
+    const { status, body } = await w.give(nonce, sameX)
+    expect([status, body.errors]).toEqual([400, [expect.stringContaining('do not belong together')]])
+    expect((await w.show()).body.progress).toBe(0)
+  })
+
+  test('a share given before is not counted, in whichever notation', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start()).body
+    const [a] = w.shares as [Buffer]
+    await w.give(nonce, a)
+    const { status, body } = await w.give(nonce, a.toString('base64'))
+    expect([status, body.errors[0]]).toEqual([400, expect.stringContaining('already been provided')])
+    expect((await w.show()).body.progress).toBe(1)
+  })
+
+  test.each([
+    [{}, 'key is required'],
+    [{ key: '' }, 'key is required'],
+    [{ key: ['aa', 'bb'] }, 'Field validation failed: key must be a string'],
+    [{ key: 'zz' }, 'key must be a valid hex or base64 string'],
+  ])('%j is no share, and said to be none before anything else', async (body, text) => {
+    const w = await ceremonyWorld()
+    const reply = await w.send('POST', '/update', body)
+    expect([reply.status, reply.body.errors]).toEqual([400, [text]])
+  })
+})
+
+describe('guards of a slot that anybody may take', () => {
+  test('eleven starts within a minute: 429, and when to come again', async () => {
+    const w = await ceremonyWorld()
+    for (let tries = 0; tries < 10; tries++) {
+      expect((await w.start()).status).toBe(200)
+      await w.cancel()
+    }
+    const { status, retryAfter } = await w.start()
+    expect([status, Number(retryAfter)]).toEqual([429, 60])
+    expect((await w.cancel()).status).toBe(204)
+    w.clock.ms += 60_000
+    expect((await w.start()).status).toBe(200)
+  })
+
+  test('shares are not tried out faster than that either, and none of them is lost by it', async () => {
+    const w = await ceremonyWorld({ shares: 1, threshold: 1 })
+    const { nonce } = (await w.start()).body
+    for (let tries = 0; tries < 9; tries++)
+      expect((await w.give(nonce, Buffer.alloc(32, tries))).status).toBe(400)
+    const { status, retryAfter } = await w.give(nonce, w.shares[0] as Buffer)
+    expect([status, retryAfter]).toEqual([429, '60'])
+    w.clock.ms += 60_000
+    expect((await w.give(nonce, w.shares[0] as Buffer)).body.complete).toBe(true)
+  })
+
+  test('an attempt is over after an hour without a share', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start()).body
+    const [a, b] = w.shares as [Buffer, Buffer]
+    w.clock.ms += 3_599_000
+    expect((await w.give(nonce, a)).status).toBe(200)
+    w.clock.ms += 3_599_000
+    expect((await w.show()).body.progress).toBe(1)
+    w.clock.ms += 1_000
+    expect((await w.show()).body).toMatchObject(IDLE_BODY)
+    expect((await w.give(nonce, b)).body.errors).toEqual(['no root generation in progress'])
+    expect((await w.start()).status).toBe(200)
+  })
+})
+
+describe('what nobody may read', () => {
+  test('stands sealed in the slot while it is needed, and nowhere afterwards', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start({ otp: OTP })).body
+    const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
+    await w.give(nonce, a)
+    await w.give(nonce, b)
+    const before = JSON.stringify([...w.stored.values()])
+    for (const secret of [OTP, a.toString('hex'), b.toString('hex'), a.toString('base64')])
+      expect(before).not.toContain(secret)
+    const secrets = w.slot()?.data.attempt?.secrets ?? ''
+    expect(secrets).toMatch(/^1\./)
+    const { body } = await w.give(nonce, c)
+    const after = JSON.stringify([...w.stored.values()])
+    expect(after).not.toContain(secrets)
+    expect(after).not.toContain(unmasked(body.encoded_token, OTP))
+    expect(w.slot()?.data).toEqual({ tries: expect.any(Array) })
+  })
+
+  test('secrets of an earlier attempt do not pass for those of this one', async () => {
+    const w = await ceremonyWorld()
+    const first = (await w.start()).body
+    await w.give(first.nonce, w.shares[0] as Buffer)
+    const old = w.slot()?.data.attempt?.secrets
+    await w.cancel()
+    const { nonce } = (await w.start()).body
+    const slot = w.slot()
+    if (!slot?.data.attempt || !old) throw new Error('an attempt is in progress')
+    const swapped = { ...slot, data: { ...slot.data, attempt: { ...slot.data.attempt, secrets: old } } }
+    w.stored.set(`${slot.pk}\n${slot.sk}`, swapped)
+    expect((await w.give(nonce, w.shares[1] as Buffer)).status).toBe(500)
+  })
+
+  test('appears in the audit log as HMACs only; who did what, and how far it came, in clear', async () => {
+    const w = await ceremonyWorld({ shares: 2, threshold: 2 })
+    const { nonce, otp } = (await w.start()).body
+    const given = w.shares as [Buffer, Buffer]
+    await w.give(nonce, given[0])
+    const { body } = await w.give(nonce, given[1].toString('base64'))
+    const log = JSON.stringify(w.audited)
+    const token = unmasked(body.encoded_token, otp)
+    for (const secret of [
+      otp,
+      token,
+      body.encoded_token,
+      given[0].toString('hex'),
+      given[1].toString('base64'),
+    ])
+      expect(log).not.toContain(secret)
+    expect(w.audited).toHaveLength(6)
+    expect(w.audited.at(-1)).toMatchObject({
+      audit: 'response',
+      request: {
+        path: 'sys/generate-root/update',
+        operation: 'write',
+        remote_address: '192.0.2.1',
+        data: { nonce },
+      },
+      response: {
+        data: { complete: true, progress: 2, encoded_token: expect.stringMatching(/^hmac-sha256:/) },
+      },
+    })
+  })
+
+  test('an aborted generation stands in the audit log as a refusal', async () => {
+    const w = await ceremonyWorld({ shares: 1, threshold: 1 })
+    const { nonce } = (await w.start()).body
+    await w.give(nonce, Buffer.alloc(32))
+    expect(w.audited.at(-1)).toMatchObject({ error: 'invalid_request', reason: { why: 'recovery-shares' } })
+  })
+
+  test('is reached by one function only', () => {
+    const reaching = groups.filter(group => usesOf(group).includes('ceremony'))
+    expect(reaching).toEqual([generateRootGroup])
+  })
+})

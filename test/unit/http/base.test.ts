@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { answer, nothing } from '../../../shared/api/call.ts'
+import { anyone, endpoint, policy } from '../../../shared/api/endpoint.ts'
+import { invalid } from '../../../shared/api/errors.ts'
+import type { ClusterMode } from '../../../shared/cluster/record.ts'
+import { mountOf, readBase } from '../../../shared/http/base.ts'
+import type { Intake } from '../../../shared/http/intake.ts'
+import type { Memory, Ports } from '../../../shared/ports.ts'
+import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
+import { Secret } from '../../../shared/values/secret.ts'
+import { memoryStore } from '../support/memory-store.ts'
+import { mount, openSealer } from '../tokens/support.ts'
+
+const SECOND = 1000
+
+const tableItem = (rev: string, ...paths: string[]): Item<'mounts'> => ({
+  ...key('mounts'),
+  rev,
+  data: { mounts: paths.map(path => mount({ path })), removing: [] },
+})
+const revisionItem = (rev: string): Item<'mounts-revision'> => ({ ...key('mounts-revision'), rev, data: {} })
+const recordItem = (mode: ClusterMode = 'primary'): Item<'cluster'> => ({
+  ...key('cluster'),
+  rev: 'r',
+  data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, initialisedAt: 0 },
+})
+
+/** An environment: what it remembers, what is stored, what each of its requests reads. */
+function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cloud'), revisionItem('r1')]) {
+  const { store, stored } = memoryStore(items)
+  const memory: Memory = {}
+  const reads: string[][] = []
+  const clock = { ms: 0 }
+  const read = (keys: readonly Key[]) => {
+    reads.push(keys.map(one => one.kind))
+    return store.read(keys)
+  }
+  const ports = {
+    store: { ...store, read },
+    sealer: { ...openSealer, expect: () => undefined },
+    clock: { now: () => clock.ms },
+    memory,
+  } as unknown as Ports
+  const place = (item: Item) => stored.set(`${item.pk}\n${item.sk}`, item)
+  const base = async (intake: Intake, more: readonly Key[] = []) => {
+    reads.length = 0
+    const found = await readBase(intake, more, ports)
+    return {
+      mount: mountOf(intake.found.params, found)?.path,
+      cluster: found.cluster?.record.mode,
+      reads: [...reads],
+    }
+  }
+  const mounted = (rev: string, ...paths: string[]) =>
+    [tableItem(rev, ...paths), revisionItem(rev)].forEach(place)
+  return { base, place, mounted, memory, clock }
+}
+
+const row = (access: typeof anyone) =>
+  endpoint({
+    method: 'POST',
+    path: '/auth/:mount/x',
+    summary: 'x',
+    access,
+    answers: 'nothing',
+    handle: () => answer(nothing()),
+  })
+const intake = (parts: Partial<Intake>, path = 'cloud', access = anyone): Intake =>
+  ({ found: { endpoint: row(access), params: { mount: path }, path: 'x' }, keys: [], ...parts }) as Intake
+const login = (path = 'cloud') => intake({}, path)
+const guarded = (parts: Partial<Intake> = {}) => intake(parts, 'cloud', policy('update'))
+const missed = (open: boolean) =>
+  ({ found: { miss: 'path', open, params: {}, path: 'x' } }) as Partial<Intake>
+const token = new Secret('hvs.x')
+
+describe('what cannot succeed costs one small item', () => {
+  test.each<[string, Intake]>([
+    ['no token', guarded()],
+    ['no token, nowhere', intake(missed(false))],
+    ['an operation that nothing has', intake({ ...missed(true), token })],
+    ['a body that cannot be read', guarded({ token, bodyFault: invalid('x') })],
+    ['a login with such a body', intake({ bodyFault: invalid('x') })],
+    ['a login with a proof of nothing', intake({ fault: invalid('x') })],
+  ])('%s', async (_, given) => {
+    const { base } = environment()
+    expect(await base(given)).toMatchObject({ cluster: 'primary', reads: [['cluster']] })
+    expect((await base(given)).reads).toEqual([['cluster']])
+  })
+
+  test('a login at a mount that does not exist', async () => {
+    const { base } = environment()
+    await base(login())
+    expect(await base(login('no'))).toEqual({
+      mount: undefined,
+      cluster: 'primary',
+      reads: [['mounts-revision']],
+    })
+  })
+
+  test.each<[string, number]>([
+    ['seconds old', 6 * SECOND],
+    ['of a clock that was set back', -SECOND],
+  ])('a record that is %s serves not even refusals', async (_, later) => {
+    const { base, clock, place } = environment()
+    await base(login())
+    clock.ms += later
+    place(recordItem('secondary'))
+    expect(await base(login('no'))).toMatchObject({
+      cluster: 'secondary',
+      reads: [['cluster', 'mounts-revision']],
+    })
+  })
+
+  test('a record of a cluster that did not serve is not believed at all', async () => {
+    const { base, place } = environment()
+    place(recordItem('secondary'))
+    await base(login())
+    place(recordItem('primary'))
+    expect(await base(login('no'))).toMatchObject({ cluster: 'primary' })
+  })
+})
+
+describe('the table of mounts', () => {
+  test('comes with the first read, and then is remembered by its revision', async () => {
+    const { base } = environment()
+    expect(await base(login())).toMatchObject({
+      mount: 'cloud',
+      reads: [['cluster', 'mounts-revision', 'mounts']],
+    })
+    expect(await base(login())).toMatchObject({ mount: 'cloud', reads: [['cluster', 'mounts-revision']] })
+    expect(await base(guarded({ token }))).toMatchObject({
+      mount: 'cloud',
+      reads: [['cluster', 'mounts-revision', 'token']],
+    })
+  })
+
+  test.each([0, 365 * 24 * 3600 * SECOND])('a change counts at once, %i ms later', async later => {
+    const { base, mounted, clock } = environment()
+    await base(login())
+    clock.ms += later
+    mounted('r2', 'new')
+    expect(await base(login('new'))).toMatchObject({ mount: 'new', cluster: 'primary' })
+    mounted('r3', 'cloud')
+    expect((await base(login('new'))).mount).toBeUndefined()
+    expect((await base(login('cloud'))).mount).toBe('cloud')
+    expect(await base(guarded({ token }))).toMatchObject({ mount: 'cloud', reads: [expect.any(Array)] })
+  })
+
+  test.each<[string, Item[]]>([
+    ['another revision than its own, read across a change', [revisionItem('r0')]],
+    ['no revision', []],
+  ])('with %s it is believed, but not remembered', async (_, revision) => {
+    const { base, memory } = environment([recordItem(), tableItem('r1', 'cloud'), ...revision])
+    expect((await base(login())).mount).toBe('cloud')
+    expect(memory.mounts).toBeUndefined()
+  })
+
+  test('is not believed before there is a cluster', async () => {
+    const { base, memory } = environment([tableItem('r1', 'cloud'), revisionItem('r1')])
+    expect(await base(login())).toMatchObject({ mount: undefined, cluster: undefined })
+    expect(memory).toEqual({})
+  })
+})

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { pathsOf } from '../../../shared/api/endpoint.ts'
+import { groups } from '../../../shared/api/endpoints/all.ts'
+import { rolesGroup } from '../../../shared/api/endpoints/roles.ts'
+import { helpWith } from '../../../shared/http/help.ts'
+import type { HttpRequest } from '../../../shared/http/request.ts'
+import { callWith } from '../support/call.ts'
+
+const fallback = { name: 'fallback', endpoints: [], all: async () => groups }
+
+async function help(path: string, group = rolesGroup as Parameters<typeof helpWith>[0], parts: object = {}) {
+  const request = { method: 'GET', query: [['help', '1']], ...parts } as unknown as HttpRequest
+  const found = await helpWith(group, request, path)
+  if (!found || 'miss' in found) return undefined
+  const outcome = await found.endpoint.handle(callWith())
+  if (!('answer' in outcome) || outcome.answer.kind !== 'plain') throw new Error('help has no envelope')
+  return { ...(outcome.answer.body as { help: string; see_also: string[] }), found }
+}
+
+describe('help with a path', () => {
+  test('names every operation, who may, and every parameter', async () => {
+    const { help: shown } = (await help('auth/aws/role/dev')) ?? expect.fail()
+    expect(shown).toMatch(/^Path: \/auth\/:mount\/role\/:role\n/)
+    for (const line of ['## POST: ', '## GET: ', '## DELETE: ', 'capability `read` on the path'])
+      expect(shown).toContain(line)
+    expect(shown).toMatch(/\n {4}bound_ami_id \(array or string\)\n {8}\S/)
+  })
+
+  test('is given to whoever has a valid token, in the mount that is named', async () => {
+    const { found } = (await help('auth/aws/role/dev')) ?? expect.fail()
+    expect(found).toMatchObject({ path: 'auth/aws/role/dev', params: { mount: 'aws', role: 'dev' } })
+    expect(found.endpoint.access).toEqual({ by: 'token' })
+    expect(found.endpoint.uses).toEqual([])
+  })
+
+  test('there is for every row of the table', async () => {
+    for (const group of groups)
+      for (const path of group.endpoints.flatMap(pathsOf)) {
+        const shown = await help(path.slice(1).replaceAll(/:\w+/g, 'x'), group)
+        expect(shown?.help, path).toMatch(/## (GET|POST|LIST|DELETE): \S/)
+      }
+  })
+
+  test.each([
+    ['auth/aws', 'POST /auth/:mount/login', 'GET /sys/health'],
+    ['auth/aws/', 'POST /auth/:mount/login', '/auth/token/create'],
+    ['auth/aws/config', 'GET /auth/:mount/config/client', '/auth/:mount/login'],
+    ['auth/token', 'POST /auth/token/create', ':mount'],
+    ['sys', 'GET /sys/health', '/auth/:mount'],
+  ])('the beginning of paths, %s, gives what is below it', async (path, within, without) => {
+    const shown = (await help(path, fallback)) ?? expect.fail()
+    expect(shown.help).toContain(within)
+    expect(shown.help).not.toContain(without)
+    expect(shown.see_also).toEqual([...shown.see_also].sort())
+  })
+
+  test('an overview of a mount asks for that mount', async () => {
+    expect((await help('auth/aws', fallback))?.found.params).toEqual({ mount: 'aws' })
+    expect((await help('auth/token', fallback))?.found.params).toEqual({})
+    expect((await help('auth', fallback))?.found.params).toEqual({})
+  })
+
+  test('is logged by words of the table, whatever stands in the path', async () => {
+    for (const path of ['auth/hvs.secret', 'auth/hvs.secret/config', 'auth/hvs.secret/role/hvs.secret'])
+      expect((await help(path, fallback))?.found.endpoint.path ?? '', path).not.toContain('secret')
+    expect((await help('auth/hvs.secret', fallback))?.found.endpoint.path).toBe('/auth/:mount?help')
+  })
+
+  test.each<[string, string, object]>([
+    ['an empty wish', 'auth/aws/role/dev', { query: [['help', '']] }],
+    ['no wish', 'auth/aws/role/dev', { query: [] }],
+    ['a write', 'auth/aws/role/dev', { method: 'POST' }],
+    ['a path of nobody', 'no/such/path', {}],
+  ])('there is none for %s', async (_, path, parts) => {
+    expect(await help(path, rolesGroup, parts)).toBeUndefined()
+  })
+})

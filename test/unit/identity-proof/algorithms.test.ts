@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { reportOn, triedAlgorithms } from '../../../shared/identity-proof/algorithms.ts'
+
+type Check = NonNullable<Parameters<typeof triedAlgorithms>[0]>
+const working = (check?: unknown) =>
+  triedAlgorithms(check as Check).flatMap(one => (one.works ? [one.name] : []))
+
+const all = ['RSA-2048 with SHA-256', 'RSA-1024 with SHA-256', 'DSA-1024 with SHA-1', 'RSA-2048 with SHA-1']
+
+describe('which signatures of identity documents this runtime verifies', () => {
+  test('a Node with an OpenSSL of its own verifies all', () => {
+    expect(working()).toEqual(all)
+    expect(triedAlgorithms().flatMap(one => (one.legacy ? [] : [one.name]))).toEqual([all[0]])
+  })
+
+  test('a policy that refuses SHA-1 is noticed', () => {
+    const refusing = (digest: string) => {
+      if (digest === 'sha1') throw new Error('error:03000098:digital envelope routines::invalid digest')
+      return true
+    }
+    // accepts whatever it does not refuse, which is no verification either
+    expect(working(refusing)).toEqual([])
+    let calls = 0
+    const alternating = (digest: string) => refusing(digest) && calls++ % 2 === 0
+    expect(working(alternating)).toEqual([all[0], all[1]])
+  })
+
+  test('one that finds nothing right, and one that finds everything right, verify nothing', () => {
+    expect(working(() => false)).toEqual([])
+    expect(working(() => true)).toEqual([])
+  })
+
+  test('what is accepted and does not work is warned of', () => {
+    const broken = triedAlgorithms(() => false)
+    const warned = (legacy: boolean) =>
+      reportOn(broken, legacy).warnings.map(text => all.find(name => text.includes(name)))
+    expect(warned(false)).toEqual([all[0]])
+    expect(warned(true)).toEqual(all)
+    expect(reportOn(triedAlgorithms(), true).warnings).toEqual([])
+    expect(reportOn(triedAlgorithms(), false).signatures[2]).toEqual({
+      algorithm: 'DSA-1024 with SHA-1',
+      documents: 'pkcs7',
+      accepted: false,
+      works_on_this_runtime: true,
+    })
+  })
+})

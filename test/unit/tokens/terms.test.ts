@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readFields } from '../../../shared/api/fields.ts'
+import {
+  defaultParameters,
+  mergeParameters,
+  parametersAnswer,
+  tokenFields,
+} from '../../../shared/tokens/parameters.ts'
+import { type Taker, type TokenParameters, termRows } from '../../../shared/tokens/terms.ts'
+import { requestsOf } from '../../builders/token-terms.ts'
+
+const DAY = 86_400
+
+/** What a request leaves behind; undefined for one whose parts do not go together. */
+function write(taker: Taker, stored: TokenParameters, body: Record<string, unknown>) {
+  try {
+    return mergeParameters(stored, readFields(tokenFields(taker), body).given, DAY)
+  } catch {
+    return undefined
+  }
+}
+
+describe.each<Taker>(['role', 'token-role'])('every term of a %s', taker => {
+  const requests = requestsOf(taker)
+  const written = fc
+    .tuple(requests, requests)
+    .map(([first, second]) => {
+      const before = write(taker, defaultParameters, first) ?? defaultParameters
+      return { before, after: write(taker, before, second), sent: second }
+    })
+    .filter(({ after }) => after !== undefined)
+
+  test('reads back as it was sent, and is kept where it was not', () => {
+    fc.assert(
+      fc.property(written, ({ before, after, sent }) => {
+        const [was, is] = [before, after ?? before].map(one => parametersAnswer(one, taker))
+        for (const [_, { name, of, old, store = (value: unknown) => value }] of termRows) {
+          if (!of.includes(taker)) continue
+          const by = name in sent ? store(sent[name]) : old && old.name in sent ? sent[old.name] : was?.[name]
+          expect(is?.[name], name).toEqual(by)
+        }
+      }),
+    )
+  })
+
+  test('can be written back as it was read, and a write of nothing changes nothing', () => {
+    fc.assert(
+      fc.property(written, ({ after = defaultParameters }) => {
+        const shown = parametersAnswer(after, taker)
+        for (const body of [{}, taker === 'role' ? shown : {}])
+          expect(parametersAnswer(write(taker, after, body) ?? defaultParameters, taker)).toEqual(shown)
+      }),
+    )
+  })
+})
+
+test('a role stored before a term existed reads as if it said nothing of it', () => {
+  const later = termRows.filter(([_, { later }]) => later)
+  expect(later.map(([key]) => key)).toContain('strictlyBindIp')
+  const { strictlyBindIp: _, ...old } = defaultParameters
+  expect(parametersAnswer(old, 'role')).toEqual(parametersAnswer(defaultParameters, 'role'))
+  expect(write('role', old, { token_ttl: 60 })).toEqual({ ...defaultParameters, ttl: 60 })
+})

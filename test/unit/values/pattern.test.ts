@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { covers } from '../../../shared/values/pattern.ts'
+
+describe('a glob', () => {
+  test.each<[glob: string, value: string, covered: boolean]>([
+    ['admin', 'admin', true],
+    ['admin', 'admins', false],
+    ['', '', true],
+    ['', 'a', false],
+    ['*', '', true],
+    ['*', 'anything', true],
+    ['adm*', 'admin', true],
+    ['adm*', 'bad-adm', false],
+    ['*min', 'admin', true],
+    ['*min', 'minor', false],
+    ['*dmi*', 'admin', true],
+    ['*dmi*', 'dim', false],
+    ['a*n', 'admin', true],
+    ['a*n', 'an', true],
+    ['aa*aa', 'aaa', false],
+    ['a*b*c', 'a-b-b-c', true],
+    ['a*b*c', 'acb', false],
+    ['*ab*ab*', 'abab', true],
+    ['*ab*ab*', 'aba', false],
+    ['**', '', true],
+    ['a**b', 'ab', true],
+    ['a.c', 'abc', false],
+    ['[a]+', '[a]+', true],
+  ])('%j covers %j: %s', (glob, value, covered) => expect(covers(glob, value)).toBe(covered))
+
+  test('means what a regular expression with `.*` for each star means', () => {
+    const few = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 10 })
+    fc.assert(
+      fc.property(few, fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 14 }), (glob, value) => {
+        expect(covers(glob, value)).toBe(new RegExp(`^${glob.replaceAll('*', '.*')}$`).test(value))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('with many stars is judged in one pass', () => {
+    expect(covers(`${'*a'.repeat(20_000)}*b`, 'a'.repeat(20_000))).toBe(false)
+  })
+})
