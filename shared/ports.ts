@@ -225,6 +225,20 @@ export interface Background {
   start(job: Readonly<Record<string, unknown>>): Promise<void>
 }
 
+/** State machines of this cluster. What they are given and answered is kept in their history for 90 days: no secrets. */
+export interface Workflows {
+  /**
+   * Starts one for an operation; for an operation that has one already, nothing happens.
+   * @throws ApiError `busy` when it cannot be started now
+   */
+  start(workflow: string, operationId: string): Promise<void>
+  /**
+   * Answers the step that waits with a task token; the answer becomes its result.
+   * @returns whether anybody waits with it still
+   */
+  signal(token: string, answer: Readonly<Record<string, unknown>>): Promise<boolean>
+}
+
 /** Settings of the deployment that rules depend on. */
 export interface Deployment {
   /** of this product */
@@ -255,6 +269,7 @@ export interface Ports {
   callerIdentity: CallerIdentity
   accessKeys: AccessKeys
   background: Background
+  workflows: Workflows
   genesis: Genesis
   clock: Clock
   entropy: Entropy

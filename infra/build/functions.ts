@@ -31,6 +31,7 @@ const clients: Record<string, readonly Use[]> = {
   '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
   '@aws-sdk/client-kms': ['read', 'genesis'],
   '@aws-sdk/client-lambda': ['background'],
+  '@aws-sdk/client-sfn': ['workflow'],
 }
 
 // In ESM a static import of node:http builds a namespace of all its members, among them getters that load

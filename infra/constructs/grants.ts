@@ -9,6 +9,8 @@ export interface GrantScope {
   assumableRoleArns: readonly string[]
   /** ARN of the Lambda that runs background jobs */
   workerArn: string
+  /** what the ARNs of all state machines of this cluster begin with */
+  workflows: string
   /** ARN of the log group of the audit log */
   auditArn: string
 }
@@ -68,6 +70,9 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   'caller-identity': () => [],
   'access-keys': () => [],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
+  workflow: ({ workflows }) => [
+    allow(['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'], [`${workflows}*`]),
+  ],
   genesis: ({ store }) => [
     allow(
       ['kms:GenerateDataKey'],

@@ -39,6 +39,15 @@ export interface GroupFunctionProps extends Surroundings {
 /** Name of the Lambda that runs background jobs: fixed, so that others can name it without depending on it. */
 const workerName = ({ stage }: Settings): string => `cloud-auth-${stage}-job`
 
+/** What the ARNs of all state machines begin with: fixed, so that functions can name them without depending on them. */
+const workflowArns = (scope: Construct, { stage }: Settings): string =>
+  Stack.of(scope).formatArn({
+    service: 'states',
+    resource: 'stateMachine',
+    resourceName: `cloud-auth-${stage}-`,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  })
+
 /** A log group of functions. */
 export const functionLogs = (scope: Construct, { settings }: Pick<Surroundings, 'settings'>): LogGroup =>
   new LogGroup(scope, 'Logs', {
@@ -108,6 +117,7 @@ export class GroupFunction extends Construct {
       store,
       assumableRoleArns: settings.assumableRoleArns,
       workerArn,
+      workflows: workflowArns(this, settings),
       auditArn: audit.logGroupArn,
     }
     for (const statement of statementsFor(usesOfFunction(name), scope)) role.addToPolicy(statement)
@@ -134,6 +144,7 @@ export class GroupFunction extends Construct {
       LEGACY_SIGNATURES: String(settings.legacySignatures),
       SERVICE_VERSION: version,
       ...(uses.includes('background') ? { WORKER_FUNCTION: workerName(settings) } : {}),
+      ...(uses.includes('workflow') ? { WORKFLOWS: workflowArns(this, settings) } : {}),
       ...(name === 'init' && settings.initPgpKeys ? { INIT_PGP_KEYS: settings.initPgpKeys.join(',') } : {}),
       ...(uses.includes('ceremony') ? { CEREMONY_TABLE: store.ceremony.tableName } : {}),
       ...(uses.includes('genesis') ? { KEY_ARN: store.key.keyArn } : {}),

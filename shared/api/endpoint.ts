@@ -27,6 +27,8 @@ export const usable = [
   'access-keys',
   /** starts work that outlives the request */
   'background',
+  /** starts workflows, and answers their steps that wait */
+  'workflow',
   /** makes keys, of a new cluster or for a further term, and stores record, keyring and recovery key */
   'genesis',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */

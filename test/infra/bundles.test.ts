@@ -33,6 +33,7 @@ const clients = {
   '@aws-sdk/client-iam': ['principals', 'access-keys'],
   '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
   '@aws-sdk/client-lambda': ['background'],
+  '@aws-sdk/client-sfn': ['workflow'],
   '@aws-sdk/client-cloudwatch-logs': ['audit-log'],
 }
 

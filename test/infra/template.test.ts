@@ -326,6 +326,7 @@ const actions: Record<Use, readonly string[]> = {
   'caller-identity': [],
   'access-keys': [],
   background: ['lambda:InvokeFunction'],
+  workflow: ['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   'audit-log': ['logs:CreateLogStream', 'logs:PutLogEvents'],

@@ -20,6 +20,7 @@ const schema = v.object({
   API_ADDRESS: text,
   KEY_ARN: text,
   WORKER_FUNCTION: text,
+  WORKFLOWS: text,
   AUDIT_GROUP: text,
   AUDIT_FILE: text,
   LEGACY_SIGNATURES: flag,
@@ -43,6 +44,8 @@ export interface Environment extends Deployment {
   tables: Tables
   keyArn: string
   workerFunction: string
+  /** what the ARNs of all state machines begin with; their names follow */
+  workflows: string
   auditGroup: string
   /** a file for the audit log instead of the console; empty: none */
   auditFile: string
@@ -79,6 +82,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE, ceremony: e.CEREMONY_TABLE },
     keyArn: e.KEY_ARN,
     workerFunction: e.WORKER_FUNCTION,
+    workflows: e.WORKFLOWS,
     auditGroup: e.AUDIT_GROUP,
     auditFile: e.AUDIT_FILE,
     framedJson:

@@ -14,6 +14,7 @@ import { provider } from './provider.ts'
 import { kmsGenesis, kmsSealer } from './sealer.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
 import { dynamoStore } from './table.ts'
+import { stepFunctions } from './workflows.ts'
 
 /** Which port belongs to which declared use; the others are there for everybody. */
 const guarded: Partial<Record<keyof Ports, Use>> = {
@@ -22,6 +23,7 @@ const guarded: Partial<Record<keyof Ports, Use>> = {
   callerIdentity: 'caller-identity',
   accessKeys: 'access-keys',
   background: 'background',
+  workflows: 'workflow',
   genesis: 'genesis',
 }
 
@@ -48,6 +50,7 @@ export function awsPorts(
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
     accessKeys: iamAccessKeys({ provider: calls, region: environment.region, clock, meter }),
     background: lambdaBackground(environment.workerFunction, meter),
+    workflows: stepFunctions(environment.workflows, meter),
     genesis: kmsGenesis({ keyArn: environment.keyArn, entropy, kms }),
     clock,
     entropy,

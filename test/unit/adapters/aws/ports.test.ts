@@ -27,6 +27,7 @@ const reaching: [keyof Ports, Use][] = [
   ['callerIdentity', 'caller-identity'],
   ['accessKeys', 'access-keys'],
   ['background', 'background'],
+  ['workflows', 'workflow'],
   ['genesis', 'genesis'],
 ]
 const allBut = (use: Use) => reaching.map(([, other]) => other).filter(other => other !== use)

@@ -1,0 +1,47 @@
+import type { SFNClient } from '@aws-sdk/client-sfn'
+import { ApiError } from '../../api/errors.ts'
+import type { Meter, Workflows } from '../../ports.ts'
+import { ownService } from './client.ts'
+
+/** Errors by which Step Functions says that nobody waits with a task token any more. */
+const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
+
+/**
+ * State machines of AWS Step Functions, whose client is loaded when it is first needed. An execution is named after
+ * its operation, and has nothing but that name for its input.
+ * @param arns what the ARNs of all state machines begin with
+ */
+export function stepFunctions(arns: string, meter: Meter): Workflows {
+  let client: SFNClient | undefined
+  const loaded = async () => {
+    const sdk = await import('@aws-sdk/client-sfn')
+    client ??= new sdk.SFNClient(ownService())
+    meter.count('states')
+    return { sdk, client }
+  }
+  return {
+    start: async (workflow, operation) => {
+      const { sdk, client } = await loaded()
+      const command = new sdk.StartExecutionCommand({
+        stateMachineArn: `${arns}${workflow}`,
+        name: operation,
+        input: JSON.stringify({ operation }),
+      })
+      await client.send(command).catch((cause: Error) => {
+        if (cause.name === 'ExecutionAlreadyExists') return
+        throw new ApiError('busy', 'the workflow could not be started', { retryAfter: 1, cause })
+      })
+    },
+    signal: async (taskToken, answer) => {
+      const { sdk, client } = await loaded()
+      const command = new sdk.SendTaskSuccessCommand({ taskToken, output: JSON.stringify(answer) })
+      return client.send(command).then(
+        () => true,
+        (cause: Error) => {
+          if (NOBODY_WAITS.includes(cause.name)) return false
+          throw new ApiError('busy', 'the workflow could not be reached', { retryAfter: 1, cause })
+        },
+      )
+    },
+  }
+}
