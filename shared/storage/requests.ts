@@ -21,6 +21,12 @@ export interface StoredItem {
   expires?: number
   due?: number
   ttl?: number
+  /** of the commit that wrote it, while this cluster keeps a journal: `<epoch>/<12 digits>` */
+  pos?: string
+  /** its hash in the tree, base64url of 32 bytes */
+  leaf?: string
+  /** its bucket in the tree: `<pk>/<sk>` */
+  bucket?: string
 }
 
 /** The table of an item. @throws Error for one that this function was not given */

@@ -8,8 +8,18 @@ const root = new URL('../../', import.meta.url).pathname
 const layers: readonly { name: string; of: RegExp; may: readonly string[]; typesFrom?: readonly string[] }[] =
   [
     { name: 'values', of: /^shared\/values\//, may: [] },
-    { name: 'ports', of: /^shared\/ports\.ts$/, may: [], typesFrom: ['storage', 'domain', 'values'] },
-    { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['domain', 'ports'] },
+    {
+      name: 'ports',
+      of: /^shared\/ports\.ts$/,
+      may: [],
+      typesFrom: ['storage', 'journal', 'domain', 'values'],
+    },
+    { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['domain', 'ports', 'journal'] },
+    {
+      name: 'journal',
+      of: /^shared\/replication\/(position|head|generation|tree|cell)\.ts$/,
+      may: ['storage', 'values'],
+    },
     {
       name: 'endpoints',
       of: /^shared\/api\/(endpoints\/|openapi)/,
@@ -19,7 +29,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'adapters',
       of: /^shared\/adapters\//,
-      may: ['api', 'storage', 'values'],
+      may: ['api', 'journal', 'storage', 'values'],
       typesFrom: ['domain', 'ports'],
     },
     {
@@ -34,7 +44,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
       may: ['api', 'domain', 'storage', 'values'],
       typesFrom: ['ports'],
     },
-    { name: 'domain', of: /^shared\//, may: ['api', 'storage', 'values'], typesFrom: ['ports'] },
+    { name: 'domain', of: /^shared\//, may: ['api', 'journal', 'storage', 'values'], typesFrom: ['ports'] },
     { name: 'functions', of: /^functions\//, may: ['handler', 'endpoints', 'adapters', 'domain'] },
     { name: 'infra', of: /^infra\//, may: ['api', 'endpoints', 'domain', 'storage'] },
   ]

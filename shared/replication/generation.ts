@@ -1,0 +1,35 @@
+/** Seconds of a generation: what expires in the same one is summed, and later forgotten, together. */
+const GENERATION = 4 * 24 * 3600
+/** Seconds between the end of a generation and the moment at which the engine may delete its items. */
+const MARGIN = 3600
+/** What expires later than this after it was written belongs to no generation. */
+const LONGEST = 36 * 24 * 3600
+
+/**
+ * The generation of an item: the number of the period at whose end it certainly has expired.
+ * @param expires epoch seconds; absent: never
+ * @param now epoch seconds, of the write
+ * @returns null where it is summed for good: it never expires, or too late
+ */
+export const generationOf = (expires: number | undefined, now: number): number | null =>
+  expires === undefined || expires - now > LONGEST ? null : Math.ceil(expires / GENERATION)
+
+/** Whether a generation counts nowhere any more. */
+export const ended = (generation: number, now: number): boolean => generation * GENERATION <= now
+
+/** Epoch seconds from which on the engine may delete the items of a generation. */
+export const ttlOf = (generation: number): number => generation * GENERATION + MARGIN
+
+/** The generation that a time for the engine's own deletion stands for. */
+export const generationOfTtl = (ttl: number): number => (ttl - MARGIN) / GENERATION
+
+const current = (now: number): number => Math.ceil(now / GENERATION)
+
+/** Whether a generation ended so long ago that no clock of ours still counts it: nothing is added to its sums. */
+export const forgotten = (generation: number, now: number): boolean => generation <= current(now) - 2
+
+const DROPPED = 9
+
+/** The newest of the forgotten generations: whoever writes to a bucket drops their sums. */
+export const toDrop = (now: number): number[] =>
+  Array.from({ length: DROPPED }, (_, index) => current(now) - 2 - index)

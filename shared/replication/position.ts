@@ -1,0 +1,72 @@
+/** A stretch of the journal that one cluster wrote: `<number, 6 digits>.<12 hex digits of the cluster's id>`. */
+export type Epoch = string
+
+/** A place in the journal; 0 stands before the first one. */
+export interface Position {
+  readonly epoch: Epoch
+  readonly seq: number
+}
+
+/** Lineage: the epochs of a journal with their first positions, oldest first, twelve at most. */
+export type Line = readonly (readonly [epoch: Epoch, start: number])[]
+
+const SEQ_DIGITS = 12
+const HOLD_DIGITS = 9
+const LONGEST_LINE = 12
+
+const POSITION = /^(\d{6}\.[0-9a-f]{12})\/(\d{12})$/
+
+/** The name of an epoch; its cluster is in it, so that no two clusters ever write in one. */
+export const epochName = (number: number, cluster: string): Epoch =>
+  `${String(number).padStart(6, '0')}.${cluster.replaceAll('-', '').slice(-12)}`
+
+/** The number of an epoch; 0 for none. */
+export const epochNumber = (epoch: Epoch): number => Number(epoch.slice(0, 6))
+
+/** `<epoch>/<12 digits>`: texts compare as positions do. */
+export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText(seq)}`
+
+/** A place within an epoch, 12 digits. */
+const seqText = (seq: number): string => String(seq).padStart(SEQ_DIGITS, '0')
+
+/** @throws Error for what is no position */
+export function positionOf(text: string): Position {
+  const [, epoch, seq] = POSITION.exec(text) ?? []
+  if (!epoch || !seq) throw new Error(`${JSON.stringify(text)} is no position of a journal`)
+  return { epoch, seq: Number(seq) }
+}
+
+/**
+ * `<hold, 9 digits>/<position>`: the order in which one cluster applied things. The hold grows with every claim and
+ * every sync, so that a replay after a rewind stands above what it replaces.
+ */
+export const markText = (hold: number, pos: string): string =>
+  `${String(hold).padStart(HOLD_DIGITS, '0')}/${pos}`
+
+/** The epoch in which a place of a journal stands; empty before its lineage begins. */
+export const epochAt = (line: Line, seq: number): Epoch =>
+  line.findLast(([, start]) => start <= seq)?.[0] ?? ''
+
+/** The lineage with one more epoch; the oldest is forgotten where it would be too long. */
+export const withEpoch = (line: Line, epoch: Epoch, start: number): Line =>
+  [...line, [epoch, start] as const].slice(-LONGEST_LINE)
+
+/**
+ * Up to where two journals are one. Epochs that either has forgotten do not matter: lineages that have once parted
+ * never share an epoch again.
+ * @returns `cut`: the last common place, -1 where nothing is common; `diverged`: the own journal goes on beyond it
+ */
+export function common(
+  source: { readonly line: Line },
+  own: { readonly line: Line; readonly seq: number },
+): { cut: number; diverged: boolean } {
+  const same = ([epoch, start]: Line[number]) =>
+    source.line.findIndex(([other, at]) => other === epoch && at === start)
+  const last = own.line.findLastIndex(entry => same(entry) >= 0)
+  const shared = own.line[last]
+  if (!shared) return { cut: -1, diverged: own.seq >= 0 }
+  const sourceEnd = (source.line[same(shared) + 1]?.[1] ?? Number.POSITIVE_INFINITY) - 1
+  const ownEnd = (own.line[last + 1]?.[1] ?? own.seq + 1) - 1
+  const cut = Math.min(sourceEnd, ownEnd)
+  return { cut, diverged: own.seq > cut }
+}

@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  ended,
+  forgotten,
+  generationOf,
+  generationOfTtl,
+  toDrop,
+  ttlOf,
+} from '../../../shared/replication/generation.ts'
+
+const DAY = 86_400
+const now = 1_800_000_000
+const times = fc.integer({ min: 1_700_000_000, max: 2_000_000_000 })
+
+describe('generations of what expires', () => {
+  test('four days each; what never expires, or in more than 36 days, has none', () => {
+    expect(generationOf(undefined, now)).toBeNull()
+    expect(generationOf(now + 36 * DAY + 1, now)).toBeNull()
+    expect(generationOf(now + 10 * 365 * DAY, now)).toBeNull()
+    expect(generationOf(4 * DAY * 5000, 4 * DAY * 5000 - 1)).toBe(5000)
+    expect(generationOf(4 * DAY * 5000 + 1, 4 * DAY * 5000 - 1)).toBe(5001)
+  })
+
+  test('an item has expired when its generation ends, and is kept for an hour beyond that', () => {
+    fc.assert(
+      fc.property(times, fc.integer({ min: 1, max: 36 * DAY }), (at, lifetime) => {
+        const generation = generationOf(at + lifetime, at)
+        if (generation === null) throw new Error('it has none')
+        expect(ended(generation, at + lifetime - 1)).toBe(false)
+        expect(ended(generation, at + lifetime + 4 * DAY)).toBe(true)
+        expect(ttlOf(generation) - (at + lifetime)).toBeGreaterThanOrEqual(3600)
+        expect(ended(generation, ttlOf(generation) - 3600)).toBe(true)
+        expect(generationOfTtl(ttlOf(generation))).toBe(generation)
+      }),
+    )
+  })
+
+  test('nine generations at most are to come', () => {
+    fc.assert(
+      fc.property(times, at => {
+        const last = generationOf(at + 36 * DAY, at) ?? 0
+        const first = generationOf(at + 1, at) ?? 0
+        expect(last - first).toBeLessThanOrEqual(9)
+      }),
+    )
+  })
+
+  test('sums are dropped when their generation ended four days ago: nobody adds to them any more', () => {
+    fc.assert(
+      fc.property(times, at => {
+        for (const generation of toDrop(at)) {
+          expect(forgotten(generation, at)).toBe(true)
+          expect(ended(generation, at - 4 * DAY + 1)).toBe(true)
+        }
+        const newest = Math.max(...toDrop(at))
+        expect(forgotten(newest + 1, at)).toBe(false)
+        expect(new Set(toDrop(at)).size).toBe(9)
+      }),
+    )
+  })
+})

@@ -1,0 +1,142 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  common,
+  epochAt,
+  epochName,
+  epochNumber,
+  type Line,
+  markText,
+  positionOf,
+  posText,
+  withEpoch,
+} from '../../../shared/replication/position.ts'
+
+const [a1, b2, a3] = ['000001.aaaaaaaaaaaa', '000002.bbbbbbbbbbbb', '000003.aaaaaaaaaaaa']
+const positions = fc.record({
+  epoch: fc
+    .tuple(fc.integer({ min: 1, max: 999_999 }), fc.constantFrom('aaaaaaaaaaaa', 'bbbbbbbbbbbb'))
+    .map(([number, cluster]) => epochName(number, cluster)),
+  seq: fc.integer({ min: 0, max: 999_999_999_999 }),
+})
+const sign = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+describe('positions as texts', () => {
+  test('an epoch is named after its number and the end of its cluster’s id', () => {
+    expect(epochName(7, '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab')).toBe('000007.0123456789ab')
+    expect(epochNumber('000007.0123456789ab')).toBe(7)
+    expect(epochNumber('')).toBe(0)
+  })
+
+  test('they are written with leading zeros, marks after their hold', () => {
+    expect(posText({ epoch: a1, seq: 42 })).toBe('000001.aaaaaaaaaaaa/000000000042')
+    expect(markText(3, posText({ epoch: a1, seq: 42 }))).toBe('000000003/000001.aaaaaaaaaaaa/000000000042')
+  })
+
+  test('they compare as epochs and places do, and are read back', () => {
+    fc.assert(
+      fc.property(positions, positions, (a, b) => {
+        expect(positionOf(posText(a))).toEqual(a)
+        expect(sign(posText(a), posText(b))).toBe(sign(a.epoch, b.epoch) || Math.sign(a.seq - b.seq))
+      }),
+    )
+  })
+
+  test('marks of a higher hold stand above all of a lower one', () => {
+    fc.assert(
+      fc.property(positions, positions, fc.nat(99_999), (a, b, hold) => {
+        expect(markText(hold, posText(a)) < markText(hold + 1, posText(b))).toBe(true)
+      }),
+    )
+  })
+
+  test.each(['', '1/2', `${a1}/1`, `${a1}/0000000000001`, `${a1}x/000000000001`, ` ${a1}/000000000001`])(
+    '%j is no position',
+    text => expect(() => positionOf(text)).toThrow('is no position'),
+  )
+})
+
+describe('lineage', () => {
+  const line: Line = [
+    [a1, 1],
+    [b2, 11],
+    [a3, 21],
+  ]
+
+  test.each([
+    [0, ''],
+    [1, a1],
+    [10, a1],
+    [11, b2],
+    [21, a3],
+    [99, a3],
+  ])('the epoch at %i', (seq, epoch) => expect(epochAt(line, seq)).toBe(epoch))
+
+  test.each<[string, Line, Line, number, { cut: number; diverged: boolean }]>([
+    ['one behind the other', line, line.slice(0, 1), 5, { cut: 5, diverged: false }],
+    ['one behind the other by an epoch', line, line.slice(0, 2), 15, { cut: 15, diverged: false }],
+    ['at the end of an epoch that the source left', line, line.slice(0, 1), 10, { cut: 10, diverged: false }],
+    [
+      'beyond the end of an epoch that the source left',
+      line,
+      line.slice(0, 1),
+      12,
+      { cut: 10, diverged: true },
+    ],
+    [
+      'both went on from one epoch',
+      line,
+      [
+        [a1, 1],
+        ['000002.cccccccccccc', 8],
+      ],
+      30,
+      { cut: 7, diverged: true },
+    ],
+    ['nothing in common', [[b2, 1]], [[a1, 1]], 3, { cut: -1, diverged: true }],
+    [
+      'the source has forgotten its first epochs',
+      line.slice(1),
+      line.slice(0, 2),
+      15,
+      { cut: 15, diverged: false },
+    ],
+    ['nothing at all', line, [], 0, { cut: -1, diverged: true }],
+  ])('%s', (_, source, own, seq, expected) => {
+    expect(common({ line: source }, { line: own, seq })).toEqual(expected)
+  })
+
+  test('common to both is exactly what both have, whatever the two did', () => {
+    const starts = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 4 })
+    const grown = (from: Line, at: number, steps: readonly number[], cluster: string): Line => {
+      let start = at
+      return steps.reduce<Line>((all, step) => {
+        start += step
+        return withEpoch(all, epochName(all.length + 1, cluster), start)
+      }, from)
+    }
+    fc.assert(
+      fc.property(starts, starts, starts, fc.nat(20), (trunk, one, two, more) => {
+        const stem = grown([[a1, 1]], 1, trunk, 'aaaaaaaaaaaa')
+        const end = stem.at(-1)?.[1] ?? 1
+        const source = grown(stem, end, one, 'bbbbbbbbbbbb')
+        const own = grown(stem, end, two, 'cccccccccccc')
+        const seq = (own.at(-1)?.[1] ?? 1) + more
+        const { cut, diverged } = common({ line: source }, { line: own, seq })
+        for (let at = 1; at <= seq; at++)
+          expect(at <= cut).toBe(epochAt(source, at) === epochAt(own, at) && at <= cut)
+        expect(diverged).toBe(seq > cut)
+        expect(epochAt(source, cut)).toBe(epochAt(own, cut))
+        if (diverged) expect(epochAt(source, cut + 1)).not.toBe(epochAt(own, cut + 1))
+      }),
+    )
+  })
+
+  test('twelve epochs are remembered', () => {
+    let long: Line = []
+    for (let number = 1; number <= 20; number++)
+      long = withEpoch(long, epochName(number, 'aaaaaaaaaaaa'), number)
+    expect(long).toHaveLength(12)
+    expect(long.at(-1)?.[1]).toBe(20)
+  })
+})

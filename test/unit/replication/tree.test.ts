@@ -1,0 +1,226 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  bucketIn,
+  bucketOf,
+  bucketText,
+  deltasOf,
+  type LeafChange,
+  type Limbs,
+  leafIn,
+  leafOf,
+  limbsOf,
+  live,
+  PAGES,
+  pageHash,
+  pageNames,
+  rootHash,
+} from '../../../shared/replication/tree.ts'
+import type { StoredItem } from '../../../shared/storage/requests.ts'
+
+const item: StoredItem = {
+  pk: 'policy',
+  sk: 'p1',
+  kind: 'policy',
+  rev: 'r1',
+  data: { b: 1, a: [1, { d: 2, c: 3 }] },
+}
+const now = 1_800_000_000
+const alive = 5300
+const limb = (leaf: string) => limbsOf(leaf)
+
+describe('the bucket of a key', () => {
+  test('a page of its subtree by one byte, its place in it by the next; other lives have other trees', () => {
+    const bucket = bucketOf('abc', 'policy', 'policy', 'p1')
+    expect(bucket).toEqual({
+      pk: expect.stringMatching(/^t#abc#r#[0-9a-f]{2}$/),
+      sk: expect.stringMatching(/^[0-9a-f]{2}$/),
+    })
+    expect(bucketOf('abd', 'policy', 'policy', 'p1')).toEqual({
+      pk: bucket.pk.replace('abc', 'abd'),
+      sk: bucket.sk,
+    })
+    expect(bucketOf('abc', 'token', 'token#x', 'token').pk).toMatch(/^t#abc#l#/)
+    expect(bucketIn(bucketText(bucket))).toEqual(bucket)
+  })
+
+  test('is a matter of the key alone: a generation does not move it (bucketByKey)', () => {
+    const change = (gen: number | null): LeafChange => ({
+      kind: 'token',
+      pk: 'token#x',
+      sk: 'token',
+      prev: null,
+      next: { leaf: leafOf(item), gen },
+    })
+    const buckets = [null, alive, alive + 1].map(gen => deltasOf('abc', [change(gen)], now)[0]?.bucket)
+    expect(new Set(buckets.map(bucket => JSON.stringify(bucket))).size).toBe(1)
+  })
+
+  test('keys spread over all pages', () => {
+    const pages = Array.from(
+      { length: 4000 },
+      (_, index) => bucketOf('abc', 'policy', 'policy', `p${index}`).pk,
+    )
+    expect(new Set(pages).size).toBe(PAGES)
+    expect(pageNames).toHaveLength(PAGES)
+  })
+})
+
+describe('the leaf of an item', () => {
+  test('is the same however its members are ordered', () => {
+    const turned = { ...item, data: { a: [1, { c: 3, d: 2 }], b: 1 } }
+    expect(leafOf(turned)).toBe(leafOf(item))
+    expect(Buffer.from(leafOf(item), 'base64url')).toHaveLength(32)
+  })
+
+  test.each<[string, Partial<StoredItem>]>([
+    ['revision', { rev: 'r2' }],
+    ['content', { data: { b: 1, a: [1, { d: 2, c: 4 }] } }],
+    ['counter', { uses: 3 }],
+    ['end', { expires: now }],
+    ['time for tidy', { due: now }],
+    ['name', { sk: 'p2' }],
+    ['kind', { kind: 'role' }],
+  ])('changes with its %s', (_, change) => expect(leafOf({ ...item, ...change })).not.toBe(leafOf(item)))
+
+  test.each<[string, Partial<StoredItem>]>([
+    ['position', { pos: '000001.aaaaaaaaaaaa/000000000001' }],
+    ['bucket', { bucket: 't#abc#r#00/00' }],
+    ['own leaf', { leaf: 'x' }],
+    ['time for the engine', { ttl: now }],
+  ])('does not change with its %s', (_, change) => expect(leafOf({ ...item, ...change })).toBe(leafOf(item)))
+
+  test('stands in three parts of 86 bits', () => {
+    const leaf = leafOf(item)
+    const [a, b, c] = limbsOf(leaf)
+    const whole = BigInt(`0x${Buffer.from(leaf, 'base64url').toString('hex')}`)
+    expect(a + (b << 86n) + (c << 172n)).toBe(whole)
+    for (const part of [a, b, c]) expect(part < 1n << 86n).toBe(true)
+  })
+
+  test('its generation is told by the time for the engine’s deletion', () => {
+    expect(leafIn({})).toBeNull()
+    expect(leafIn({ leaf: 'x' })).toEqual({ leaf: 'x', gen: null })
+    expect(leafIn({ leaf: 'x', ttl: alive * 345_600 + 3600 })).toEqual({ leaf: 'x', gen: alive })
+  })
+})
+
+const keys = fc.constantFrom('a', 'b', 'c', 'd')
+const leaves = fc.option(
+  fc.record({
+    leaf: fc.string().map(text => leafOf({ ...item, rev: text })),
+    gen: fc.constantFrom(null, alive, alive + 1),
+  }),
+  { nil: null },
+)
+
+describe('sums of buckets', () => {
+  test('a bucket stands once in a commit, whatever it does to it', () => {
+    const change = (sk: string): LeafChange => ({
+      kind: 'policy',
+      pk: 'policy',
+      sk,
+      prev: null,
+      next: { leaf: leafOf({ ...item, sk }), gen: null },
+    })
+    const names = Array.from({ length: 70_000 }, (_, index) => `p${index}`)
+    const first = bucketText(bucketOf('abc', 'policy', 'policy', 'p0'))
+    const twin = names.slice(1).find(name => bucketText(bucketOf('abc', 'policy', 'policy', name)) === first)
+    if (!twin) throw new Error('no two names share a bucket')
+    const deltas = deltasOf('abc', [change('p0'), change(twin)], now)
+    expect(deltas).toHaveLength(1)
+    const sum = [0, 1, 2].map(
+      index =>
+        (limb(leafOf({ ...item, sk: 'p0' }))[index] ?? 0n) +
+        (limb(leafOf({ ...item, sk: twin }))[index] ?? 0n),
+    )
+    expect(deltas[0]?.sums.get('p')).toEqual(sum)
+  })
+
+  test('a bucket is there although its sums stay as they are: it carries the order', () => {
+    const same = { leaf: leafOf(item), gen: null }
+    const [delta] = deltasOf('abc', [{ kind: 'policy', pk: 'policy', sk: 'p1', prev: same, next: same }], now)
+    expect([...(delta?.sums ?? [])]).toEqual([])
+  })
+
+  test('what was forgotten long ago is neither added nor taken away', () => {
+    const old = { leaf: leafOf(item), gen: Math.ceil(now / 345_600) - 2 }
+    const [delta] = deltasOf(
+      'abc',
+      [{ kind: 'token', pk: 'token#x', sk: 'token', prev: old, next: null }],
+      now,
+    )
+    expect([...(delta?.sums ?? [])]).toEqual([])
+  })
+
+  test('after any changes the sums are those of what is there', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(keys, leaves), { maxLength: 30 }), steps => {
+        const there = new Map<string, LeafChange['next']>()
+        const sums = new Map<string, Map<string, Limbs>>()
+        for (const [sk, next] of steps) {
+          const change: LeafChange = { kind: 'token', pk: sk, sk, prev: there.get(sk) ?? null, next }
+          there.set(sk, next)
+          for (const delta of deltasOf('abc', [change], now)) {
+            const bucket = sums.get(bucketText(delta.bucket)) ?? new Map<string, Limbs>()
+            sums.set(bucketText(delta.bucket), bucket)
+            for (const [slot, by] of delta.sums) {
+              const old = bucket.get(slot) ?? [0n, 0n, 0n]
+              bucket.set(slot, [old[0] + by[0], old[1] + by[1], old[2] + by[2]])
+            }
+          }
+        }
+        for (const [sk, next] of there) {
+          const bucket = sums.get(bucketText(bucketOf('abc', 'token', sk, sk))) ?? new Map()
+          expect(live(bucket, now)).toEqual(next ? limbsOf(next.leaf) : [0n, 0n, 0n])
+        }
+      }),
+    )
+  })
+
+  test('a generation that has ended counts nowhere', () => {
+    const sums = new Map<string, Limbs>([
+      ['p', [1n, 2n, 3n]],
+      ['g10', [10n, 10n, 10n]],
+      ['g11', [100n, 100n, 100n]],
+    ])
+    expect(live(sums, 10 * 345_600 - 1)).toEqual([111n, 112n, 113n])
+    expect(live(sums, 10 * 345_600)).toEqual([101n, 102n, 103n])
+    expect(live(sums, 11 * 345_600)).toEqual([1n, 2n, 3n])
+  })
+})
+
+describe('hashes of pages and roots', () => {
+  test('an empty bucket is as good as none, and the order does not matter', () => {
+    const one = new Map<string, Limbs>([
+      ['00', [1n, 2n, 3n]],
+      ['ff', [4n, 5n, 6n]],
+    ])
+    const other = new Map<string, Limbs>([
+      ['ff', [4n, 5n, 6n]],
+      ['07', [0n, 0n, 0n]],
+      ['00', [1n, 2n, 3n]],
+    ])
+    expect(pageHash(other)).toBe(pageHash(one))
+    expect(
+      pageHash(
+        new Map([
+          ['00', [1n, 2n, 4n]],
+          ['ff', [4n, 5n, 6n]],
+        ]),
+      ),
+    ).not.toBe(pageHash(one))
+  })
+
+  test('a root changes with every page and with their order', () => {
+    expect(
+      new Set(
+        [
+          ['a', 'b'],
+          ['b', 'a'],
+          ['a', 'c'],
+        ].map(rootHash),
+      ).size,
+    ).toBe(3)
+  })
+})
