@@ -64,7 +64,9 @@ export interface Call<F extends Fields = Fields> extends Early<F> {
   /** parameters as sent, for the one endpoint that takes any */
   readonly raw: Readonly<Record<string, unknown>>
   readonly caller?: Caller
-  /** the item that the endpoint is about, read together with the caller's policies */
+  /** where the item stands that the endpoint is about */
+  readonly subjectKey?: Key | undefined
+  /** that item, if there is one, read together with the caller's policies */
   readonly subject?: Item | undefined
   /** items fetched because `prepare` asked for them */
   readonly fetched: Fetched
@@ -184,11 +186,4 @@ export function mountOf(call: Pick<Call, 'mount'>): Mount {
 export function callerOf(call: Pick<Call, 'caller'>): Caller {
   if (!call.caller) throw new ApiError('permission_denied')
   return call.caller
-}
-
-/** The item that an endpoint is about, of the kind its row declares. */
-export function subjectOf<K extends Kind>(call: Pick<Call, 'subject'>, kind: K): Item<K> | undefined {
-  const { subject } = call
-  if (subject && subject.kind !== kind) throw new ApiError('internal', `the subject is not a ${kind}`)
-  return subject as Item<K> | undefined
 }

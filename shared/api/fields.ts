@@ -83,6 +83,10 @@ function readList(raw: unknown): string[] {
   return items.map(readItem).filter(item => item !== '')
 }
 
+/** The same, but what is empty in an array counts: an instance may have a tag without value. */
+const readValues = (raw: unknown): string[] =>
+  Array.isArray(raw) ? raw.flatMap(one => (one === '' ? [''] : readList([one]))) : readList(raw)
+
 const readItem = (raw: unknown): string =>
   typeof raw === 'string' || typeof raw === 'number' ? String(raw).trim() : bad('a list of strings')
 
@@ -129,10 +133,10 @@ export const map = kind(
   { type: 'object', additionalProperties: { type: 'string' } },
   readMapOf('an object of strings', readText),
 )
-/** An object of lists, each as lenient as a list. */
+/** An object of lists, each as lenient as a list; the empty text is a value where it stands in an array. */
 export const mapOfLists = kind(
   { type: 'object', additionalProperties: listSchema },
-  readMapOf('an object of lists of strings', readList),
+  readMapOf('an object of lists of strings', readValues),
 )
 /**
  * A parameter of the original that does not exist here: what stands for "not used" is taken and forgotten,

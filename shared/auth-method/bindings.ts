@@ -70,7 +70,7 @@ const everyKey = (
         []
       if (key === undefined) return undefined
       return values?.length === 0
-        ? `${name}: "${key}" has no values and nothing would match it; leave the key out, or say "*" for any value`
+        ? `${name}: "${key}" has no values and nothing would match it; leave the key out, or give ["*"] for any value, [""] for the empty one`
         : `${name}: a key must not be longer than ${LONGEST_TAG_KEY} characters`
     },
     // the other tags are nobody’s business

@@ -1,5 +1,6 @@
-import { answer, type Call, data, mountOf, type Outcome, subjectOf } from '../api/call.ts'
+import { answer, type Call, data, mountOf, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
+import { storedOf } from '../api/subject.ts'
 import { ensureAlias } from '../identity/ensure.ts'
 import { type Algorithm, reportOn, triedAlgorithms } from '../identity-proof/algorithms.ts'
 import type { Item } from '../storage/kinds.ts'
@@ -28,8 +29,7 @@ interface Report {
  * its verdict out. Nothing is written, and no token is made.
  */
 export async function explain(call: ExplainCall): Promise<Outcome> {
-  const role = subjectOf(call, 'role')
-  if (!role) throw new ApiError('not_found')
+  const role = storedOf(call, 'role')
   const asked: ExplainCall = { ...call, given: { ...call.given, role: role.sk } }
   const found: Report = { checks: [] }
   const legacy = call.ports.deployment.legacySignatures

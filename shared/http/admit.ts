@@ -24,6 +24,7 @@ export function checkCluster({ cluster }: Base, serves: Endpoint['serves'] | und
 
 export interface Admitted {
   caller: Caller
+  subjectKey: Key | undefined
   subject: Item | undefined
 }
 
@@ -62,10 +63,11 @@ export async function authorise(
   const params = 'miss' in intake.found ? {} : intake.found.params
   const known = !('mount' in params) || mount !== undefined
   const subjectKey = known ? endpoint.subject?.({ mount: mount?.accessor ?? '', params }) : undefined
-  const { caller, subject } = await loadCaller(alive, subjectKey, mounts, ports)
-  const attempts = attemptsOf(endpoint, intake, subject)
-  if (attempts.length > 0 && !attempts.some(one => permits(caller.rights, one))) throw denied('policy')
-  return { caller, subject }
+  const admitted = await loadCaller(alive, subjectKey, mounts, ports)
+  const attempts = attemptsOf(endpoint, intake, admitted.subject)
+  if (attempts.length > 0 && !attempts.some(one => permits(admitted.caller.rights, one)))
+    throw denied('policy')
+  return admitted
 }
 
 const denied = (why: string): ApiError => new ApiError('permission_denied', '', { reason: { why } })
@@ -91,7 +93,7 @@ export async function loadCaller(
     rights,
     identityPolicies,
   }
-  return { caller, subject: along }
+  return { caller, subjectKey, subject: along }
 }
 
 /** What the caller has to be allowed one of; nothing where anybody may call. */

@@ -182,7 +182,7 @@ async function admitted(
     ...(base.cluster ? { cluster: base.cluster } : {}),
     mounts: base.mounts,
     ...(mount ? { mount } : {}),
-    ...(admission ? { caller: admission.caller, subject: admission.subject } : {}),
+    ...admission,
     fetched: base.fetched,
     prepared: intake.prepared,
     ...provider(kept),

@@ -1,11 +1,11 @@
-import { after, answer, type Call, data, keys, nothing, type Outcome, subjectOf } from '../api/call.ts'
+import { after, answer, type Call, data, nothing, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { bool, list, map, text } from '../api/fields.ts'
-import { type listFields, pageOf } from '../api/listing.ts'
+import { placeOf, subjectOf } from '../api/subject.ts'
 import type { MountTable } from '../mounts/mount.ts'
 import { isPolicyName, POLICY_NAMES, policySet, ROOT, sanitisePolicies } from '../policies/names.ts'
 import { erase, eraseAs, replace } from '../storage/changes.ts'
-import { type Item, key, partitions } from '../storage/kinds.ts'
+import { type Item, key } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
 import type { Alias } from './alias.ts'
 
@@ -71,20 +71,9 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Outc
 export async function deleteEntity(call: Call): Promise<Outcome> {
   const item = await aliasOf(call, 'entity')
   if (!item) return answer(nothing())
-  const { entityId, aliasId } = item.data
-  return after([eraseAs(item), erase(key('entity', entityId)), erase(key('alias-id', aliasId))])
+  const { aliasId } = item.data
+  return after([eraseAs(item), erase(placeOf(call, 'entity')), erase(key('alias-id', aliasId))])
 }
-
-/** LIST identity/entity/id and identity/entity-alias/id. */
-const listIds =
-  (kind: Kind) =>
-  async (call: Call<typeof listFields>): Promise<Outcome> => {
-    const found = await call.ports.store.list(partitions(kind), pageOf(call.given))
-    return answer(keys(found.map(item => item.sk)))
-  }
-
-export const listEntities = listIds('entity')
-export const listAliases = listIds('alias-id')
 
 /** POST identity/lookup/entity: by one of its names; nothing found is 204. */
 export async function lookupEntity(call: Call<typeof entityLookupFields>): Promise<Outcome> {

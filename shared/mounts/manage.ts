@@ -1,4 +1,4 @@
-import { type Answer, after, answer, type Call, data, nothing, type Outcome, subjectOf } from '../api/call.ts'
+import { type Answer, after, answer, type Call, data, nothing, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import {
   anything,
@@ -14,6 +14,7 @@ import {
   unknownWarning,
   unsupported,
 } from '../api/fields.ts'
+import { subjectOf } from '../api/subject.ts'
 import type { Item } from '../storage/kinds.ts'
 import { isObject } from '../values/json.ts'
 import { NAME } from '../values/names.ts'

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { after, answer, type Call, data, keys, type Outcome, subjectOf } from '../api/call.ts'
+import { after, answer, type Call, data, keys, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
-import { erase, replace } from '../storage/changes.ts'
-import { key, partitions } from '../storage/kinds.ts'
+import { placeOf, removeStored, subjectOf } from '../api/subject.ts'
+import { replace } from '../storage/changes.ts'
+import { partitions } from '../storage/kinds.ts'
 import { decodeBase64 } from '../values/base64.ts'
 import { builtInPolicies } from './builtin.ts'
 import { DEFAULT, isPolicyName, POLICY_NAMES, ROOT } from './names.ts'
@@ -14,7 +15,7 @@ export const policyFields = {
   rules: text('Deprecated: policy', { now: 'policy', counts: plainText }),
 }
 
-const nameOf = (call: Call): string => call.params['policy_name'] ?? ''
+const nameOf = (call: Call): string => placeOf(call, 'policy').sk
 
 /** POST sys/policies/acl/:policy_name and sys/policy/:policy_name. The text is kept as written. */
 export function writePolicy(call: Call<typeof policyFields>): Outcome {
@@ -29,7 +30,7 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
   } catch (error) {
     throw error instanceof PolicyFault ? invalid(`failed to parse policy: ${error.message}`) : error
   }
-  return after([replace(key('policy', name), subjectOf(call, 'policy'), { text: written })])
+  return after([replace(placeOf(call, 'policy'), subjectOf(call, 'policy'), { text: written })])
 }
 
 /** The text of a policy, from base64 or as it is. No policy is itself valid base64: none does without quotes or braces. */
@@ -54,7 +55,7 @@ export const readRules = (call: Call): Outcome => answer(data({ name: nameOf(cal
 export function deletePolicy(call: Call): Outcome {
   const name = nameOf(call)
   if (name === ROOT || name === DEFAULT) throw invalid(`the policy ${name} cannot be deleted`)
-  return after([erase(key('policy', name))])
+  return removeStored(call)
 }
 
 async function namesOf(call: Call): Promise<string[]> {

@@ -1,11 +1,10 @@
-import { after, answer, type Call, data, keys, nothing, type Outcome, subjectOf } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
+import { after, answer, type Call, data, nothing, type Outcome } from '../api/call.ts'
+import { invalid } from '../api/errors.ts'
 import { bool, list, text } from '../api/fields.ts'
-import { type listFields, pageOf } from '../api/listing.ts'
+import { placeOf, storedOf, subjectOf } from '../api/subject.ts'
 import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
 import { DEFAULT, policySet } from '../policies/names.ts'
-import { erase, replace } from '../storage/changes.ts'
-import { key, partitions } from '../storage/kinds.ts'
+import { replace } from '../storage/changes.ts'
 import { covers } from '../values/pattern.ts'
 import { type createFields, creating, type RoleRules } from './create.ts'
 import {
@@ -51,8 +50,6 @@ const initial: TokenRole = {
   token: defaultParameters,
 }
 
-const nameOf = (call: Pick<Call, 'params'>): string => call.params['role_name'] ?? ''
-
 /** POST auth/token/roles/:role_name: fields that are not supplied keep their values. */
 export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   const stored = subjectOf(call, 'token-role')
@@ -77,7 +74,7 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   if (!/^[\w.-]*$/.test(next.pathSuffix))
     throw invalid('path_suffix may hold letters, digits, "_", "." and "-"')
   return after(
-    [replace(key('token-role', nameOf(call)), stored, next)],
+    [replace(placeOf(call, 'token-role'), stored, next)],
     nothing([...parameterWarnings(next.token, SYSTEM_LEASE_TTL), ...patternWarnings(next)]),
   )
 }
@@ -115,12 +112,11 @@ function parametersOf(given: Call<typeof tokenRoleFields>['given']): Parameters<
 
 /** GET auth/token/roles/:role_name. */
 export function readTokenRole(call: Call): Outcome {
-  const role = subjectOf(call, 'token-role')?.data
-  if (!role) throw new ApiError('not_found')
+  const { sk: name, data: role } = storedOf(call, 'token-role')
   const { token } = role
   return answer(
     data({
-      name: nameOf(call),
+      name,
       allowed_policies: role.allowedPolicies,
       disallowed_policies: role.disallowedPolicies,
       allowed_policies_glob: role.allowedGlobs,
@@ -135,18 +131,11 @@ export function readTokenRole(call: Call): Outcome {
   )
 }
 
-export const deleteTokenRole = (call: Call): Outcome => after([erase(key('token-role', nameOf(call)))])
-
-export async function listTokenRoles(call: Call<typeof listFields>): Promise<Outcome> {
-  const found = await call.ports.store.list(partitions('token-role'), pageOf(call.given))
-  return answer(keys(found.map(item => item.sk)))
-}
-
 /** POST auth/token/create/:role_name: the role, not the caller's rights, decides what the token may be. */
 export async function createWithRole(call: Call<typeof createFields>): Promise<Outcome> {
-  const role = subjectOf(call, 'token-role')?.data
-  if (!role) throw invalid(`unknown role ${nameOf(call)}`)
-  return creating(call, { orphan: role.orphan, role: rulesOf(nameOf(call), role) })
+  const role = subjectOf(call, 'token-role')
+  if (!role) throw invalid(`unknown role ${placeOf(call, 'token-role').sk}`)
+  return creating(call, { orphan: role.data.orphan, role: rulesOf(role.sk, role.data) })
 }
 
 const rulesOf = (name: string, role: TokenRole): RoleRules => ({

@@ -1,16 +1,15 @@
 import {
   certificateFields,
-  deleteCertificate,
-  listCertificates,
   readCertificate,
   writeCertificate,
 } from '../../auth-method/config/certificates.ts'
-import { clientFields, deleteClient, readClient, writeClient } from '../../auth-method/config/client.ts'
+import { clientFields, readClient, writeClient } from '../../auth-method/config/client.ts'
 import { identityFields, readIdentity, writeIdentity } from '../../auth-method/config/identity.ts'
-import { deleteSts, listSts, readSts, stsFields, writeSts } from '../../auth-method/config/sts.ts'
+import { readSts, stsFields, writeSts } from '../../auth-method/config/sts.ts'
 import { key } from '../../storage/kinds.ts'
 import { endpoint, type Group, type Place, policy } from '../endpoint.ts'
-import { listFields } from '../listing.ts'
+import { listFields, listOfMount } from '../listing.ts'
+import { removeStored } from '../subject.ts'
 
 const client = {
   path: '/auth/:mount/config/client',
@@ -57,7 +56,7 @@ export const configGroup: Group = {
       access: policy('delete'),
       uses: ['write'],
       answers: 'nothing',
-      handle: deleteClient,
+      handle: removeStored,
     }),
 
     endpoint({
@@ -104,7 +103,7 @@ export const configGroup: Group = {
       access: policy('delete'),
       uses: ['write'],
       answers: 'nothing',
-      handle: deleteCertificate,
+      handle: removeStored,
     }),
     endpoint({
       method: 'LIST',
@@ -113,7 +112,7 @@ export const configGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listCertificates,
+      handle: listOfMount('certificate'),
     }),
 
     endpoint({
@@ -141,7 +140,7 @@ export const configGroup: Group = {
       access: policy('delete'),
       uses: ['write'],
       answers: 'nothing',
-      handle: deleteSts,
+      handle: removeStored,
     }),
     endpoint({
       method: 'LIST',
@@ -150,7 +149,7 @@ export const configGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listSts,
+      handle: listOfMount('sts-role'),
     }),
   ],
 }

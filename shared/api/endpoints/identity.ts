@@ -2,8 +2,6 @@ import {
   deleteEntity,
   entityFields,
   entityLookupFields,
-  listAliases,
-  listEntities,
   lookupEntity,
   readAlias,
   readEntity,
@@ -11,7 +9,7 @@ import {
 } from '../../identity/manage.ts'
 import { key } from '../../storage/kinds.ts'
 import { endpoint, type Group, type Place, policy } from '../endpoint.ts'
-import { listFields } from '../listing.ts'
+import { listFields, listOf } from '../listing.ts'
 
 const entity = {
   path: '/identity/entity/id/:id',
@@ -55,7 +53,7 @@ export const identityGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listEntities,
+      handle: listOf('entity'),
     }),
     endpoint({
       method: 'GET',
@@ -73,7 +71,7 @@ export const identityGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listAliases,
+      handle: listOf('alias-id'),
     }),
     endpoint({
       method: 'POST',

@@ -1,8 +1,9 @@
-import { deleteAccess, listAccess, readAccess } from '../../auth-method/access-list/manage.ts'
-import { allowTag, denyTag, listDenied, readDenied } from '../../auth-method/deny-list/manage.ts'
+import { readAccess } from '../../auth-method/access-list/manage.ts'
+import { allowTag, denyTag, readDenied } from '../../auth-method/deny-list/manage.ts'
 import { key } from '../../storage/kinds.ts'
 import { endpoint, type Group, type Place, policy } from '../endpoint.ts'
-import { listFields } from '../listing.ts'
+import { listFields, listOfMount } from '../listing.ts'
+import { removeStored } from '../subject.ts'
 
 const access = {
   path: '/auth/:mount/identity-accesslist/:instance_id',
@@ -34,7 +35,7 @@ export const listsGroup: Group = {
       access: policy('delete'),
       uses: ['write'],
       answers: 'nothing',
-      handle: deleteAccess,
+      handle: removeStored,
     }),
     endpoint({
       method: 'LIST',
@@ -44,7 +45,7 @@ export const listsGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listAccess,
+      handle: listOfMount('access'),
     }),
     endpoint({
       ...denied,
@@ -80,7 +81,7 @@ export const listsGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listDenied,
+      handle: listOfMount('deny'),
     }),
   ],
 }

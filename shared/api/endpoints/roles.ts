@@ -1,10 +1,11 @@
 import { createRoleTag, roleTagFields } from '../../auth-method/role-tags/create.ts'
 import { roleFields } from '../../auth-method/roles/fields.ts'
-import { deleteRole, listRoles, readRole } from '../../auth-method/roles/read.ts'
+import { readRole } from '../../auth-method/roles/read.ts'
 import { writeRole } from '../../auth-method/roles/write.ts'
 import { key } from '../../storage/kinds.ts'
 import { endpoint, type Group, type Place, policy } from '../endpoint.ts'
-import { listFields } from '../listing.ts'
+import { listFields, listOfMount } from '../listing.ts'
+import { removeStored } from '../subject.ts'
 
 const role = {
   path: '/auth/:mount/role/:role',
@@ -39,7 +40,7 @@ export const rolesGroup: Group = {
       access: policy('delete'),
       uses: ['write'],
       answers: 'nothing',
-      handle: deleteRole,
+      handle: removeStored,
     }),
     endpoint({
       ...role,
@@ -60,7 +61,7 @@ export const rolesGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listRoles,
+      handle: listOfMount('role'),
     }),
   ],
 }

@@ -11,16 +11,10 @@ import {
 } from '../../tokens/lookup.ts'
 import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../../tokens/revoke.ts'
 import { startTokenTidy } from '../../tokens/tidy.ts'
-import {
-  createWithRole,
-  deleteTokenRole,
-  listTokenRoles,
-  readTokenRole,
-  tokenRoleFields,
-  writeTokenRole,
-} from '../../tokens/token-role.ts'
+import { createWithRole, readTokenRole, tokenRoleFields, writeTokenRole } from '../../tokens/token-role.ts'
 import { endpoint, type Group, type Place, policy } from '../endpoint.ts'
-import { listFields } from '../listing.ts'
+import { listFields, listOf } from '../listing.ts'
+import { removeStored } from '../subject.ts'
 
 const look = { answers: 'data', secretAnswers: ['id'] } as const
 const revoking = { method: 'POST', access: policy('update'), uses: ['write'], answers: 'nothing' } as const
@@ -175,7 +169,7 @@ export const tokensGroup: Group = {
       access: policy('delete'),
       uses: ['write'],
       answers: 'nothing',
-      handle: deleteTokenRole,
+      handle: removeStored,
     }),
     endpoint({
       method: 'LIST',
@@ -184,7 +178,7 @@ export const tokensGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listTokenRoles,
+      handle: listOf('token-role'),
     }),
   ],
 }

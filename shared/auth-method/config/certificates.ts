@@ -1,10 +1,9 @@
 import { X509Certificate } from 'node:crypto'
-import { after, answer, type Call, data, keys, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { after, answer, type Call, data, type Outcome } from '../../api/call.ts'
+import { invalid } from '../../api/errors.ts'
 import { lowerText, text } from '../../api/fields.ts'
-import { type listFields, pageOf } from '../../api/listing.ts'
-import { erase, replace } from '../../storage/changes.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import { replace } from '../../storage/changes.ts'
 import { decodeUnpaddedBase64 } from '../../values/base64.ts'
 
 export const certificateFields = {
@@ -28,10 +27,8 @@ export function writeCertificate(call: Call<typeof certificateFields>): Outcome 
   if (!pem) throw invalid('certificate is not a single PEM-encoded X.509 certificate')
   const fault = keyFault(pem)
   if (fault) throw invalid(fault)
-  return after([replace(key('certificate', mountOf(call).accessor, nameOf(call)), stored, { pem, type })])
+  return after([replace(placeOf(call, 'certificate'), stored, { pem, type })])
 }
-
-const nameOf = (call: Call): string => call.params['cert_name'] ?? ''
 
 const PEM = /^\s*-----BEGIN CERTIFICATE-----\r?\n[A-Za-z0-9+/=\r\n]+-----END CERTIFICATE-----\s*$/
 
@@ -64,20 +61,6 @@ function keyFault(pem: string): string | undefined {
 
 /** GET config/certificate/:cert_name; both names of the field, since clients read either. */
 export function readCertificate(call: Call): Outcome {
-  const stored = subjectOf(call, 'certificate')
-  if (!stored) throw new ApiError('not_found')
-  const { pem, type } = stored.data
+  const { pem, type } = storedOf(call, 'certificate').data
   return answer(data({ cloud_public_cert: pem, aws_public_cert: pem, type }))
-}
-
-export const deleteCertificate = (call: Call): Outcome =>
-  after([erase(key('certificate', mountOf(call).accessor, nameOf(call)))])
-
-/** LIST config/certificates: registered ones; the built-in ones are never listed. */
-export async function listCertificates(call: Call<typeof listFields>): Promise<Outcome> {
-  const found = await call.ports.store.list(
-    partitions('certificate', mountOf(call).accessor),
-    pageOf(call.given),
-  )
-  return answer(keys(found.map(item => item.sk)))
 }

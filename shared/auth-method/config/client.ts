@@ -1,9 +1,9 @@
-import { after, answer, type Call, data, mountOf, nothing, type Outcome, subjectOf } from '../../api/call.ts'
-import { ApiError } from '../../api/errors.ts'
+import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
 import { bool, text, unsupported } from '../../api/fields.ts'
+import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
 import type { ProviderSettings, Sealer } from '../../ports.ts'
-import { erase, replace } from '../../storage/changes.ts'
-import { type Item, key } from '../../storage/kinds.ts'
+import { replace } from '../../storage/changes.ts'
+import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
 import {
   callSettings,
@@ -43,7 +43,7 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
   const before = stored?.data ?? defaultClient
   const { plainEndpoints } = call.ports.deployment
   const next: ClientConfig = { ...before, ...mergeSettings(before, call.given, plainEndpoints) }
-  const place = key('client-config', mountOf(call).accessor)
+  const place = placeOf(call, 'client-config')
   const { secret_key: secret, access_key: accessKey } = call.given
   if (secret !== undefined || accessKey !== undefined) {
     // what an administrator configures is not the successor of an earlier rotation
@@ -59,15 +59,8 @@ const warningsOf = ({ stsEndpoint, stsRegion }: ClientConfig): string[] =>
   (stsEndpoint === '') === (stsRegion === '') ? [] : ['sts_endpoint and sts_region should be set together']
 
 /** GET config/client: everything but the secret key. */
-export function readClient(call: Call): Outcome {
-  const stored = subjectOf(call, 'client-config')
-  if (!stored) throw new ApiError('not_found')
-  return answer(data(settingsAnswer(stored.data)))
-}
-
-/** DELETE config/client: defaults apply from the next request on. */
-export const deleteClient = (call: Call): Outcome =>
-  after([erase(key('client-config', mountOf(call).accessor))])
+export const readClient = (call: Call): Outcome =>
+  answer(data(settingsAnswer(storedOf(call, 'client-config').data)))
 
 /** The settings of a mount's calls to AWS, with its secrets opened. */
 export async function providerSettings(

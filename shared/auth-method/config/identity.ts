@@ -1,8 +1,8 @@
-import { after, answer, type Call, data, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
+import { after, answer, type Call, data, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { list, text } from '../../api/fields.ts'
+import { placeOf, subjectOf } from '../../api/subject.ts'
 import { replace } from '../../storage/changes.ts'
-import { key } from '../../storage/kinds.ts'
 import { sortedSet } from '../../values/names.ts'
 import type { IdentityConfig, Selection } from './stored.ts'
 
@@ -63,7 +63,7 @@ export function writeIdentity(call: Call<typeof identityFields>): Outcome {
     iamMetadata: selection('iam', given.iam_metadata) ?? before.iamMetadata,
     ec2Metadata: selection('ec2', given.ec2_metadata) ?? before.ec2Metadata,
   }
-  return after([replace(key('identity-config', mountOf(call).accessor), stored, next)])
+  return after([replace(placeOf(call, 'identity-config'), stored, next)])
 }
 
 function oneOf<T extends string>(

@@ -1,19 +1,8 @@
-import {
-  after,
-  answer,
-  type Call,
-  data,
-  keys,
-  mountOf,
-  nothing,
-  type Outcome,
-  subjectOf,
-} from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
+import { invalid } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
-import { type listFields, pageOf } from '../../api/listing.ts'
-import { erase, replace } from '../../storage/changes.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import { replace } from '../../storage/changes.ts'
 import { parseEntity } from '../../values/arn.ts'
 import type { StsRole } from './stored.ts'
 
@@ -22,21 +11,20 @@ export const stsFields = {
   external_id: text('External ID that the role requires'),
 }
 
-const accountOf = (call: Call): string => call.params['account_id'] ?? ''
-
 /**
  * POST config/sts/:account_id: fields that are not supplied keep their values.
  * @see docs/spec/configuration.md#sts-roles
  */
 export function writeSts(call: Call<typeof stsFields>): Outcome {
+  const place = placeOf(call, 'sts-role')
   const stored = subjectOf(call, 'sts-role')
   const role = call.given.sts_role ?? stored?.data.role ?? ''
   if (role === '') throw invalid('sts_role is required')
   const externalId = call.given.external_id ?? stored?.data.externalId ?? ''
   const next: StsRole = { role, externalId }
   return after(
-    [replace(key('sts-role', mountOf(call).accessor, accountOf(call)), stored, next)],
-    nothing(warningsOf(accountOf(call), role, call.ports.deployment.assumableRoles)),
+    [replace(place, stored, next)],
+    nothing(warningsOf(place.sk, role, call.ports.deployment.assumableRoles)),
   )
 }
 
@@ -62,18 +50,6 @@ export const fits = (pattern: string, role: string): boolean =>
   ).test(role)
 
 export function readSts(call: Call): Outcome {
-  const stored = subjectOf(call, 'sts-role')
-  if (!stored) throw new ApiError('not_found')
-  return answer(data({ sts_role: stored.data.role, external_id: stored.data.externalId }))
-}
-
-export const deleteSts = (call: Call): Outcome =>
-  after([erase(key('sts-role', mountOf(call).accessor, accountOf(call)))])
-
-export async function listSts(call: Call<typeof listFields>): Promise<Outcome> {
-  const found = await call.ports.store.list(
-    partitions('sts-role', mountOf(call).accessor),
-    pageOf(call.given),
-  )
-  return answer(keys(found.map(item => item.sk)))
+  const { role, externalId } = storedOf(call, 'sts-role').data
+  return answer(data({ sts_role: role, external_id: externalId }))
 }

@@ -1,9 +1,8 @@
-import { after, answer, type Call, data, keys, mountOf, type Outcome } from '../../api/call.ts'
+import { after, answer, type Call, data, mountOf, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
-import { type listFields, pageOf } from '../../api/listing.ts'
 import { maxTtlOf } from '../../mounts/mount.ts'
 import { erase, replace } from '../../storage/changes.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { type Item, key } from '../../storage/kinds.ts'
 import { decodeBase64, decodeBase64Url } from '../../values/base64.ts'
 import { printTime } from '../../values/time.ts'
 import { isSignedWith, parseTag } from '../role-tags/tag.ts'
@@ -87,10 +86,4 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
 export async function allowTag(call: Call): Promise<Outcome> {
   const item = await findEntry(call)
   return item ? after([erase(item)]) : answer({ kind: 'nothing' })
-}
-
-/** LIST roletag-denylist: the tags as they are written, expired entries too. */
-export async function listDenied(call: Call<typeof listFields>): Promise<Outcome> {
-  const found = await call.ports.store.list(partitions('deny', mountOf(call).accessor), pageOf(call.given))
-  return answer(keys(found.map(item => item.sk)))
 }

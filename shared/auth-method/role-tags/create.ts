@@ -1,6 +1,7 @@
-import { answer, type Call, data, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
+import { answer, type Call, data, mountOf, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { bool, duration, list, lowerText } from '../../api/fields.ts'
+import { subjectOf } from '../../api/subject.ts'
 import { maxTtlOf } from '../../mounts/mount.ts'
 import { DEFAULT, isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../../policies/names.ts'
 import type { Role } from '../roles/role.ts'

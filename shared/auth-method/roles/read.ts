@@ -1,18 +1,11 @@
-import { after, answer, type Call, data, keys, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
-import { ApiError } from '../../api/errors.ts'
-import { type listFields, pageOf } from '../../api/listing.ts'
-import { erase } from '../../storage/changes.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { answer, type Call, data, type Outcome } from '../../api/call.ts'
+import { storedOf } from '../../api/subject.ts'
 import { parametersAnswer } from '../../tokens/parameters.ts'
 import { unbound } from '../bindings.ts'
 import type { Role } from './role.ts'
 
 /** GET role/:role. @see docs/spec/roles.md#reading */
-export function readRole(call: Call): Outcome {
-  const stored = subjectOf(call, 'role')
-  if (!stored) throw new ApiError('not_found')
-  return answer(data(roleAnswer(stored.data)))
-}
+export const readRole = (call: Call): Outcome => answer(data(roleAnswer(storedOf(call, 'role').data)))
 
 /** How a role reads back: all lists are arrays, the key of its tags never appears. */
 export const roleAnswer = (role: Role): Record<string, unknown> => ({
@@ -30,13 +23,3 @@ export const roleAnswer = (role: Role): Record<string, unknown> => ({
   disallow_reauthentication: role.disallowReauthentication,
   ...parametersAnswer(role.token, 'role'),
 })
-
-/** LIST roles. */
-export async function listRoles(call: Call<typeof listFields>): Promise<Outcome> {
-  const found = await call.ports.store.list(partitions('role', mountOf(call).accessor), pageOf(call.given))
-  return answer(keys(found.map(item => item.sk)))
-}
-
-/** DELETE role/:role: its tokens live on, but cannot be renewed. */
-export const deleteRole = (call: Call): Outcome =>
-  after([erase(key('role', mountOf(call).accessor, call.params['role'] ?? ''))])

@@ -1,5 +1,6 @@
-import { after, type Call, mountOf, nothing, type Outcome, subjectOf } from '../../api/call.ts'
+import { after, type Call, mountOf, nothing, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
+import { placeOf, subjectOf } from '../../api/subject.ts'
 import { isLegacyEc2, maxTtlOf } from '../../mounts/mount.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Key, key } from '../../storage/kinds.ts'
@@ -15,7 +16,7 @@ import type { Role } from './role.ts'
 export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome> {
   const mount = mountOf(call)
   const stored = subjectOf(call, 'role')
-  const place = key('role', mount.accessor, call.params['role'] ?? '')
+  const place = placeOf(call, 'role')
   const plan = planRole({
     ...(stored ? { stored: stored.data } : {}),
     given: call.given,

@@ -1,9 +1,10 @@
-import { type Answer, answer, type Call, data, mountOf, type Outcome, subjectOf } from '../../api/call.ts'
+import { type Answer, answer, type Call, data, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
+import { placeOf, subjectOf } from '../../api/subject.ts'
 import { currentCluster } from '../../cluster/current.ts'
 import type { KnownKey, ProviderSettings } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
-import { type Item, key } from '../../storage/kinds.ts'
+import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
 import { providerSettings } from '../config/client.ts'
 import type { ClientConfig } from '../config/stored.ts'
@@ -132,7 +133,7 @@ async function storeKey(
   made: NewKey,
 ): Promise<Config> {
   const { sealer, store, accessKeys, clock } = call.ports
-  const place = key('client-config', mountOf(call).accessor)
+  const place = placeOf(call, 'client-config')
   const next: ClientConfig = {
     ...config.data,
     accessKey: made.accessKey,
@@ -159,7 +160,7 @@ async function storeKey(
 const changed = () => invalid('the client configuration changed during the rotation; nothing was rotated')
 
 async function readConfig(call: Call): Promise<Config> {
-  const [config] = await call.ports.store.read([key('client-config', mountOf(call).accessor)])
+  const [config] = await call.ports.store.read([placeOf(call, 'client-config')])
   if (!config) throw changed()
   return config
 }

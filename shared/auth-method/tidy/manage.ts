@@ -8,11 +8,10 @@ import {
   mountOf,
   nothing,
   type Outcome,
-  subjectOf,
 } from '../../api/call.ts'
-import { ApiError } from '../../api/errors.ts'
 import { bool, duration } from '../../api/fields.ts'
-import { type Change, erase, replace } from '../../storage/changes.ts'
+import { placeOf, removeStored, storedOf, subjectOf } from '../../api/subject.ts'
+import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { fromTheStart } from './restamp.ts'
@@ -43,14 +42,12 @@ export const writeTidySettings =
       next.safetyBuffer === before.safetyBuffer &&
       next.disablePeriodicTidy === before.disablePeriodicTidy
     if (same) return answer(nothing())
-    return changing(call, list, replace(key('tidy-settings', mountOf(call).accessor, list), stored, next))
+    return restamped(call, list, after([replace(placeOf(call, 'tidy-settings'), stored, next)]))
   }
 
 /** GET config/tidy/<list>. */
 export function readTidySettings(call: Call): Outcome {
-  const stored = subjectOf(call, 'tidy-settings')
-  if (!stored) throw new ApiError('not_found')
-  const { safetyBuffer, disablePeriodicTidy } = stored.data
+  const { safetyBuffer, disablePeriodicTidy } = storedOf(call, 'tidy-settings').data
   return answer(data({ safety_buffer: safetyBuffer, disable_periodic_tidy: disablePeriodicTidy }))
 }
 
@@ -58,11 +55,11 @@ export function readTidySettings(call: Call): Outcome {
 export const deleteTidySettings =
   (list: TidyList) =>
   (call: Call): Outcome =>
-    changing(call, list, erase(key('tidy-settings', mountOf(call).accessor, list)))
+    restamped(call, list, removeStored(call))
 
 /** Entries carry times that follow from the settings: a job brings them up to date, and the next rounds check. */
-const changing = (call: Call, list: TidyList, change: Change): Outcome => ({
-  ...after([change]),
+const restamped = (call: Call, list: TidyList, outcome: Outcome): Outcome => ({
+  ...outcome,
   afterwards: () =>
     call.ports.background.start({
       job: 'restamp',

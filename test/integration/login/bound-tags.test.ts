@@ -49,6 +49,17 @@ describe('roles that bind tags of instances', () => {
     expect(login.status, login.text).toBe(admitted ? 200 : 400)
   })
 
+  test('an empty value is matched by a tag that is there and empty', async () => {
+    const role = await w.ec2Role({ bound_tags: { Env: [''] } })
+    const answers = await Promise.all(
+      [{ Env: '' }, { Env: 'prod' }, {}].map(async tags => {
+        const login = await w.login(role, { ...(await of(await launch({ tags }))), nonce: 'n' })
+        return login.status
+      }),
+    )
+    expect(answers).toEqual([200, 400, 400])
+  })
+
   test('the tags count as they are now, and an empty object removes the constraint', async () => {
     const instance = await launch({ tags: { Env: 'dev', Team: 'web' } })
     const role = await w.ec2Role({ bound_tags })

@@ -171,6 +171,10 @@ describe('value kinds', () => {
       { a: null, b: [] },
       { a: [], b: [] },
     ],
+    [
+      { a: ['', ' ', 'x '], b: '', c: 'x,,' },
+      { a: ['', 'x'], b: [], c: ['x'] },
+    ],
     [null, {}],
     [{ a: { b: 'c' } }, REFUSED],
     [{ a: [['b']] }, REFUSED],

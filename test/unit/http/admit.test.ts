@@ -88,7 +88,8 @@ async function admitted({
 }
 
 const writes = policyItem('dev', 'path "auth/cloud/thing" { capabilities = ["update"] }')
-const subject = { ...key('client-config', 'auth_cloud_1'), rev: 'r', data: {} } as unknown as Item
+const subjectAt = key('client-config', 'auth_cloud_1')
+const subject = { ...subjectAt, rev: 'r', data: {} } as unknown as Item
 
 describe('which capability a call needs', () => {
   const rules = (capabilities: string) =>
@@ -109,7 +110,7 @@ describe('which capability a call needs', () => {
   ])('%j with %s, there: %s', async (access, capabilities, exists, allowed) => {
     const found = await admitted({ access, items: [rules(capabilities), ...(exists ? [subject] : [])] })
     expect(found === 'policy').toBe(!allowed)
-    if (allowed) expect(found).toMatchObject({ subject: exists ? subject : undefined })
+    if (allowed) expect(found).toMatchObject({ subjectKey: subjectAt, subject: exists ? subject : undefined })
   })
 })
 

@@ -18,7 +18,7 @@ const stored = (name: string, text: string): Item<'policy'> => ({
   rev: 'r1',
   data: { text },
 })
-const named = (name: string, more: object = {}) => callWith({ params: { policy_name: name }, ...more })
+const named = (name: string, more: object = {}) => callWith({ subjectKey: key('policy', name), ...more })
 const base64 = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('base64')
 
 describe('writing a policy', () => {

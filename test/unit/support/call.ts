@@ -26,6 +26,8 @@ export const callWith = <F extends Fields>(parts: Loose<Call<F>> = {}): Call<F> 
     prepared: undefined,
     once: (_: string, work: () => Promise<unknown>) => work(),
     asked: () => false,
+    // an item stands where the row’s subject says
+    subjectKey: parts.subject,
     ...parts,
   }) as unknown as Call<F>
 

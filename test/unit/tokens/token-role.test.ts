@@ -9,12 +9,12 @@ import { access } from '../policies/support.ts'
 import { callWith } from '../support/call.ts'
 import { parentOf, rootToken, token } from './support.ts'
 
-const params = { role_name: 'ci' }
+const subjectKey = key('token-role', 'ci')
 
 /** The role that a write stores. */
 const written = (given: object, stored?: TokenRole): TokenRole => {
-  const subject = stored && { ...key('token-role', 'ci'), rev: 'r1', data: stored }
-  const [change] = writeTokenRole(callWith({ params, given, subject })).changes ?? []
+  const subject = stored && { ...subjectKey, rev: 'r1', data: stored }
+  const [change] = writeTokenRole(callWith({ subjectKey, given, subject })).changes ?? []
   return (change as { data: TokenRole }).data
 }
 
@@ -31,14 +31,14 @@ async function made(
     rights: root ? { root: true, rules: [] } : sudo ? access({ '*': 'update sudo' }) : noAccess,
     identityPolicies: [],
   }
-  const subject: Item<'token-role'> = { ...key('token-role', 'ci'), rev: 'r1', data: written(role) }
+  const subject: Item<'token-role'> = { ...subjectKey, rev: 'r1', data: written(role) }
   const ports = {
     entropy: { bytes: (length: number) => Buffer.alloc(length, 7) },
     store: { read: async (keys: unknown[]) => keys.map(() => undefined) },
   }
   const request = { path: 'auth/token/create/ci' }
   const { answer, changes } = await createWithRole(
-    callWith({ params, given, subject, caller, ports, request }),
+    callWith({ subjectKey, given, subject, caller, ports, request }),
   )
   return {
     auth: (answer as unknown as { auth: Record<string, unknown> }).auth,
@@ -48,8 +48,8 @@ async function made(
 
 describe('writing a token role', () => {
   test('the defaults, and how they read back', () => {
-    const subject = { ...key('token-role', 'ci'), rev: 'r1', data: written({}) }
-    expect(readTokenRole(callWith({ params, subject })).answer).toEqual({
+    const subject = { ...subjectKey, rev: 'r1', data: written({}) }
+    expect(readTokenRole(callWith({ subjectKey, subject })).answer).toEqual({
       kind: 'data',
       data: {
         name: 'ci',
@@ -111,8 +111,8 @@ describe('writing a token role', () => {
     ],
   ])('%s', (_, writes, reads, missing) => {
     const stored = writes.reduce<TokenRole | undefined>((before, given) => written(given, before), undefined)
-    const subject = { ...key('token-role', 'ci'), rev: 'r1', data: stored }
-    const { data } = readTokenRole(callWith({ params, subject })).answer as unknown as { data: object }
+    const subject = { ...subjectKey, rev: 'r1', data: stored }
+    const { data } = readTokenRole(callWith({ subjectKey, subject })).answer as unknown as { data: object }
     expect(data).toMatchObject(reads)
     for (const name of missing) expect(data).not.toHaveProperty(name)
   })
@@ -132,7 +132,7 @@ describe('writing a token role', () => {
       allowed_policies_glob: ['*x*'],
       disallowed_policies_glob: ['*'],
     }
-    expect(writeTokenRole(callWith({ params, given })).answer.warnings).toEqual([
+    expect(writeTokenRole(callWith({ subjectKey, given })).answer.warnings).toEqual([
       'allowed_policies: "a*" is the name of one policy; patterns belong in allowed_policies_glob',
       'disallowed_policies: "*admin*" is the name of one policy; patterns belong in disallowed_policies_glob',
     ])
@@ -296,6 +296,6 @@ describe('what else a token role says', () => {
   })
 
   test('a role that is not there is refused', async () => {
-    await expect(createWithRole(callWith({ params }))).rejects.toThrow('unknown role ci')
+    await expect(createWithRole(callWith({ subjectKey }))).rejects.toThrow('unknown role ci')
   })
 })

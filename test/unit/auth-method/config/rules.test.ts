@@ -9,7 +9,7 @@ import {
 } from '../../../../shared/auth-method/config/identity.ts'
 import type { ClientConfig, IdentityConfig } from '../../../../shared/auth-method/config/stored.ts'
 import { fits, stsFields, writeSts } from '../../../../shared/auth-method/config/sts.ts'
-import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
 import { item, plainSealer } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
@@ -18,10 +18,10 @@ const accessor = 'auth_cloud_1'
 type Raw = Record<string, unknown>
 const dataOf = (changes: readonly unknown[] = []) => (changes[0] as { data: unknown }).data
 
-const around = (subject: Item | undefined) => ({
+const around = (subjectKey: Key, subject: Item | undefined) => ({
   mount: mount(),
-  params: { account_id: '444455556666' },
-  ...(subject ? { subject } : {}),
+  subjectKey,
+  subject,
   ports: {
     sealer: plainSealer,
     deployment: { plainEndpoints: false, assumableRoles: ['arn:*:iam::*:role/cloud-auth-*'] },
@@ -33,7 +33,7 @@ describe('client configuration', () => {
   async function write(raw: Raw, stored?: ClientConfig) {
     const given = readFields(clientFields, raw).given
     const { changes, answer } = await writeClient(
-      callWith({ ...around(stored && item(place, stored)), given }),
+      callWith({ ...around(place, stored && item(place, stored)), given }),
     )
     return { config: dataOf(changes) as ClientConfig, warnings: answer.warnings ?? [] }
   }
@@ -140,7 +140,7 @@ describe('client configuration', () => {
     [null, null],
   ])('the headers %j read back as %j, which can be written again', async (given, wanted) => {
     const { config } = await write({ allowed_sts_header_values: given })
-    const { answer } = readClient(callWith(around(item(place, config))))
+    const { answer } = readClient(callWith(around(place, item(place, config))))
     expect(answer).toMatchObject({ data: { allowed_sts_header_values: wanted } })
     expect((await write({ allowed_sts_header_values: wanted })).config).toEqual(config)
   })
@@ -151,7 +151,10 @@ describe('identity configuration', () => {
   const write = (raw: Raw, stored?: IdentityConfig) =>
     dataOf(
       writeIdentity(
-        callWith({ ...around(stored && item(place, stored)), given: readFields(identityFields, raw).given }),
+        callWith({
+          ...around(place, stored && item(place, stored)),
+          given: readFields(identityFields, raw).given,
+        }),
       ).changes,
     ) as IdentityConfig
 
@@ -195,7 +198,7 @@ describe('roles of satellite accounts', () => {
   const place = key('sts-role', accessor, '444455556666')
   const write = (raw: Raw, stored?: { role: string; externalId: string }) => {
     const { changes, answer } = writeSts(
-      callWith({ ...around(stored && item(place, stored)), given: readFields(stsFields, raw).given }),
+      callWith({ ...around(place, stored && item(place, stored)), given: readFields(stsFields, raw).given }),
     )
     return { role: dataOf(changes), warnings: answer.warnings ?? [] }
   }

@@ -11,15 +11,17 @@ import { item, plainSealer, sealed } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
+const place = key('role', accessor, 'dev')
 const hmacKey = sealed('role', 'dev', 'hmacKey', 'the key')
 const usual = ec2Role({ roleTag: 'Tag', hmacKey })
 
 let nonces = 0
-async function create(raw: Record<string, unknown>, role: Role | undefined = usual) {
+async function create(raw: Record<string, unknown>, role = usual) {
   const call = callWith<typeof roleTagFields>({
     mount: mount({ maxLeaseTtl: 1000 }),
     given: readFields(roleTagFields, raw).given,
-    ...(role ? { subject: item(key('role', accessor, 'dev'), role) } : {}),
+    subjectKey: place,
+    subject: item(place, role),
     ports: {
       sealer: plainSealer,
       entropy: {
@@ -99,7 +101,7 @@ describe('a new role tag', () => {
   })
 
   test('a role that does not exist', async () => {
-    const call = callWith<typeof roleTagFields>({ mount: mount(), given: {} })
+    const call = callWith<typeof roleTagFields>({ mount: mount(), given: {}, subjectKey: place })
     await expect(createRoleTag(call)).rejects.toThrow('role not found')
   })
 

@@ -12,6 +12,14 @@ describe('constraints on tags', () => {
       expect(tagsOf({ ...raw, bound_tags: { Env: 'prod' } })).toEqual({ Env: ['prod'] })
   })
 
+  test('take an empty value where it stands in an array', () => {
+    expect(tagsOf({ ...rawEc2, bound_tags: { Env: ['', 'dev'], Team: [''] } })).toEqual({
+      Env: ['', 'dev'],
+      Team: [''],
+    })
+    expect(tagsOf({ ...rawEc2, bound_tags: { Env: 'dev,,' } })).toEqual({ Env: ['dev'] })
+  })
+
   test('are no constraint where they are empty', () => {
     expect(() => plan({ auth_type: 'ec2', bound_tags: {} })).toThrow('at least one bound constraint')
   })
@@ -30,6 +38,8 @@ describe('constraints on tags', () => {
 
   test.each([
     ['a key without values', { Env: [] }, '"Env" has no values'],
+    ['a key with an empty text, which may be a forgotten one', { Env: '' }, '"Env" has no values'],
+    ['a key with blanks', { Env: ['  '] }, '"Env" has no values'],
     ['a key that no tag can have', { ['x'.repeat(129)]: 'a' }, 'must not be longer than 128'],
   ])('%s is refused', (_, bound_tags, message) => {
     expect(() => plan({ ...rawEc2, bound_tags })).toThrow(message)
@@ -46,8 +56,8 @@ describe('constraints on tags', () => {
   })
 
   test('read back as they were written, and can be written back', () => {
-    const word = fc.stringMatching(/^[A-Za-z*:/ _.-]{1,12}$/).filter(text => text.trim() === text)
-    const name = word.filter(text => text !== '__proto__')
+    const word = fc.stringMatching(/^[A-Za-z*:/ _.-]{0,12}$/).filter(text => text.trim() === text)
+    const name = word.filter(text => text !== '' && text !== '__proto__')
     const tags = fc.dictionary(name, fc.uniqueArray(word, { minLength: 1, maxLength: 4 }), { maxKeys: 4 })
     fc.assert(
       fc.property(tags, bound_tags => {

@@ -30,7 +30,7 @@ async function write(raw: Record<string, unknown>, failing?: ApiError) {
   ])
   const call = callWith<typeof roleFields>({
     mount: mount(),
-    params: { role: 'dev' },
+    subjectKey: key('role', accessor, 'dev'),
     given: readFields(roleFields, raw).given,
     ports: {
       store,

@@ -73,7 +73,8 @@ ${sk}`)
   }
   const call = callWith({
     mount: mount(),
-    ...(config ? { subject: get(place) } : {}),
+    subjectKey: place,
+    subject: get(place),
     ports: {
       store: disturbed(store, world.fault),
       log: { warn: () => undefined },

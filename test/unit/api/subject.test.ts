@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { listOf, listOfMount } from '../../../shared/api/listing.ts'
+import { placeOf, removeStored, storedOf, subjectOf } from '../../../shared/api/subject.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { callWith } from '../support/call.ts'
+import { item, preparedStore } from '../support/store.ts'
+import { mount } from '../tokens/support.ts'
+
+const subjectKey = key('sts-role', 'auth_1', '111122223333')
+const subject = item(subjectKey, { role: 'arn:aws:iam::111122223333:role/r', externalId: '' })
+const there = callWith({ subjectKey, subject })
+const absent = callWith({ subjectKey })
+
+describe('what an endpoint is about', () => {
+  test('stands where its row says, whether it is there or not', () => {
+    for (const call of [there, absent]) expect(placeOf(call, 'sts-role')).toBe(subjectKey)
+  })
+
+  test('is there, or is not', () => {
+    expect(subjectOf(there, 'sts-role')).toBe(subject)
+    expect(storedOf(there, 'sts-role')).toBe(subject)
+    expect(subjectOf(absent, 'sts-role')).toBeUndefined()
+    expect(() => storedOf(absent, 'sts-role')).toThrow(expect.objectContaining({ code: 'not_found' }))
+  })
+
+  test('is of the kind that the row declares, or nothing at all', () => {
+    for (const call of [there, absent, callWith()])
+      for (const read of [placeOf, subjectOf, storedOf])
+        expect(() => read(call, 'role')).toThrow('the subject is not a role')
+  })
+
+  test('is deleted whether it is there or not', () => {
+    for (const call of [there, absent])
+      expect(removeStored(call)).toEqual({
+        answer: { kind: 'nothing' },
+        changes: [{ delete: subjectKey, expected: 'any' }],
+      })
+    expect(() => removeStored(callWith())).toThrow('without subject')
+  })
+})
+
+describe('a listing', () => {
+  const role = (accessor: string, name: string) => item(key('role', accessor, name), {} as never)
+  const entity = (id: string) => item(key('entity', id), {} as never)
+  const items: Item[] = [role('auth_1', 'a'), role('auth_2', 'b'), role('auth_1', 'c'), entity('e')]
+  const { store } = preparedStore(items)
+
+  test('has the names of the mount’s own items, of one kind', async () => {
+    const call = callWith<never>({ mount: mount({ accessor: 'auth_1' }), ports: { store } })
+    expect((await listOfMount('role')(call)).answer).toEqual({ kind: 'keys', keys: ['a', 'c'] })
+    expect((await listOfMount('sts-role')(call)).answer).toEqual({ kind: 'keys', keys: [] })
+  })
+
+  test('has the names of everybody’s items where no mount owns them', async () => {
+    const call = callWith<never>({ ports: { store } })
+    expect((await listOf('entity')(call)).answer).toEqual({ kind: 'keys', keys: ['e'] })
+  })
+
+  test('of a mount is none without one', async () => {
+    await expect(listOfMount('role')(callWith<never>({ ports: { store } }))).rejects.toThrow('without mount')
+  })
+})
