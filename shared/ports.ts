@@ -1,5 +1,5 @@
-import type { ClusterRecord, Keyring } from './cluster/record.ts'
-import type { MountTable } from './mounts/mount.ts'
+import type { ClusterRecord, Keyring } from './model/cluster.ts'
+import type { MountTable } from './model/mount.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'

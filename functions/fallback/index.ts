@@ -7,5 +7,5 @@ import { groupHandler } from '../../shared/http/lambda.ts'
 export const handler = groupHandler({
   name: 'fallback',
   endpoints: [],
-  all: async () => (await import('../../shared/api/endpoints/all.ts')).groups,
+  all: async () => (await import('../../shared/endpoints/all.ts')).groups,
 })

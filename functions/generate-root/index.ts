@@ -1,4 +1,4 @@
-import { generateRootGroup } from '../../shared/api/endpoints/generate-root.ts'
+import { generateRootGroup } from '../../shared/endpoints/generate-root.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 export const handler = groupHandler(generateRootGroup)

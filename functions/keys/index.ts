@@ -1,4 +1,4 @@
-import { keysGroup } from '../../shared/api/endpoints/keys.ts'
+import { keysGroup } from '../../shared/endpoints/keys.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 export const handler = groupHandler(keysGroup)

@@ -1,4 +1,4 @@
-import { loginGroup } from '../../shared/api/endpoints/login.ts'
+import { loginGroup } from '../../shared/endpoints/login.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 export const handler = groupHandler(loginGroup)

@@ -1,4 +1,4 @@
-import { mountsGroup } from '../../shared/api/endpoints/mounts.ts'
+import { mountsGroup } from '../../shared/endpoints/mounts.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 export const handler = groupHandler(mountsGroup)

@@ -1,5 +1,5 @@
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
-import { jobHandler } from '../../shared/jobs/handlers.ts'
-import { workers } from '../../shared/jobs/workers.ts'
+import { jobHandler } from '../../shared/workers/handlers.ts'
+import { workers } from '../../shared/workers/workers.ts'
 
 export const handler = jobHandler(awsPorts('on-job', workers['on-job'].uses))

@@ -1,4 +1,4 @@
-import { renewalGroup } from '../../shared/api/endpoints/renewal.ts'
+import { renewalGroup } from '../../shared/endpoints/renewal.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 export const handler = groupHandler(renewalGroup)

@@ -1,4 +1,4 @@
-import { rotateRootGroup } from '../../shared/api/endpoints/rotate-root.ts'
+import { rotateRootGroup } from '../../shared/endpoints/rotate-root.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 export const handler = groupHandler(rotateRootGroup)

@@ -1,4 +1,4 @@
-import { tidyGroup } from '../../shared/api/endpoints/tidy.ts'
+import { tidyGroup } from '../../shared/endpoints/tidy.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 export const handler = groupHandler(tidyGroup)

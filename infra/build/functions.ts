@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { type Group, type Use, usesOf } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/api/endpoints/all.ts'
-import { type Worker, workers } from '../../shared/jobs/workers.ts'
+import { groups } from '../../shared/endpoints/all.ts'
+import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { root } from '../checkout.ts'
 
 /** Version of the service, as package.json has it. */
@@ -72,7 +72,7 @@ const environmentCredentials: Plugin = {
 const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
   setup({ onLoad }) {
-    onLoad({ filter: /\/shared\/api\/endpoints\/all\.ts$/ }, () => ({
+    onLoad({ filter: /\/shared\/endpoints\/all\.ts$/ }, () => ({
       contents: `export const groups = ${JSON.stringify(groups.map(namesOf))}`,
       loader: 'js',
     }))

@@ -4,7 +4,7 @@ import { CfnFunction, CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lamb
 import { CfnSubscriptionFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { workers } from '../../shared/jobs/workers.ts'
+import { workers } from '../../shared/workers/workers.ts'
 import { alarm } from './alarm.ts'
 import { GroupFunction, type Surroundings } from './group-function.ts'
 

@@ -1,7 +1,7 @@
 // Writes docs/openapi.json from the endpoint table: `npm run openapi`.
 import { writeFileSync } from 'node:fs'
-import { groups } from '../../shared/api/endpoints/all.ts'
-import { openApi } from '../../shared/api/openapi.ts'
+import { groups } from '../../shared/endpoints/all.ts'
+import { openApi } from '../../shared/endpoints/openapi.ts'
 import { version } from '../build/functions.ts'
 import { root } from '../checkout.ts'
 

@@ -1,5 +1,5 @@
 import { type Endpoint, pathsOf } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/api/endpoints/all.ts'
+import { groups } from '../../shared/endpoints/all.ts'
 
 const VERBS = {
   GET: ['GET', 'HEAD'],

@@ -3,7 +3,7 @@ import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets'
 import { type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
-import { type Worker, workers } from '../../shared/jobs/workers.ts'
+import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { GroupFunction } from '../constructs/group-function.ts'
 import type { ApiStack } from './api.ts'
 

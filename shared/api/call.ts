@@ -1,10 +1,10 @@
-import type { Mount, MountTable } from '../mounts/mount.ts'
-import type { Access as Rights } from '../policies/access.ts'
+import type { Acl } from '../model/acl.ts'
+import type { Mount, MountTable } from '../model/mount.ts'
+import type { Token } from '../model/token.ts'
+import type { WrapInfo } from '../model/wrapped.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
-import type { Token } from '../tokens/token.ts'
-import type { WrapInfo } from '../tokens/wrapping.ts'
 import type { Secret } from '../values/secret.ts'
 import { ApiError } from './errors.ts'
 import type { Fields, Supplied } from './fields.ts'
@@ -18,7 +18,7 @@ export interface Caller {
   accessor: string
   /** the token itself, for answers that repeat it */
   text: Secret
-  rights: Rights
+  rights: Acl
   /** policies of the entity, not stored on the token */
   identityPolicies: readonly string[]
 }

@@ -1,4 +1,4 @@
-import type { Capability } from '../policies/policy.ts'
+import type { Capability } from '../model/policy.ts'
 import type { Key } from '../storage/kinds.ts'
 import type { Anew, Call, Early, Operation, Outcome } from './call.ts'
 import type { Fields } from './fields.ts'

@@ -1,5 +1,5 @@
+import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { sameSecret } from '../values/secret.ts'
-import type { Attempt, Purpose, Secrets, Slot } from './attempt.ts'
 
 /** Starts and failed verifications that the slot takes within a minute: anybody may try, nobody may try for ever. */
 const MOST_TRIES = 10

@@ -1,11 +1,11 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import type { RecoveryKey } from '../cluster/record.ts'
+import { type Attempt, IDLE, type Secrets, type Slot } from '../model/ceremony.ts'
+import type { RecoveryKey } from '../model/cluster.ts'
+import { secondsOf } from '../model/token.ts'
 import type { Sealer } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { secondsOf } from '../tokens/token.ts'
-import { type Attempt, IDLE, type Secrets, type Slot } from './attempt.ts'
 
 /** What a request of a ceremony looks at, read with its first read. */
 export const prepareSlot = async () => ({

@@ -2,15 +2,15 @@ import type { Caller } from '../api/call.ts'
 import type { Endpoint, Needed } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
-import { isActive } from '../cluster/record.ts'
-import type { Mount, MountTable } from '../mounts/mount.ts'
+import { isActive } from '../model/cluster.ts'
+import type { Mount, MountTable } from '../model/mount.ts'
+import type { Capability } from '../model/policy.ts'
+import { accessorIn } from '../model/token.ts'
 import { type Attempt, permits } from '../policies/access.ts'
 import type { Parameter } from '../policies/parameters.ts'
-import type { Capability } from '../policies/policy.ts'
 import type { Ports } from '../ports.ts'
 import type { Item, Key } from '../storage/kinds.ts'
 import { standingOf } from '../tokens/rights.ts'
-import { accessorIn } from '../tokens/token.ts'
 import { type Alive, authenticate, present, takeUse } from './authenticate.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
@@ -29,16 +29,45 @@ export interface Admitted {
 }
 
 /**
+ * Who calls, and whether they may: undefined for endpoints that are for anyone.
+ * @param state keeps the caller's token from one attempt to the next
+ * @throws ApiError of the first check that refuses
+ */
+export async function admit(
+  intake: Intake,
+  base: Base,
+  mount: Mount | undefined,
+  ports: Ports,
+  state: { alive?: Alive },
+): Promise<Admitted | undefined> {
+  const { found } = intake
+  const { mounts } = base
+  const identified = async () => {
+    state.alive = await identify(intake, base, ports, state.alive)
+    return state.alive
+  }
+  const unknownMount = 'mount' in found.params && mount === undefined
+  if ('miss' in found) {
+    if (!found.open) await loadCaller(await identified(), undefined, mounts, ports)
+    return undefined
+  }
+  if (found.endpoint.access.by === 'anyone') {
+    // a mount that does not exist is the endpoint's business: its refusal must not tell (CVE-2020-25594)
+    if (intake.bodyFault) throw intake.bodyFault
+    return undefined
+  }
+  if (intake.bodyFault) throw intake.bodyFault
+  const admission = await authorise(found.endpoint, intake, await identified(), { mounts, mount }, ports)
+  if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
+  return admission
+}
+
+/**
  * Who calls. On the first attempt one of the token's limited uses is taken, whatever comes of the request.
  * @param before what the attempt before found
  * @throws ApiError `permission_denied`
  */
-export async function identify(
-  intake: Intake,
-  base: Base,
-  ports: Ports,
-  before: Alive | undefined,
-): Promise<Alive> {
+async function identify(intake: Intake, base: Base, ports: Ports, before: Alive | undefined): Promise<Alive> {
   if (before?.spent) return before
   const presented = await (await present(intake.token, ports.sealer))?.open()
   const alive = authenticate(presented, base.tokenItem, {
@@ -76,7 +105,7 @@ const denied = (why: string): ApiError => new ApiError('permission_denied', '', 
  * The caller's rights, from its token's and its entity's policies. Who has lost its entity or an ancestor has none.
  * @throws ApiError `permission_denied`
  */
-export async function loadCaller(
+async function loadCaller(
   { text, token, item }: Alive,
   subjectKey: Key | undefined,
   mounts: MountTable,

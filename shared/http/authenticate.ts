@@ -1,9 +1,9 @@
 import { ApiError } from '../api/errors.ts'
-import { isMounted, type MountTable } from '../mounts/mount.ts'
+import { isMounted, type MountTable } from '../model/mount.ts'
+import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports, Sealer } from '../ports.ts'
 import { countDown, eraseAs } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
-import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } from '../tokens/token.ts'
 import { anyContains } from '../values/cidr.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
 

@@ -1,6 +1,6 @@
 import type { Fetched } from '../api/call.ts'
-import { isActive } from '../cluster/record.ts'
-import { isMethod, type MountTable, mountAt } from '../mounts/mount.ts'
+import { isActive } from '../model/cluster.ts'
+import { isMethod, type MountTable, mountAt } from '../model/mount.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
 import { present } from './authenticate.ts'

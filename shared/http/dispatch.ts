@@ -1,16 +1,17 @@
 import type { Answer, Call, Outcome } from '../api/call.ts'
 import type { Endpoint, Group } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
-import { type Mount, mountAt } from '../mounts/mount.ts'
+import { mountAt } from '../model/mount.ts'
+import { tokenText } from '../model/token.ts'
+import type { WrapInfo } from '../model/wrapped.ts'
 import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import type { Key } from '../storage/kinds.ts'
-import { tokenText } from '../tokens/token.ts'
-import { type WrapInfo, wrap } from '../tokens/wrapping.ts'
-import { type Admitted, authorise, checkCluster, identify, loadCaller } from './admit.ts'
+import { wrap } from '../tokens/wrapping.ts'
+import { admit, checkCluster } from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
 import type { Alive } from './authenticate.ts'
-import { type Base, mountOf, readBase } from './base.ts'
+import { mountOf, readBase } from './base.ts'
 import { type Intake, takeIn } from './intake.ts'
 import { envelopeOf, type Frame, render, renderError, renderWrapped } from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
@@ -203,36 +204,6 @@ function provider(kept: Map<string, Promise<unknown>>): Pick<Call, 'once' | 'ask
 
 const missed = ({ found }: Intake): ApiError =>
   new ApiError('miss' in found && found.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path')
-
-/** Undefined for endpoints that are for anyone. */
-async function admit(
-  intake: Intake,
-  base: Base,
-  mount: Mount | undefined,
-  ports: Ports,
-  state: State,
-): Promise<Admitted | undefined> {
-  const { found } = intake
-  const { mounts } = base
-  const identified = async () => {
-    state.alive = await identify(intake, base, ports, state.alive)
-    return state.alive
-  }
-  const unknownMount = 'mount' in found.params && mount === undefined
-  if ('miss' in found) {
-    if (!found.open) await loadCaller(await identified(), undefined, mounts, ports)
-    return undefined
-  }
-  if (found.endpoint.access.by === 'anyone') {
-    // a mount that does not exist is the endpoint's business: its refusal must not tell (CVE-2020-25594)
-    if (intake.bodyFault) throw intake.bodyFault
-    return undefined
-  }
-  if (intake.bodyFault) throw intake.bodyFault
-  const admission = await authorise(found.endpoint, intake, await identified(), { mounts, mount }, ports)
-  if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
-  return admission
-}
 
 /** The changes to commit, among them the wrapped answer if one was asked for. */
 async function completed(

@@ -1,6 +1,6 @@
 import type { Answer, Auth } from '../api/call.ts'
 import { ApiError, answers } from '../api/errors.ts'
-import type { WrapInfo } from '../tokens/wrapping.ts'
+import type { WrapInfo } from '../model/wrapped.ts'
 import type { HttpResponse } from './request.ts'
 
 const HEADERS = {

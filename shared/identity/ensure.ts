@@ -1,6 +1,6 @@
+import type { Alias } from '../model/alias.ts'
 import { type Change, create, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import type { Alias } from './alias.ts'
 
 /** What a login says about who logged in. */
 export interface Sighting {

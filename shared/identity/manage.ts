@@ -2,12 +2,12 @@ import { after, answer, type Call, data, nothing, type Outcome } from '../api/ca
 import { ApiError, invalid } from '../api/errors.ts'
 import { bool, list, map, text } from '../api/fields.ts'
 import { placeOf, subjectOf } from '../api/subject.ts'
-import type { MountTable } from '../mounts/mount.ts'
+import type { Alias } from '../model/alias.ts'
+import type { MountTable } from '../model/mount.ts'
 import { isPolicyName, POLICY_NAMES, policySet, ROOT, sanitisePolicies } from '../policies/names.ts'
 import { erase, eraseAs, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
-import type { Alias } from './alias.ts'
 
 export const entityFields = {
   name: text('Name of the entity'),

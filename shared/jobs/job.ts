@@ -1,5 +1,5 @@
-import { activeCluster } from '../cluster/current.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
+import { activeCluster } from './current-cluster.ts'
 
 /** Work that outlives a request, in a Lambda of its own. A run that would outlast it goes on in the next. */
 export interface JobRun {

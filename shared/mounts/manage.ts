@@ -15,10 +15,6 @@ import {
   unsupported,
 } from '../api/fields.ts'
 import { subjectOf } from '../api/subject.ts'
-import type { Item } from '../storage/kinds.ts'
-import { isObject } from '../values/json.ts'
-import { NAME } from '../values/names.ts'
-import { sha256 } from '../values/secret.ts'
 import {
   defaultTtlOf,
   type Mount,
@@ -27,7 +23,11 @@ import {
   methodTypes,
   mountAt,
   mountTokenTypes,
-} from './mount.ts'
+} from '../model/mount.ts'
+import type { Item } from '../storage/kinds.ts'
+import { isObject } from '../values/json.ts'
+import { NAME } from '../values/names.ts'
+import { sha256 } from '../values/secret.ts'
 import { newMount } from './new-mount.ts'
 import { storeMounts } from './store.ts'
 

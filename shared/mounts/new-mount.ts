@@ -1,4 +1,4 @@
-import type { Mount, MountType } from './mount.ts'
+import type { Mount, MountType } from '../model/mount.ts'
 
 /** A mount with its defaults. Its accessor is new: items of a mount that stood at the path before stay apart. */
 export const newMount = (

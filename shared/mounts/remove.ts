@@ -1,7 +1,8 @@
 import { ApiError } from '../api/errors.ts'
-import type { Alias } from '../identity/alias.ts'
 import { eachOf, hasTime, type JobResult, type JobRun } from '../jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
+import type { Alias } from '../model/alias.ts'
+import { accessorIn } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
 import { erase } from '../storage/changes.ts'
 import {
@@ -14,7 +15,6 @@ import {
   partitions,
 } from '../storage/kinds.ts'
 import { sweepFamily } from '../tokens/family.ts'
-import { accessorIn } from '../tokens/token.ts'
 import { storeMounts } from './store.ts'
 
 /** An alias takes along what leads to it. */

@@ -1,6 +1,6 @@
+import type { MountTable } from '../model/mount.ts'
 import { type Change, put, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import type { MountTable } from './mount.ts'
 
 /**
  * Stores the mounts. Their revision goes with them in one commit: requests read it instead of the table, which

@@ -1,15 +1,8 @@
 import { lowerSegment, type Spelling, spellingOf } from '../api/params.ts'
+import type { Acl } from '../model/acl.ts'
+import type { Capability, Rule } from '../model/policy.ts'
 import { mergedParameters, type Parameter, parametersPass } from './parameters.ts'
-import type { Capability, Rule } from './policy.ts'
 import { covering } from './tree.ts'
-
-/** What a caller may do, compiled from all of its policies. */
-export interface Access {
-  /** the `root` policy: everything */
-  root: boolean
-  /** one rule per path text */
-  rules: readonly Rule[]
-}
 
 /** One thing a caller wants to do. */
 export interface Attempt {
@@ -24,7 +17,7 @@ export interface Attempt {
 }
 
 /** Nothing at all. */
-export const noAccess: Access = { root: false, rules: [] }
+export const noAccess: Acl = { root: false, rules: [] }
 
 /** Unites the rules of several policies: the same path text adds up, `deny` wins. */
 export const unite = (policies: readonly (readonly Rule[])[]): readonly Rule[] =>
@@ -55,7 +48,7 @@ const least = (bounds: readonly number[]): number =>
   bounds.filter(bound => bound > 0).reduce((a, b) => (a > 0 && a < b ? a : b), 0)
 
 /** Whether the caller may do it. @see docs/spec/policies.md#which-rule-decides */
-export function permits(access: Access, attempt: Attempt): boolean {
+export function permits(access: Acl, attempt: Attempt): boolean {
   if (access.root) return true
   const govern = attempt.capability === 'list' ? governingList : governing
   const rule = govern(access.rules, attempt.path)
@@ -65,7 +58,7 @@ export function permits(access: Access, attempt: Attempt): boolean {
 }
 
 /** The capabilities on a path, sorted: those that are enforced on it; `["deny"]` where there are none. */
-export function capabilitiesOn(access: Access, path: string): Capability[] {
+export function capabilitiesOn(access: Acl, path: string): Capability[] {
   if (access.root) return ['root' as Capability]
   const others = governing(access.rules, path)?.capabilities ?? []
   const listing = governingList(access.rules, path)?.capabilities

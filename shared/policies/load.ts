@@ -1,9 +1,10 @@
+import type { Acl } from '../model/acl.ts'
+import type { Rule } from '../model/policy.ts'
 import type { Item } from '../storage/kinds.ts'
-import { type Access, unite } from './access.ts'
+import { unite } from './access.ts'
 import { builtInPolicies } from './builtin.ts'
 import { ROOT } from './names.ts'
 import { parsePolicy } from './parse.ts'
-import type { Rule } from './policy.ts'
 
 interface Parsed {
   /** no other text has ever had it */
@@ -54,7 +55,7 @@ const unitedOf = (policies: readonly Parsed[]): readonly Rule[] =>
 export function compileAccess(
   names: readonly string[],
   stored: readonly (Item<'policy'> | undefined)[],
-): Access {
+): Acl {
   const written = new Map(stored.flatMap(item => (item ? [[item.sk, item.data.text]] : [])))
   const found = names.map(name => written.get(name) ?? builtInPolicies.get(name) ?? '')
   return { root: names.includes(ROOT), rules: unitedOf(found.filter(text => text !== '').map(rulesOf)) }

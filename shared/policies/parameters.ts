@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ParameterRules, Rule } from '../model/policy.ts'
 import { isObject } from '../values/json.ts'
-import type { ParameterRules, Rule } from './policy.ts'
 
 /** A parameter of a request. */
 export interface Parameter {

@@ -1,7 +1,7 @@
+import { type Capability, capabilities, type ParameterRules, type Rule } from '../model/policy.ts'
 import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { type Body, HclFault, readHcl } from './hcl.ts'
-import { type Capability, capabilities, type ParameterRules, type Rule } from './policy.ts'
 
 /** A policy that cannot be used; the message says why and where. */
 export class PolicyFault extends Error {}

@@ -1,5 +1,5 @@
+import type { Rule } from '../model/policy.ts'
 import { lowerAscii } from '../values/names.ts'
-import type { Rule } from './policy.ts'
 
 /**
  * Rules by the segments of their paths. A path is looked up segment by segment, and so meets only rules that can

@@ -1,7 +1,7 @@
 import { type Answer, answer, type Call, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
-import { type ClusterRecord, isActive } from '../cluster/record.ts'
+import { type ClusterRecord, isActive } from '../model/cluster.ts'
 import { key } from '../storage/kinds.ts'
 
 /** Overrides of the status by situation; each takes a number. @see docs/spec/cluster.md#health */

@@ -1,7 +1,18 @@
 import { after, type Call, type Caller, callerOf, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { bool, duration, int, list, map, type Supplied, text } from '../api/fields.ts'
-import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
+import { SYSTEM_LEASE_TTL } from '../model/mount.ts'
+import {
+  accessorIn,
+  BATCH_PREFIX,
+  isRoot,
+  LONGEST_TOKEN,
+  SERVICE_PREFIX,
+  secondsOf,
+  storedHashOf,
+  type Token,
+  tokenText,
+} from '../model/token.ts'
 import { permits } from '../policies/access.ts'
 import { builtInPolicies } from '../policies/builtin.ts'
 import {
@@ -21,17 +32,6 @@ import { authOf, displayName, issueBatch, issueService } from './mint.ts'
 import { networksOf } from './networks.ts'
 import { defaultParameters, keptTerms } from './parameters.ts'
 import type { TokenParameters } from './terms.ts'
-import {
-  accessorIn,
-  BATCH_PREFIX,
-  isRoot,
-  LONGEST_TOKEN,
-  SERVICE_PREFIX,
-  secondsOf,
-  storedHashOf,
-  type Token,
-  tokenText,
-} from './token.ts'
 import { lifetime } from './ttl.ts'
 
 export const createFields = {

@@ -1,8 +1,8 @@
-import { isMounted, type MountTable } from '../mounts/mount.ts'
+import { isMounted, type MountTable } from '../model/mount.ts'
+import { endOf, secondsOf, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Change, eraseAs, replace } from '../storage/changes.ts'
 import { type Item, key, partitions } from '../storage/kinds.ts'
-import { endOf, secondsOf, type Token } from './token.ts'
 
 /** How deep a family of tokens may be: every use of a token walks up to its first ancestor. */
 export const DEEPEST_FAMILY = 32

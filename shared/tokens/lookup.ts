@@ -1,12 +1,12 @@
 import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
+import { accessorFor, BATCH_PREFIX, endOf, entityIdOf, secondsOf, type Token } from '../model/token.ts'
 import { key } from '../storage/kinds.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
 import { ancestorsLive, isAlive, livingToken } from './family.ts'
 import { keptAnswer } from './parameters.ts'
-import { accessorFor, BATCH_PREFIX, endOf, entityIdOf, secondsOf, type Token } from './token.ts'
 
 export const tokenField = { token: text('The token', { secret: true }) }
 export const requiredToken = { token: text('The token', { secret: true, required: true }) }

@@ -1,16 +1,7 @@
 import type { Auth } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import type { Alias } from '../identity/alias.ts'
-import { defaultTtlOf, type Mount, maxTtlOf } from '../mounts/mount.ts'
-import { sanitisePolicies, withDefault } from '../policies/names.ts'
-import type { Sealer } from '../ports.ts'
-import { type Change, create } from '../storage/changes.ts'
-import { key } from '../storage/kinds.ts'
-import type { Secret } from '../values/secret.ts'
-import type { Grant } from './grant.ts'
-import { networksOf } from './networks.ts'
-import { keptTerms } from './parameters.ts'
-import type { TokenParameters } from './terms.ts'
+import type { Alias } from '../model/alias.ts'
+import { defaultTtlOf, type Mount, maxTtlOf } from '../model/mount.ts'
 import {
   accessorIn,
   BATCH_PREFIX,
@@ -20,7 +11,16 @@ import {
   LONGEST_TOKEN,
   secondsOf,
   type Token,
-} from './token.ts'
+} from '../model/token.ts'
+import { sanitisePolicies, withDefault } from '../policies/names.ts'
+import type { Sealer } from '../ports.ts'
+import { type Change, create } from '../storage/changes.ts'
+import { key } from '../storage/kinds.ts'
+import type { Secret } from '../values/secret.ts'
+import type { Grant } from './grant.ts'
+import { networksOf } from './networks.ts'
+import { keptTerms } from './parameters.ts'
+import type { TokenParameters } from './terms.ts'
 import { lifetime } from './ttl.ts'
 
 /** Everything else that minting a login's token depends on. */

@@ -1,12 +1,12 @@
 import { after, answer, type Call, callerOf, clusterOf, nothing, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { currentCluster } from '../cluster/current.ts'
+import { currentCluster } from '../jobs/current-cluster.ts'
+import { accessorFor, BATCH_PREFIX, type Token } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
 import { type Change, erase } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { orphanChildren, sweepFamily } from './family.ts'
 import type { accessorField, requiredToken } from './lookup.ts'
-import { accessorFor, BATCH_PREFIX, type Token } from './token.ts'
 
 /**
  * POST auth/token/revoke: the token and all its descendants, or a wrapping token with what it leads to. An unknown

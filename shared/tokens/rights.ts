@@ -1,13 +1,13 @@
-import type { Access } from '../policies/access.ts'
+import type { Acl } from '../model/acl.ts'
+import { isRoot, type Token } from '../model/token.ts'
 import { compileAccess } from '../policies/load.ts'
 import { ROOT, sanitisePolicies } from '../policies/names.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { type Around, ancestorsLive } from './family.ts'
-import { isRoot, type Token } from './token.ts'
 
 /** What a token may do, and the item that was read along. */
 export interface Standing {
-  rights: Access
+  rights: Acl
   /** policies of the entity, not stored on the token */
   identityPolicies: readonly string[]
   along: Item | undefined

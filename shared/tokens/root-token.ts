@@ -1,5 +1,5 @@
+import type { Token } from '../model/token.ts'
 import { defaultParameters, keptTerms } from './parameters.ts'
-import type { Token } from './token.ts'
 
 /** A root token without end. @param now epoch milliseconds */
 export const rootToken = (now: number): Token => ({

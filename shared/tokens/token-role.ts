@@ -2,7 +2,8 @@ import { after, answer, type Call, data, nothing, type Outcome } from '../api/ca
 import { invalid } from '../api/errors.ts'
 import { bool, list, text } from '../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../api/subject.ts'
-import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
+import { SYSTEM_LEASE_TTL } from '../model/mount.ts'
+import type { TokenRole } from '../model/token-role.ts'
 import { DEFAULT, policySet } from '../policies/names.ts'
 import { replace } from '../storage/changes.ts'
 import { covers } from '../values/pattern.ts'
@@ -14,7 +15,6 @@ import {
   parameterWarnings,
   tokenFields,
 } from './parameters.ts'
-import type { TokenRole } from './stored.ts'
 import { termRows } from './terms.ts'
 
 export const tokenRoleFields = {

@@ -1,11 +1,11 @@
 import { after, answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
+import { accessorOf, hashOf, tokenText } from '../model/token.ts'
 import { eraseAs } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
-import { accessorOf, hashOf, tokenText } from './token.ts'
 import { LONGEST_WRAPPING, wrap } from './wrapping.ts'
 
 export const wrappingField = { token: text('The wrapping token; default: the caller’s', { secret: true }) }

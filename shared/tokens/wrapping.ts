@@ -1,24 +1,14 @@
-import { SYSTEM_LEASE_TTL } from '../mounts/mount.ts'
+import { SYSTEM_LEASE_TTL } from '../model/mount.ts'
+import { accessorOf, hashOf, secondsOf } from '../model/token.ts'
+import type { WrapInfo, Wrapped } from '../model/wrapped.ts'
 import type { Sealer } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import type { Secret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
-import type { Wrapped } from './stored.ts'
-import { accessorOf, hashOf, secondsOf } from './token.ts'
 
 /** How many seconds an answer may wait: 768 h. */
 export const LONGEST_WRAPPING = SYSTEM_LEASE_TTL
-
-/** What the holder of a wrapping token is told. @see docs/spec/tokens.md#wrapping */
-export interface WrapInfo {
-  token: string
-  accessor: string
-  ttl: number
-  creation_time: string
-  creation_path: string
-  wrapped_accessor?: string
-}
 
 export interface Wrapping {
   /** body of the answer, as it would have been sent */

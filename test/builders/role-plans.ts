@@ -1,7 +1,7 @@
 import { readFields } from '../../shared/api/fields.ts'
 import { roleFields } from '../../shared/auth-method/roles/fields.ts'
 import { planRole, type RolePlan } from '../../shared/auth-method/roles/plan.ts'
-import type { Role } from '../../shared/auth-method/roles/role.ts'
+import type { Role } from '../../shared/model/role.ts'
 import type { Sealed } from '../../shared/values/secret.ts'
 
 export type Raw = Record<string, unknown>

@@ -1,5 +1,5 @@
-import { unbound } from '../../shared/auth-method/bindings.ts'
-import type { Role } from '../../shared/auth-method/roles/role.ts'
+import { unbound } from '../../shared/auth-method/roles/bindings.ts'
+import type { Role } from '../../shared/model/role.ts'
 import { defaultParameters } from '../../shared/tokens/parameters.ts'
 import type { Sealed } from '../../shared/values/secret.ts'
 

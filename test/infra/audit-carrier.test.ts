@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { defineStacks, newApp } from '../../infra/app.ts'
 import { functionNames } from '../../infra/build/functions.ts'
 import { readSettings } from '../../infra/settings.ts'
-import { groups } from '../../shared/api/endpoints/all.ts'
+import { groups } from '../../shared/endpoints/all.ts'
 import type { Resource } from './synthesised.ts'
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-carrier-`)

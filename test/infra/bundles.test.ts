@@ -70,7 +70,7 @@ describe('what is in the bundles, and what is not', () => {
   )
 
   test('the fallback knows what all endpoints are called, and nothing of what they do', () => {
-    expect(inputsOf('fallback')).toContain('shared/api/endpoints/all.ts')
+    expect(inputsOf('fallback')).toContain('shared/endpoints/all.ts')
     const domain = inputsOf('fallback').filter(path => /shared\/(auth-method|identity-proof)\//.test(path))
     expect(domain).toEqual([])
   })

@@ -8,28 +8,24 @@ const root = new URL('../../', import.meta.url).pathname
 const layers: readonly { name: string; of: RegExp; may: readonly string[]; typesFrom?: readonly string[] }[] =
   [
     { name: 'values', of: /^shared\/values\//, may: [] },
-    {
-      name: 'ports',
-      of: /^shared\/ports\.ts$/,
-      may: [],
-      typesFrom: ['storage', 'journal', 'domain', 'values'],
-    },
-    { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['domain', 'ports', 'journal'] },
+    { name: 'model', of: /^shared\/model\//, may: ['values'], typesFrom: ['domain'] },
+    { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['model', 'ports', 'journal'] },
     {
       name: 'journal',
       of: /^shared\/replication\/(position|head|generation|tree|cell)\.ts$/,
       may: ['storage', 'values'],
     },
     {
-      name: 'endpoints',
-      of: /^shared\/api\/(endpoints\/|openapi)/,
-      may: ['api', 'domain', 'storage', 'values'],
+      name: 'ports',
+      of: /^shared\/ports\.ts$/,
+      may: [],
+      typesFrom: ['storage', 'journal', 'model', 'values'],
     },
-    { name: 'api', of: /^shared\/api\//, may: ['values'], typesFrom: ['domain', 'ports', 'storage'] },
+    { name: 'api', of: /^shared\/api\//, may: ['storage', 'values'], typesFrom: ['model', 'ports'] },
     {
       name: 'adapters',
       of: /^shared\/adapters\//,
-      may: ['api', 'journal', 'storage', 'values'],
+      may: ['api', 'journal', 'model', 'storage', 'values'],
       typesFrom: ['domain', 'ports'],
     },
     {
@@ -41,13 +37,70 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'http',
       of: /^shared\/http\//,
-      may: ['api', 'domain', 'storage', 'values'],
+      may: ['api', 'domain', 'model', 'storage', 'values'],
       typesFrom: ['ports'],
     },
-    { name: 'domain', of: /^shared\//, may: ['api', 'journal', 'storage', 'values'], typesFrom: ['ports'] },
-    { name: 'functions', of: /^functions\//, may: ['handler', 'endpoints', 'adapters', 'domain'] },
-    { name: 'infra', of: /^infra\//, may: ['api', 'endpoints', 'domain', 'storage'] },
+    {
+      name: 'endpoints',
+      of: /^shared\/endpoints\//,
+      may: ['api', 'domain', 'model', 'storage', 'values'],
+    },
+    { name: 'workers', of: /^shared\/workers\//, may: ['api', 'domain'], typesFrom: ['ports'] },
+    {
+      name: 'domain',
+      of: /^shared\//,
+      may: ['api', 'journal', 'model', 'storage', 'values'],
+      typesFrom: ['ports'],
+    },
+    { name: 'functions', of: /^functions\//, may: ['handler', 'endpoints', 'workers', 'adapters', 'domain'] },
+    { name: 'infra', of: /^infra\//, may: ['api', 'endpoints', 'workers', 'domain', 'model', 'storage'] },
   ]
+
+/** Folders from top to bottom: imports, of types too, go down this list. A new folder gets a line of its own. */
+const folders = [
+  'functions',
+  'shared/endpoints',
+  'shared/http',
+  'shared/workers',
+  'shared/adapters/aws',
+  'shared/auth-method',
+  'shared/auth-method/renewal',
+  'shared/auth-method/login-ec2',
+  'shared/auth-method/login-iam',
+  'shared/auth-method/login',
+  'shared/auth-method/access-list',
+  'shared/auth-method/deny-list',
+  'shared/auth-method/role-tags',
+  'shared/auth-method/rotate-root',
+  'shared/auth-method/tidy',
+  'shared/auth-method/roles',
+  'shared/auth-method/config',
+  'shared/identity-proof/certificates',
+  'shared/identity-proof',
+  'shared/ceremony',
+  'shared/replication',
+  'shared/cluster',
+  'shared/mounts',
+  'shared/identity',
+  'shared/system',
+  'shared/tokens',
+  'shared/policies',
+  'shared/jobs',
+  'shared/api',
+  'shared/ports.ts',
+  'shared/storage',
+  'shared/model',
+  'shared/values',
+]
+
+/** Arrows that go up all the same: types of what is stored that follow from a table of fields, and one question. */
+const upward = [
+  'shared/model -> shared/auth-method/config',
+  'shared/model -> shared/auth-method/roles',
+  'shared/model -> shared/tokens',
+  // a token is renewed by what its login stood on
+  'shared/tokens -> shared/auth-method/renewal',
+]
 
 const layerOf = (file: string) => layers.find(layer => layer.of.test(file))
 
@@ -98,6 +151,47 @@ describe('imports point downward', () => {
   test('every file belongs to a layer, and imports only what its layer may', () => {
     const wrong = within.filter(one => !isAllowed(one)).map(({ file, target }) => `${file} -> ${target}`)
     expect(wrong).toEqual([])
+  })
+
+  test('folders import downward, but for the arrows that are named', () => {
+    const folderOf = (path: string) =>
+      path === 'shared/ports.ts' ? path : path.startsWith('functions/') ? 'functions' : posix.dirname(path)
+    const arrows = within
+      .filter(one => !one.file.startsWith('infra/') && one.target.endsWith('.ts'))
+      .map(one => [folderOf(one.file), folderOf(one.target)] as const)
+    const unlisted = arrows.flat().filter(folder => !folders.includes(folder))
+    expect([...new Set(unlisted)]).toEqual([])
+    const up = arrows.filter(([from, to]) => folders.indexOf(from) > folders.indexOf(to))
+    expect([...new Set(up.map(([from, to]) => `${from} -> ${to}`))].sort()).toEqual(upward)
+  })
+
+  test('neither login imports the other, and what they share imports neither', () => {
+    const siblings = /^shared\/auth-method\/(login|login-ec2|login-iam)\//
+    const loginOf = (path: string) => siblings.exec(path)?.[1]
+    const between = within.filter(({ file, target }) => {
+      const [from, to] = [loginOf(file), loginOf(target)]
+      return from !== undefined && to !== undefined && from !== to && to !== 'login'
+    })
+    expect(between).toEqual([])
+  })
+
+  test('rules import nothing that reads', () => {
+    const rules = files.filter(file =>
+      /\/(decide|facts|principal|reauthentication|checks|gates)\.ts$/.test(file),
+    )
+    expect(rules.length).toBeGreaterThan(8)
+    const reached = (file: string): string[] => [
+      file,
+      ...within.filter(one => one.file === file && !one.typeOnly).flatMap(one => reached(one.target)),
+    ]
+    const reading = rules.flatMap(rule =>
+      reached(rule)
+        .filter(file =>
+          /\/(gather|see-instance|fetch|full-arn|accounts)\.ts$|^shared\/(adapters|http)\//.test(file),
+        )
+        .map(file => `${rule} -> ${file}`),
+    )
+    expect(reading).toEqual([])
   })
 
   test('no file imports itself by way of others, types included', () => {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { version } from '../../infra/build/functions.ts'
 import { root } from '../../infra/checkout.ts'
 import { pathsOf } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/api/endpoints/all.ts'
-import { openApi } from '../../shared/api/openapi.ts'
+import { groups } from '../../shared/endpoints/all.ts'
+import { openApi } from '../../shared/endpoints/openapi.ts'
 
 interface Operation {
   parameters: { name: string; in: string; required?: boolean }[]

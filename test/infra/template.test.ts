@@ -5,7 +5,7 @@ import { root } from '../../infra/checkout.ts'
 import { routeFinder } from '../../infra/local/gateway.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/api/endpoints/all.ts'
+import { groups } from '../../shared/endpoints/all.ts'
 import { ofType, type Resource, resourcesOf, stacksOf } from './synthesised.ts'
 
 let resources: Map<string, Resource>

@@ -1,5 +1,5 @@
 import { type Endpoint, pathsOf } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/api/endpoints/all.ts'
+import { groups } from '../../shared/endpoints/all.ts'
 import { fresh } from './cluster.ts'
 
 /** One way to reach an endpoint. */

@@ -12,12 +12,12 @@ import { type Environment, readEnvironment } from '../../shared/adapters/aws/env
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../shared/adapters/aws/system.ts'
 import { type Use, usesOf } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/api/endpoints/all.ts'
+import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer, FrontEvent } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
-import { jobHandler, roundHandler } from '../../shared/jobs/handlers.ts'
-import { workers } from '../../shared/jobs/workers.ts'
 import type { Clock } from '../../shared/ports.ts'
+import { jobHandler, roundHandler } from '../../shared/workers/handlers.ts'
+import { workers } from '../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from './api.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { KMSClient } from '@aws-sdk/client-kms'
 import { ApiError } from '../../api/errors.ts'
-import type { Keyring } from '../../cluster/record.ts'
+import type { Keyring } from '../../model/cluster.ts'
 import type { Meter } from '../../ports.ts'
 import { ownService } from './client.ts'
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
-import type { Keyring } from '../../cluster/record.ts'
+import type { Keyring } from '../../model/cluster.ts'
 import type { Clock, Entropy, Genesis, Sealer, Store } from '../../ports.ts'
 import {
   closeEnvelope,

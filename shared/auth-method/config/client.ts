@@ -1,6 +1,7 @@
 import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
 import { bool, text, unsupported } from '../../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import type { ClientConfig } from '../../model/config.ts'
 import type { ProviderSettings, Sealer } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
@@ -12,7 +13,6 @@ import {
   settingFields,
   settingsAnswer,
 } from './client-settings.ts'
-import type { ClientConfig } from './stored.ts'
 
 const federation = 'Not supported: calls to AWS use keys or the credentials of the environment'
 const rotation = 'Not supported: keys are rotated by config/rotate-root'

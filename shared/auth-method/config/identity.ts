@@ -2,9 +2,9 @@ import { after, answer, type Call, data, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { list, text } from '../../api/fields.ts'
 import { placeOf, subjectOf } from '../../api/subject.ts'
+import type { IdentityConfig, Selection } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { sortedSet } from '../../values/names.ts'
-import type { IdentityConfig, Selection } from './stored.ts'
 
 /** Names an alias may be made of. @see docs/spec/configuration.md#identity */
 const aliasKinds = {

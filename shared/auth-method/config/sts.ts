@@ -2,9 +2,9 @@ import { after, answer, type Call, data, nothing, type Outcome } from '../../api
 import { invalid } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import type { StsRole } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { parseEntity } from '../../values/arn.ts'
-import type { StsRole } from './stored.ts'
 
 export const stsFields = {
   sts_role: text('ARN of the role to assume for this account'),

@@ -1,13 +1,14 @@
 import { after, answer, type Call, data, mountOf, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
-import { maxTtlOf } from '../../mounts/mount.ts'
+import type { DenyEntry } from '../../model/deny-entry.ts'
+import { maxTtlOf } from '../../model/mount.ts'
+import type { TidySettings } from '../../model/tidy.ts'
 import { erase, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { decodeBase64, decodeBase64Url } from '../../values/base64.ts'
 import { printTime } from '../../values/time.ts'
 import { isSignedWith, parseTag } from '../role-tags/tag.ts'
-import { defaultTidy, sweepTimes, type TidySettings } from '../tidy/settings.ts'
-import type { DenyEntry } from './entry.ts'
+import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
 
 /** The texts that a path parameter may stand for: as it is, base64, URL-safe base64. */
 export function readings(given: string): string[] {

@@ -1,7 +1,7 @@
 import { type Refusal, refusal } from '../../api/errors.ts'
+import type { AccessEntry } from '../../model/access-entry.ts'
 import type { Grant } from '../../tokens/grant.ts'
 import { printDuration } from '../../values/duration.ts'
-import type { AccessEntry } from '../access-list/entry.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
 import { gates } from '../login/gates.ts'

@@ -1,11 +1,11 @@
 import type { VerifiedProof } from '../../identity-proof/instance-document.ts'
+import type { IdentityConfig } from '../../model/config.ts'
+import type { TidySettings } from '../../model/tidy.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
-import type { IdentityConfig } from '../config/stored.ts'
 import type { GateFacts } from '../login/gates.ts'
 import type { SeenInstance } from '../login/instance.ts'
 import type { RoleTag } from '../role-tags/tag.ts'
-import type { TidySettings } from '../tidy/settings.ts'
 
 /** What is known of an ec2 login before EC2 is asked. */
 export interface Ec2Facts extends GateFacts {

@@ -1,7 +1,7 @@
 import { type Refusal, refusal } from '../../api/errors.ts'
+import type { AccessEntry } from '../../model/access-entry.ts'
 import { type Secret, sameSecret } from '../../values/secret.ts'
 import { compareInstants, type Instant, parseInstant } from '../../values/time.ts'
-import type { AccessEntry } from '../access-list/entry.ts'
 
 /** What decides whether an instance may log in again. */
 export interface ReauthenticationFacts {

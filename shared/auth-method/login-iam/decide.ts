@@ -1,14 +1,13 @@
 import { refusal } from '../../api/errors.ts'
+import { checksInstances } from '../../model/role.ts'
 import type { Grant } from '../../tokens/grant.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
 import { gates } from '../login/gates.ts'
 import { instanceChecks, type RunningFacts } from '../login/instance.ts'
-import { checksInstances } from '../roles/role.ts'
 import type { IamFacts, SeenIamFacts } from './facts.ts'
-import { inferredId } from './gather.ts'
-import { admits } from './principal.ts'
+import { admits, inferredId } from './principal.ts'
 
 const admitted = (facts: IamFacts & Partial<SeenIamFacts>) =>
   admits(facts.role, {

@@ -1,5 +1,5 @@
 import type { VerifiedIdentity } from '../../identity-proof/caller-identity.ts'
-import type { IdentityConfig } from '../config/stored.ts'
+import type { IdentityConfig } from '../../model/config.ts'
 import type { GateFacts } from '../login/gates.ts'
 import type { SeenInstance } from '../login/instance.ts'
 

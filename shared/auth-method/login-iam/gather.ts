@@ -2,23 +2,23 @@ import { type Call, mountOf } from '../../api/call.ts'
 import { type Identity, readIdentity, type VerifiedIdentity } from '../../identity-proof/caller-identity.ts'
 import type { SignedRequest } from '../../identity-proof/signed-request.ts'
 import { rebuildRequest } from '../../identity-proof/sts-request.ts'
-import { maxTtlOf } from '../../mounts/mount.ts'
+import type { ClientConfig, IdentityConfig } from '../../model/config.ts'
+import { maxTtlOf } from '../../model/mount.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { type AccountItems, accessTo } from '../accounts.ts'
+import { type AccountItems, accessTo } from '../config/accounts.ts'
 import { defaultClient } from '../config/client.ts'
 import { defaultIdentity } from '../config/identity.ts'
-import type { ClientConfig, IdentityConfig } from '../config/stored.ts'
 import { noRole, refuse } from '../login/checks.ts'
 import { fetchItems, recallOf, remember } from '../login/fetch.ts'
 import type { loginFields } from '../login/fields.ts'
-import { instanceCall, seeInstance } from '../login/instance.ts'
+import { instanceCall, seeInstance } from '../login/see-instance.ts'
 import type { IamFacts, InferredInstance, SeenIamFacts } from './facts.ts'
 import { fullArnOf } from './full-arn.ts'
-import { admits } from './principal.ts'
+import { admits, inferredId } from './principal.ts'
 
 type LoginCall = Call<typeof loginFields>
 
@@ -127,12 +127,6 @@ export async function seeIam<F extends IamFacts>(
   const inferred = instanceId === undefined ? undefined : await seeInferred(call, facts, instanceId, items)
   return { ...facts, fullArn, inferred }
 }
-
-const INSTANCE = /^i-[0-9a-f]{8,17}$/
-
-/** EC2 names the sessions of its instances after them. */
-export const inferredId = ({ entity }: Identity): string | undefined =>
-  entity.session !== undefined && INSTANCE.test(entity.session) ? entity.session : undefined
 
 async function seeInferred(
   call: LoginCall,

@@ -1,5 +1,6 @@
+import type { Identity } from '../../identity-proof/caller-identity.ts'
+import type { Role } from '../../model/role.ts'
 import { matches } from '../../values/pattern.ts'
-import type { Role } from '../roles/role.ts'
 
 /** A principal as far as a role's bindings look at it. */
 export interface PrincipalFacts {
@@ -28,3 +29,9 @@ export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' |
   if (fullArn === undefined) return 'look-up'
   return wild.some(pattern => matches(pattern, fullArn)) ? 'yes' : 'no'
 }
+
+const INSTANCE = /^i-[0-9a-f]{8,17}$/
+
+/** EC2 names the sessions of its instances after them. */
+export const inferredId = ({ entity }: Identity): string | undefined =>
+  entity.session !== undefined && INSTANCE.test(entity.session) ? entity.session : undefined

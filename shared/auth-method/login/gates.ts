@@ -1,7 +1,7 @@
 import { refusal } from '../../api/errors.ts'
+import type { Role } from '../../model/role.ts'
 import { sanitisePolicies } from '../../policies/names.ts'
 import { anyContains } from '../../values/cidr.ts'
-import type { Role } from '../roles/role.ts'
 import type { Check } from './checks.ts'
 
 /** What the rules common to both types of login look at. */

@@ -1,10 +1,10 @@
 import { after, type Call, clusterOf, mountOf, type Outcome } from '../../api/call.ts'
 import { ensureAlias } from '../../identity/ensure.ts'
+import { tokenText } from '../../model/token.ts'
 import type { Change } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Grant } from '../../tokens/grant.ts'
 import { mintLogin } from '../../tokens/mint.ts'
-import { tokenText } from '../../tokens/token.ts'
 
 /**
  * What a login that passed every check comes to. Token, entity and `more` are committed together. Metadata of an

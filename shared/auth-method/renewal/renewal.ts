@@ -1,6 +1,6 @@
 import type { Call } from '../../api/call.ts'
-import type { Mount } from '../../mounts/mount.ts'
-import type { LoginRecord } from '../../tokens/token.ts'
+import type { Mount } from '../../model/mount.ts'
+import type { LoginRecord } from '../../model/token.ts'
 import { renewEc2 } from './ec2.ts'
 import { renewIam } from './iam.ts'
 import type { Renewal } from './outcome.ts'

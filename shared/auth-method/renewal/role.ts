@@ -1,7 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
+import type { Role } from '../../model/role.ts'
+import type { LoginRecord } from '../../model/token.ts'
 import type { Item } from '../../storage/kinds.ts'
-import type { LoginRecord } from '../../tokens/token.ts'
-import type { Role } from '../roles/role.ts'
 
 /** A renewal that a rule forbids; the token lives on until its end. */
 export const notRenewed = (why: string): ApiError =>

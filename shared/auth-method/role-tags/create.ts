@@ -2,9 +2,9 @@ import { answer, type Call, data, mountOf, type Outcome } from '../../api/call.t
 import { invalid } from '../../api/errors.ts'
 import { bool, duration, list, lowerText } from '../../api/fields.ts'
 import { subjectOf } from '../../api/subject.ts'
-import { maxTtlOf } from '../../mounts/mount.ts'
+import { maxTtlOf } from '../../model/mount.ts'
+import type { Role } from '../../model/role.ts'
 import { DEFAULT, isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../../policies/names.ts'
-import type { Role } from '../roles/role.ts'
 import { isWithinRole } from './policies.ts'
 import { LONGEST_TAG, type RoleTag, renderTag } from './tag.ts'
 

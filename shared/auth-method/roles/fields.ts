@@ -1,6 +1,6 @@
 import { bool, type Field, list, lowerText, text } from '../../api/fields.ts'
 import { tokenFields } from '../../tokens/parameters.ts'
-import { type BindingName, bindingNames, bindings } from '../bindings.ts'
+import { type BindingName, bindingNames, bindings } from './bindings.ts'
 
 const boundFields = Object.fromEntries(bindingNames.map(name => [name, bindings[name].field])) as Record<
   BindingName,

@@ -1,12 +1,12 @@
 import { invalid } from '../../api/errors.ts'
 import type { Supplied } from '../../api/fields.ts'
+import { checksInstances, type Role } from '../../model/role.ts'
 import { defaultParameters, mergeParameters, parameterWarnings } from '../../tokens/parameters.ts'
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
 import { partitionOf } from '../../values/region.ts'
 import type { Sealed } from '../../values/secret.ts'
-import { type BindingName, bindingNames, faultOf, isBound, mergeBound, unbound } from '../bindings.ts'
+import { type BindingName, bindingNames, faultOf, isBound, mergeBound, unbound } from './bindings.ts'
 import type { roleFields } from './fields.ts'
-import { checksInstances, type Role } from './role.ts'
 
 type Given = Supplied<typeof roleFields>
 

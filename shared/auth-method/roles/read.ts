@@ -1,8 +1,8 @@
 import { answer, type Call, data, type Outcome } from '../../api/call.ts'
 import { storedOf } from '../../api/subject.ts'
+import type { Role } from '../../model/role.ts'
 import { parametersAnswer } from '../../tokens/parameters.ts'
-import { unbound } from '../bindings.ts'
-import type { Role } from './role.ts'
+import { unbound } from './bindings.ts'
 
 /** GET role/:role. @see docs/spec/roles.md#reading */
 export const readRole = (call: Call): Outcome => answer(data(roleAnswer(storedOf(call, 'role').data)))

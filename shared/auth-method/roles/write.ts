@@ -1,16 +1,16 @@
 import { after, type Call, mountOf, nothing, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import { placeOf, subjectOf } from '../../api/subject.ts'
-import { isLegacyEc2, maxTtlOf } from '../../mounts/mount.ts'
+import { isLegacyEc2, maxTtlOf } from '../../model/mount.ts'
+import type { Role } from '../../model/role.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Key, key } from '../../storage/kinds.ts'
 import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import type { Sealed } from '../../values/secret.ts'
-import { accessTo } from '../accounts.ts'
+import { accessTo } from '../config/accounts.ts'
 import type { roleFields } from './fields.ts'
 import { planRole } from './plan.ts'
-import type { Role } from './role.ts'
 
 /** POST role/:role. @see docs/spec/roles.md#write */
 export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome> {

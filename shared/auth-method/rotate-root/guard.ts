@@ -1,10 +1,10 @@
 import { type Call, mountOf } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
-import { currentCluster } from '../../cluster/current.ts'
+import { currentCluster } from '../../jobs/current-cluster.ts'
+import type { Rotation } from '../../model/rotation.ts'
 import type { Change } from '../../storage/changes.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import type { Rotation } from './rotation.ts'
 
 const LEASE_MS = 60_000
 

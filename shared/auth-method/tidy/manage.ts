@@ -11,12 +11,13 @@ import {
 } from '../../api/call.ts'
 import { bool, duration } from '../../api/fields.ts'
 import { placeOf, removeStored, storedOf, subjectOf } from '../../api/subject.ts'
+import type { TidySettings } from '../../model/tidy.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { fromTheStart } from './restamp.ts'
 import { startRun } from './run.ts'
-import { defaultTidy, SAFETY_BUFFER, type TidyList, type TidySettings, tidyLists } from './settings.ts'
+import { defaultTidy, SAFETY_BUFFER, type TidyList, tidyLists } from './settings.ts'
 
 export const tidySettingsFields = {
   safety_buffer: duration(

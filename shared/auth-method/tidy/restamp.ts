@@ -1,15 +1,9 @@
 import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
+import type { TidySettings, TidyStamp } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
-import {
-  defaultTidy,
-  kindOfList,
-  sweepTimes,
-  type TidyList,
-  type TidySettings,
-  type TidyStamp,
-} from './settings.ts'
+import { defaultTidy, kindOfList, sweepTimes, type TidyList } from './settings.ts'
 
 export interface RestampJob {
   mount: string

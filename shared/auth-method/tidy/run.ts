@@ -1,9 +1,10 @@
 import { ApiError } from '../../api/errors.ts'
 import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
+import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Due, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { kindOfList, noRun, type TidyList, type TidyRun } from './settings.ts'
+import { kindOfList, noRun, type TidyList } from './settings.ts'
 
 /** One run over one list. */
 export interface TidyJob {

@@ -1,5 +1,5 @@
 import { eachOf, type JobRun } from '../../jobs/job.ts'
-import { isMethod } from '../../mounts/mount.ts'
+import { isMethod } from '../../model/mount.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 import { settle } from './restamp.ts'

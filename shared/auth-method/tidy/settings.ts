@@ -1,3 +1,5 @@
+import type { TidyRun, TidySettings } from '../../model/tidy.ts'
+
 /** 72 h, in seconds. */
 export const SAFETY_BUFFER = 72 * 3600
 
@@ -5,13 +7,6 @@ export const SAFETY_BUFFER = 72 * 3600
 export const tidyLists = ['identity-accesslist', 'roletag-denylist'] as const
 
 export type TidyList = (typeof tidyLists)[number]
-
-/** Tidy settings of one list. @see docs/spec/configuration.md#tidying */
-export interface TidySettings {
-  /** seconds */
-  safetyBuffer: number
-  disablePeriodicTidy: boolean
-}
 
 /** Which kind of item each list holds. */
 export const kindOfList = { 'identity-accesslist': 'access', 'roletag-denylist': 'deny' } as const
@@ -41,27 +36,4 @@ export const noRun: TidyRun = {
   removed: 0,
   failed: 0,
   nextAt: 0,
-}
-
-/** The last run over one list, and the guard against a second one. */
-export interface TidyRun {
-  /** epoch milliseconds until which the runner owns the list; 0: nobody does */
-  leaseUntil: number
-  /** who owns it */
-  runner: string
-  startedAt: number
-  /** 0 while the run goes on */
-  endedAt: number
-  removed: number
-  failed: number
-  /** when the schedule will look at the list again */
-  nextAt: number
-}
-
-/** Which settings the entries of a list carry the times of. Versions: the settings' `rev`, `none` for the defaults. */
-export interface TidyStamp {
-  /** version that the last hourly round saw */
-  seen: string
-  /** version that all entries follow */
-  stamped: string
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Access } from '../../../shared/api/endpoint.ts'
-import { capabilities } from '../../../shared/policies/policy.ts'
+import { capabilities } from '../../../shared/model/policy.ts'
 import type { Reply } from '../../support/api.ts'
 import { api, done, eventually, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
 import { filled, type Way, ways } from '../../support/endpoints.ts'

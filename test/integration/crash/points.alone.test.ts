@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { groups } from '../../../shared/api/endpoints/all.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
 import type { Reply } from '../../support/api.ts'
 import { api, cluster, freshMount, storage } from '../../support/cluster.ts'
 import { changesBetween, snapshot } from '../../support/store.ts'

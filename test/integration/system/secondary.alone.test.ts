@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ClusterMode } from '../../../shared/cluster/record.ts'
+import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { auditText } from '../../support/audit.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { Token } from '../../../shared/model/token.ts'
 import { type Change, create } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import type { Token } from '../../../shared/tokens/token.ts'
 import { eventually, fresh } from '../../support/cluster.ts'
 import { entry } from '../../support/lists.ts'
 import { ownHost } from '../../support/own-host.ts'

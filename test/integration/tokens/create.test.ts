@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
+import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
 import { errorsOf } from '../../support/logins.ts'
 import { lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'

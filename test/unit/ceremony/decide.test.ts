@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Attempt, Secrets, Slot } from '../../../shared/ceremony/attempt.ts'
 import {
   decideKey,
   decideShare,
@@ -9,6 +8,7 @@ import {
   type ShareFacts,
   tried,
 } from '../../../shared/ceremony/decide.ts'
+import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
 import type { Sealed } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { masked, newOtp } from '../../../shared/ceremony/encode.ts'
-import { TOKEN_TEXT_LENGTH, tokenText } from '../../../shared/tokens/token.ts'
+import { TOKEN_TEXT_LENGTH, tokenText } from '../../../shared/model/token.ts'
 
 /** As command lines decode: base64 without padding, XOR with the one-time password, read as text. */
 const decoded = (encoded: string, otp: string): string => {

@@ -1,9 +1,9 @@
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { describe, expect, test } from 'vitest'
 import { usesOf } from '../../../shared/api/endpoint.ts'
-import { groups } from '../../../shared/api/endpoints/all.ts'
-import { generateRootGroup } from '../../../shared/api/endpoints/generate-root.ts'
-import { hashOf } from '../../../shared/tokens/token.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
+import { hashOf } from '../../../shared/model/token.ts'
 import { ceremonyWorld, unmasked } from './support.ts'
 
 const OTP = 'x'.repeat(33)

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { kmsGenesis, kmsSealer } from '../../../shared/adapters/aws/sealer.ts'
-import { generateRootGroup } from '../../../shared/api/endpoints/generate-root.ts'
 import { divide } from '../../../shared/cluster/shares.ts'
+import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { Ports, Store } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { authenticate, present, takeUse } from '../../../shared/http/authenticate.ts'
+import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 import type { ClusterRead, Ports, Sealer } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/tokens/token.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { mount, NOW, openSealer, token } from '../tokens/support.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../shared/api/call.ts'
-import { groups } from '../../../shared/api/endpoints/all.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
 import { match } from '../../../shared/http/match.ts'
 
 const everything = { name: 'all', endpoints: groups.flatMap(group => group.endpoints) }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { runJob } from '../../../shared/jobs/all.ts'
 import { eachOf, hasTime, jobRun } from '../../../shared/jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../../../shared/jobs/scan.ts'
-import { workers } from '../../../shared/jobs/workers.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { runJob } from '../../../shared/workers/jobs.ts'
+import { workers } from '../../../shared/workers/workers.ts'
 import { token } from '../tokens/support.ts'
 
 const record = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 } as const

@@ -2,6 +2,17 @@ import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../shared/api/call.ts'
 import { readFields } from '../../../shared/api/fields.ts'
 import {
+  defaultTtlOf,
+  isLegacyEc2,
+  isMethod,
+  isMounted,
+  type Mount,
+  type MountTable,
+  maxTtlOf,
+  mountAt,
+  shownKeys,
+} from '../../../shared/model/mount.ts'
+import {
   disableMount,
   enableMount,
   listEngines,
@@ -12,17 +23,6 @@ import {
   tuneMount,
   visibleMounts,
 } from '../../../shared/mounts/manage.ts'
-import {
-  defaultTtlOf,
-  isLegacyEc2,
-  isMethod,
-  isMounted,
-  type Mount,
-  type MountTable,
-  maxTtlOf,
-  mountAt,
-  shownKeys,
-} from '../../../shared/mounts/mount.ts'
 import { newMount } from '../../../shared/mounts/new-mount.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { callWith } from '../support/call.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { jobRun } from '../../../shared/jobs/job.ts'
+import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { removeMount } from '../../../shared/mounts/remove.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { type Item, type Key, type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
-import { accessorOf, hashOf } from '../../../shared/tokens/token.ts'
 import { memoryStore } from '../support/memory-store.ts'
 import { NOW, token } from '../tokens/support.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { type Capability, capabilities } from '../../../shared/model/policy.ts'
 import { capabilitiesOn, noAccess, permits } from '../../../shared/policies/access.ts'
-import { type Capability, capabilities } from '../../../shared/policies/policy.ts'
 import { access, parameter, type Short } from './support.ts'
 
 const YES = true

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { Capability } from '../../../shared/model/policy.ts'
 import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
 import { compileAccess } from '../../../shared/policies/load.ts'
-import type { Capability } from '../../../shared/policies/policy.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 
 const stored = (name: string, text: string): Item<'policy'> => ({

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { capabilities } from '../../../shared/model/policy.ts'
 import { PolicyFault, parsePolicy } from '../../../shared/policies/parse.ts'
-import { capabilities } from '../../../shared/policies/policy.ts'
 
 /** What a policy says, without what it does not mention. */
 const said = (text: string) =>

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { type Endpoint, operationOf, pathsOf } from '../../../shared/api/endpoint.ts'
-import { groups } from '../../../shared/api/endpoints/all.ts'
 import { normalForm, spellingOf } from '../../../shared/api/params.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
 import { match } from '../../../shared/http/match.ts'
-import { type Access, capabilitiesOn, permits } from '../../../shared/policies/access.ts'
-import { type Capability, capabilities } from '../../../shared/policies/policy.ts'
+import type { Acl } from '../../../shared/model/acl.ts'
+import { type Capability, capabilities } from '../../../shared/model/policy.ts'
+import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
 import { access, type Short } from './support.ts'
 
 const endpoints = groups.flatMap(group => group.endpoints)
@@ -203,7 +204,7 @@ describe('random spellings of rules and requests', () => {
     })
   })
 
-  const rightsOf = (policy: [string, string[]][]): Access =>
+  const rightsOf = (policy: [string, string[]][]): Acl =>
     access(...policy.map(([rule, words]) => ({ [rule]: words.join(' ') })))
 
   test('what is answered about a path is what an independent judge says, and what is enforced', () => {
@@ -270,7 +271,7 @@ describe('what a question about paths costs', () => {
       spy.mockRestore()
     }
   }
-  const rules = (count: number): Access =>
+  const rules = (count: number): Acl =>
     access(
       Object.fromEntries(
         Array.from({ length: count }, (_, index) => [
@@ -279,7 +280,7 @@ describe('what a question about paths costs', () => {
         ]),
       ),
     )
-  const ask = (rights: Access, count: number) => {
+  const ask = (rights: Acl, count: number) => {
     for (let index = 0; index < count; index++) capabilitiesOn(rights, `auth/m${index}/role/r${index}`)
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ClusterMode, ClusterRecord } from '../../../shared/cluster/record.ts'
+import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import { health, initStatus, leader, sealStatus } from '../../../shared/system/health.ts'
 import { callWith } from '../support/call.ts'
 import { NOW } from '../tokens/support.ts'

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Token } from '../../../shared/model/token.ts'
 import {
   type CreateFacts,
   type CreateGiven,
@@ -6,7 +7,6 @@ import {
   type RoleRules,
 } from '../../../shared/tokens/create.ts'
 import { defaultParameters } from '../../../shared/tokens/parameters.ts'
-import type { Token } from '../../../shared/tokens/token.ts'
 import { NOW, parentOf, rootToken, token } from './support.ts'
 
 const MONTH = 2_764_800

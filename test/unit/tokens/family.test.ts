@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Token } from '../../../shared/model/token.ts'
 import type { ClusterRead, Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
@@ -10,7 +11,6 @@ import {
   orphanChildren,
   sweepFamily,
 } from '../../../shared/tokens/family.ts'
-import type { Token } from '../../../shared/tokens/token.ts'
 import { memoryStore } from '../support/memory-store.ts'
 import { mount, NOW, token } from './support.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Mount } from '../../../shared/mounts/mount.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/tokens/token.ts'
+import type { Mount } from '../../../shared/model/mount.ts'
+import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 
 /** 2027-01-15T08:00:00.250Z */
 export const NOW = 1_800_000_000_250

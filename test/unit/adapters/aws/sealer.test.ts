@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { kmsGenesis, kmsSealer } from '../../../../shared/adapters/aws/sealer.ts'
-import type { Keyring } from '../../../../shared/cluster/record.ts'
+import type { Keyring } from '../../../../shared/model/cluster.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Sealed } from '../../../../shared/values/secret.ts'
 

@@ -7,8 +7,8 @@ import {
   selectMetadata,
   writeIdentity,
 } from '../../../../shared/auth-method/config/identity.ts'
-import type { ClientConfig, IdentityConfig } from '../../../../shared/auth-method/config/stored.ts'
 import { fits, stsFields, writeSts } from '../../../../shared/auth-method/config/sts.ts'
+import type { ClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
 import { item, plainSealer } from '../../support/store.ts'

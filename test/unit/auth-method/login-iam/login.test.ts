@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loginIam } from '../../../../shared/auth-method/login-iam/login.ts'
-import type { Role } from '../../../../shared/auth-method/roles/role.ts'
+import type { Role } from '../../../../shared/model/role.ts'
 import type { Instance, StsAnswer } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Role } from '../../../../shared/auth-method/roles/role.ts'
+import type { Role } from '../../../../shared/model/role.ts'
 import {
   APP,
   rawEc2 as ec2,

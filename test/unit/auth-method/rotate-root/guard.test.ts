@@ -7,7 +7,7 @@ import {
   noteNotMade,
   takeGuard,
 } from '../../../../shared/auth-method/rotate-root/guard.ts'
-import type { Rotation } from '../../../../shared/auth-method/rotate-root/rotation.ts'
+import type { Rotation } from '../../../../shared/model/rotation.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
 import { item, preparedStore } from '../../support/store.ts'

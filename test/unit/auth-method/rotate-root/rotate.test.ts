@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import type { ClientConfig } from '../../../../shared/auth-method/config/stored.ts'
+import type { ClientConfig } from '../../../../shared/model/config.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { sealed } from '../../support/store.ts'
 import { configured, refused, rotate, START, type World } from './world.ts'

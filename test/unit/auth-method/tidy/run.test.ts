@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startRun } from '../../../../shared/auth-method/tidy/run.ts'
-import { noRun, type TidyRun } from '../../../../shared/auth-method/tidy/settings.ts'
+import { noRun } from '../../../../shared/auth-method/tidy/settings.ts'
+import type { TidyRun } from '../../../../shared/model/tidy.ts'
 import type { ClusterRead, Ports } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { item, preparedStore } from '../../support/store.ts'

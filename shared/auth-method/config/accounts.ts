@@ -1,0 +1,29 @@
+import type { Access, ProviderSettings, Sealer } from '../../ports.ts'
+import type { Item } from '../../storage/kinds.ts'
+import { providerSettings } from './client.ts'
+
+/** Items that say how to reach an account. */
+export interface AccountItems {
+  client: Item<'client-config'> | undefined
+  sts: Item<'sts-role'> | undefined
+}
+
+/**
+ * How to call AWS for an account: through its STS role, or with the server's own credentials, which the
+ * adapter uses only where the server's own account is that account.
+ * @see docs/spec/configuration.md#reaching-accounts
+ */
+export async function accessTo(
+  account: string,
+  region: string,
+  { client, sts }: AccountItems,
+  sealer: Sealer,
+): Promise<Access> {
+  const settings: ProviderSettings = await providerSettings(client, sealer)
+  return {
+    account,
+    region,
+    client: settings,
+    ...(sts ? { assume: { role: sts.data.role, externalId: sts.data.externalId } } : {}),
+  }
+}

@@ -1,0 +1,107 @@
+import type { Anew, Call, Early, Outcome } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import type { Supplied } from '../api/fields.ts'
+import { notAccepted } from '../identity-proof/caller-identity.ts'
+import { proveDocument } from '../identity-proof/instance-document.ts'
+import { readSignedRequest } from '../identity-proof/signed-request.ts'
+import { isMethod, type Mount, mountAt } from '../model/mount.ts'
+import type { Ports } from '../ports.ts'
+import { type Key, key } from '../storage/kinds.ts'
+import { defaultClient } from './config/client.ts'
+import { noRole, refuse } from './login/checks.ts'
+import type { loginFields } from './login/fields.ts'
+import { ec2Keys, ec2RoleName, guessEc2Alias } from './login-ec2/gather.ts'
+import { loginEc2 } from './login-ec2/login.ts'
+import { type Ec2Proof, guessCertificate, proveEarly } from './login-ec2/proof.ts'
+import { outboundOf } from './login-iam/gather.ts'
+import { type IamProof, loginIam } from './login-iam/login.ts'
+
+type Given = Supplied<typeof loginFields>
+
+export type Proof = Ec2Proof | IamProof
+
+/**
+ * Which type of login the parameters make: one complete set of one type.
+ * @throws ApiError `invalid_request`
+ * @see docs/spec/login-ec2.md#which-type-of-login
+ */
+export function loginType(given: Given): 'ec2' | 'iam' {
+  const has = (...names: (keyof Given)[]) => names.every(name => Object.hasOwn(given, name))
+  const ec2 = has('pkcs7') || has('identity', 'signature')
+  const request = has('iam_http_request_method', 'iam_request_url', 'iam_request_headers')
+  const iam = request && (given.iam_http_request_method === 'GET' || has('iam_request_body'))
+  if (ec2 && iam) throw invalid('values for both the ec2 and the iam type were given')
+  if (!ec2 && !iam) throw invalid('required authentication values are missing')
+  return ec2 ? 'ec2' : 'iam'
+}
+
+/** Reads the proof, and verifies it as far as that costs nothing. */
+export async function readLogin(given: Given, legacySignatures: boolean): Promise<Proof> {
+  if (loginType(given) === 'iam') {
+    const request = readSignedRequest({
+      method: given.iam_http_request_method ?? '',
+      url: given.iam_request_url ?? '',
+      body: given.iam_request_body ?? '',
+      headers: given.iam_request_headers,
+    })
+    return { type: 'iam', request }
+  }
+  const { pkcs7, identity, signature } = given
+  return proveEarly(
+    {
+      ...(pkcs7 === undefined ? {} : { pkcs7 }),
+      ...(identity === undefined ? {} : { identity }),
+      ...(signature === undefined ? {} : { signature }),
+    },
+    legacySignatures,
+  )
+}
+
+/** Before anything is read: the proof, and the keys of what the login looks at before the provider is asked. */
+export async function prepareLogin(
+  early: Early<typeof loginFields>,
+): Promise<{ keys: readonly Key[]; prepared: Proof }> {
+  const { given, ports, params } = early
+  const proof = await readLogin(given, ports.deployment.legacySignatures)
+  const accessor = rememberedMount(ports, params['mount'])?.accessor
+  return { prepared: proof, keys: accessor === undefined ? [] : keysOf(proof, accessor, early) }
+}
+
+function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
+  const mount = memory.mounts && mountAt(memory.mounts.table, path)
+  return mount && isMethod(mount) ? mount : undefined
+}
+
+function keysOf(proof: Proof, accessor: string, { given, ports }: Early<typeof loginFields>): Key[] {
+  if (proof.type === 'iam') return [key('client-config', accessor)]
+  const { document } = proof
+  if (!document) return guessCertificate(ports.recall, accessor, proof.proof)
+  const roleName = ec2RoleName(given.role, document)
+  return [
+    ...ec2Keys(accessor, roleName, document),
+    ...guessEc2Alias(ports.recall, accessor, roleName, document),
+  ]
+}
+
+/** POST login. */
+export function login(call: Call<typeof loginFields>): Promise<Outcome | Anew> {
+  const proof = call.prepared as Proof | undefined
+  if (!proof) throw new ApiError('internal', 'a login without proof')
+  if (!call.mount) return refuseNowhere(call, proof)
+  return proof.type === 'ec2' ? loginEc2(call, proof) : loginIam(call, proof)
+}
+
+/**
+ * A login at a mount that does not exist: the answer of one that was never configured, where no role is and
+ * nobody's certificate is trusted. AWS is not asked: without a valid proof the answer is the same.
+ */
+function refuseNowhere({ given, ports }: Call<typeof loginFields>, proof: Proof): never {
+  const seen = { mount: 'none' }
+  if (proof.type === 'iam') {
+    const outbound = outboundOf(proof.request, defaultClient, ports)
+    return refuse('why' in outbound ? outbound : notAccepted, seen)
+  }
+  const document = proof.document ?? proveDocument(proof.proof, [], ports.deployment.legacySignatures)
+  if ('why' in document) return refuse(document, seen)
+  throw noRole(ec2RoleName(given.role, document))
+}

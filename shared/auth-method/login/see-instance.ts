@@ -1,0 +1,71 @@
+import type { Call } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import type { Role } from '../../model/role.ts'
+import type { Access, Instance } from '../../ports.ts'
+import type { AccountItems } from '../config/accounts.ts'
+import type { SeenInstance } from './instance.ts'
+
+const RETRIES = 2
+const RETRY_MS = 500
+/** A document or session this young may be ahead of what DescribeInstances tells. */
+const YOUNG_SECONDS = 300
+
+/** Names a look-up by all that shapes it: with other settings it is another one. */
+export const instanceCall = ({ client, sts }: AccountItems, region: string, role: Role): string =>
+  JSON.stringify(['instance', client?.rev, sts?.rev, region, bindsRole(role)])
+
+const bindsRole = (role: Role): boolean => role.bound.bound_iam_role_arn.length > 0
+
+/**
+ * Looks an instance up: one call to EC2, one more to IAM where the role binds the instance's role.
+ *
+ * @param startedAt epoch seconds at which the instance is said to have started; only a young one is asked
+ * for again when EC2 does not know it yet
+ */
+export async function seeInstance(
+  call: Call,
+  access: Access,
+  instanceId: string,
+  role: Role,
+  startedAt: number,
+): Promise<SeenInstance> {
+  const instance = await describe(call, access, instanceId, call.now / 1000 - startedAt < YOUNG_SECONDS)
+  if (!instance?.profileArn || !bindsRole(role)) return { instance }
+  const roleArn = await roleBehind(call, access, instance.profileArn)
+  return roleArn === undefined ? { instance } : { instance, roleArn }
+}
+
+async function describe(
+  call: Call,
+  access: Access,
+  id: string,
+  young: boolean,
+): Promise<Instance | undefined> {
+  const { instances, clock } = call.ports
+  for (let tries = 0; ; tries++) {
+    const found = await naming(id, () => instances.describe(access, id, call.request.deadline))
+    if (found || !young || tries === RETRIES) return found
+    await clock.sleep(RETRY_MS)
+  }
+}
+
+/** Faults that the caller cannot mend by waiting name the instance they are about. */
+async function naming<T>(id: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'invalid_request') throw error
+    throw new ApiError('invalid_request', `failed to verify the instance ${id}: ${error.message}`, {
+      cause: error,
+      reason: error.reason ?? { why: 'instance-lookup' },
+    })
+  }
+}
+
+// Another account may have a profile of the same name: the profile that IAM returns has to be the instance's
+// own (CVE-2025-11621).
+async function roleBehind(call: Call, access: Access, profileArn: string): Promise<string | undefined> {
+  const name = profileArn.slice(profileArn.lastIndexOf('/') + 1)
+  const profile = await call.ports.principals.profile(access, name, call.request.deadline)
+  return profile?.arn === profileArn && profile.roleArns.length === 1 ? profile.roleArns[0] : undefined
+}

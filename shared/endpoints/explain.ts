@@ -1,0 +1,22 @@
+import { endpoint, type Group, policy } from '../api/endpoint.ts'
+import { explain } from '../auth-method/explain.ts'
+import { loginFields } from '../auth-method/login/fields.ts'
+import { key } from '../storage/kinds.ts'
+
+/** Apart from the roles, because it does everything that a login does but write: it needs a login's grants. */
+export const explainGroup: Group = {
+  name: 'explain',
+  endpoints: [
+    endpoint({
+      method: 'POST',
+      path: '/auth/:mount/role/:role/explain',
+      summary: 'Run every check of a login and report each, without logging in',
+      fields: loginFields,
+      access: policy('update'),
+      uses: ['instances', 'principals', 'caller-identity'],
+      answers: 'data',
+      subject: ({ mount, params }) => key('role', mount, params['role'] ?? ''),
+      handle: explain,
+    }),
+  ],
+}

@@ -1,0 +1,21 @@
+import { anyone, endpoint, type Group } from '../api/endpoint.ts'
+import { initFields, initialise } from '../cluster/init.ts'
+
+/** Not routed on AWS: an administrator invokes the Lambda directly. */
+export const initGroup: Group = {
+  name: 'init',
+  endpoints: [
+    endpoint({
+      method: 'POST',
+      path: '/sys/init',
+      summary: 'Initialise the cluster: keyring, recovery shares, root token',
+      fields: initFields,
+      access: anyone,
+      serves: 'always',
+      uses: ['mint', 'write', 'genesis'],
+      answers: 'plain',
+      unrouted: true,
+      handle: initialise,
+    }),
+  ],
+}

@@ -1,0 +1,28 @@
+import { endpoint, type Group, policy } from '../api/endpoint.ts'
+import { keyStatus, prepareKeys, rotate } from '../cluster/rotate.ts'
+
+export const keysGroup: Group = {
+  name: 'keys',
+  endpoints: [
+    endpoint({
+      method: 'POST',
+      path: '/sys/rotate',
+      summary: 'Add a term to the keyring: what is sealed from now on is sealed by it',
+      access: policy('update', { sudo: true }),
+      uses: ['genesis'],
+      answers: 'nothing',
+      prepare: prepareKeys,
+      handle: rotate,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/key-status',
+      summary: 'The term that seals, and since when',
+      access: policy('read'),
+      answers: 'data',
+      mirrored: true,
+      prepare: prepareKeys,
+      handle: keyStatus,
+    }),
+  ],
+}

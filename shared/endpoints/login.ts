@@ -1,0 +1,24 @@
+import { anyone, endpoint, type Group } from '../api/endpoint.ts'
+import { loginFields } from '../auth-method/login/fields.ts'
+import { login, prepareLogin } from '../auth-method/login.ts'
+
+const LARGEST_LOGIN = 64 * 1024
+
+export const loginGroup: Group = {
+  name: 'login',
+  endpoints: [
+    endpoint({
+      method: 'POST',
+      path: '/auth/:mount/login',
+      summary: 'Log in with a signed identity document (ec2) or a signed caller-identity request (iam)',
+      fields: loginFields,
+      access: anyone,
+      uses: ['write', 'instances', 'principals', 'caller-identity'],
+      answers: 'auth',
+      largestBody: LARGEST_LOGIN,
+      uniqueKeys: true,
+      prepare: prepareLogin,
+      handle: login,
+    }),
+  ],
+}

@@ -1,0 +1,44 @@
+import { endpoint, type Group, policy } from '../api/endpoint.ts'
+import {
+  renew,
+  renewAccessor,
+  renewAccessorFields,
+  renewFields,
+  renewSelf,
+  renewSelfFields,
+} from '../tokens/renew.ts'
+
+/** Apart from the other token endpoints, because a renewal asks EC2 and IAM and so needs their grants. */
+const renewing = {
+  method: 'POST',
+  access: policy('update'),
+  uses: ['write', 'instances', 'principals'],
+  answers: 'auth',
+} as const
+
+export const renewalGroup: Group = {
+  name: 'renewal',
+  endpoints: [
+    endpoint({
+      ...renewing,
+      path: '/auth/token/renew',
+      summary: 'Renew a token',
+      fields: renewFields,
+      handle: renew,
+    }),
+    endpoint({
+      ...renewing,
+      path: '/auth/token/renew-self',
+      summary: 'Renew the caller’s token',
+      fields: renewSelfFields,
+      handle: renewSelf,
+    }),
+    endpoint({
+      ...renewing,
+      path: '/auth/token/renew-accessor',
+      summary: 'Renew a token by its accessor',
+      fields: renewAccessorFields,
+      handle: renewAccessor,
+    }),
+  ],
+}

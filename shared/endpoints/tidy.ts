@@ -1,0 +1,81 @@
+import { type Endpoint, endpoint, type Group, type Place, policy } from '../api/endpoint.ts'
+import {
+  deleteTidySettings,
+  readTidySettings,
+  startTidy,
+  tidyFields,
+  tidySettingsFields,
+  tidyStatus,
+  writeTidySettings,
+} from '../auth-method/tidy/manage.ts'
+import { type TidyList, tidyLists } from '../auth-method/tidy/settings.ts'
+import { key } from '../storage/kinds.ts'
+
+/** The lists' names before version 1.7. @see docs/spec/transport.md#deprecated-paths */
+const former: Record<TidyList, string> = {
+  'identity-accesslist': 'identity-whitelist',
+  'roletag-denylist': 'roletag-blacklist',
+}
+
+function endpointsOf(list: TidyList): Endpoint[] {
+  const settings = {
+    path: `/auth/:mount/config/tidy/${list}`,
+    formerly: `/auth/:mount/config/tidy/${former[list]}`,
+    subject: ({ mount }: Place) => key('tidy-settings', mount, list),
+  }
+  return [
+    endpoint({
+      ...settings,
+      method: 'POST',
+      summary: `Configure the periodic tidying of ${list}`,
+      fields: tidySettingsFields,
+      access: policy('by-existence'),
+      uses: ['write', 'background'],
+      answers: 'nothing',
+      handle: writeTidySettings(list),
+    }),
+    endpoint({
+      ...settings,
+      method: 'GET',
+      summary: `Read the tidy settings of ${list}`,
+      access: policy('read'),
+      answers: 'data',
+      handle: readTidySettings,
+    }),
+    endpoint({
+      ...settings,
+      method: 'DELETE',
+      summary: `Let ${list} be tidied by the defaults again`,
+      access: policy('delete'),
+      uses: ['write', 'background'],
+      answers: 'nothing',
+      handle: deleteTidySettings(list),
+    }),
+    endpoint({
+      method: 'POST',
+      path: `/auth/:mount/tidy/${list}`,
+      formerly: `/auth/:mount/tidy/${former[list]}`,
+      summary: `Remove expired entries of ${list} now`,
+      fields: tidyFields,
+      access: policy('update'),
+      uses: ['write', 'background'],
+      answers: 'accepted',
+      handle: startTidy(list),
+    }),
+  ]
+}
+
+export const tidyGroup: Group = {
+  name: 'tidy',
+  endpoints: [
+    ...tidyLists.flatMap(endpointsOf),
+    endpoint({
+      method: 'GET',
+      path: '/auth/:mount/tidy-status',
+      summary: 'The last and the next run over each list',
+      access: policy('read'),
+      answers: 'data',
+      handle: tidyStatus,
+    }),
+  ],
+}

@@ -1,0 +1,25 @@
+import { ApiError } from '../api/errors.ts'
+import { isActive } from '../model/cluster.ts'
+import type { ClusterRead, Ports } from '../ports.ts'
+import { key } from '../storage/kinds.ts'
+
+type Around = Pick<Ports, 'store' | 'clock' | 'sealer'>
+
+/** The cluster record as it is now; undefined when this cluster does not serve any more. */
+export async function activeCluster({ store, clock, sealer }: Around): Promise<ClusterRead | undefined> {
+  const readAt = clock.now()
+  const [item] = await store.read([key('cluster')])
+  if (!item || !isActive(item.data)) return undefined
+  sealer.expect(item.data)
+  return { record: item.data, readAt }
+}
+
+/**
+ * The same, for work that takes longer than a commit accepts a record's age.
+ * @throws ApiError `busy` when this cluster does not serve any more
+ */
+export async function currentCluster(ports: Around): Promise<ClusterRead> {
+  const cluster = await activeCluster(ports)
+  if (!cluster) throw new ApiError('busy', 'this cluster is changing its role', { retryAfter: 5 })
+  return cluster
+}

@@ -1,0 +1,38 @@
+import type { ClientSettings } from '../auth-method/config/client-settings.ts'
+import type { Sealed } from '../values/secret.ts'
+
+/** How a mount reaches AWS. @see docs/spec/configuration.md#client */
+export interface ClientConfig extends ClientSettings {
+  secretKey?: Sealed
+  /** the key pair before the last rotation, until it is known to be gone */
+  previousAccessKey?: string
+  previousSecretKey?: Sealed
+}
+
+/** `default` follows later changes of the default set; a list does not. */
+export type Selection = 'default' | readonly string[]
+
+/** What aliases and metadata of logins are made of. @see docs/spec/configuration.md#identity */
+export interface IdentityConfig {
+  iamAlias: 'role_id' | 'unique_id' | 'canonical_arn' | 'full_arn'
+  ec2Alias: 'role_id' | 'instance_id' | 'image_id'
+  iamMetadata: Selection
+  ec2Metadata: Selection
+}
+
+/**
+ * A certificate that an administrator trusts for instance identity documents.
+ * @see docs/spec/configuration.md#certificates
+ */
+export interface Certificate {
+  /** the text as given, one PEM block */
+  pem: string
+  /** `pkcs7` verifies the rsa2048 and pkcs7 documents, `identity` the separate signature */
+  type: 'pkcs7' | 'identity'
+}
+
+/** The role to assume for a satellite account. @see docs/spec/configuration.md#sts-roles */
+export interface StsRole {
+  role: string
+  externalId: string
+}

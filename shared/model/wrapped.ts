@@ -1,0 +1,26 @@
+import type { Sealed } from '../values/secret.ts'
+
+/** An answer that waits for the one holder of its wrapping token. */
+export interface Wrapped {
+  /** SHA-256 of the wrapping token */
+  hash: string
+  response: Sealed
+  creationPath: string
+  /** accessor of the mount that answered, if one did */
+  mount?: string
+  /** epoch milliseconds */
+  createdAt: number
+  /** seconds */
+  ttl: number
+  wrappedAccessor: string
+}
+
+/** What the holder of a wrapping token is told. @see docs/spec/tokens.md#wrapping */
+export interface WrapInfo {
+  token: string
+  accessor: string
+  ttl: number
+  creation_time: string
+  creation_path: string
+  wrapped_accessor?: string
+}

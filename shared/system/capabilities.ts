@@ -1,0 +1,68 @@
+import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { list, text } from '../api/fields.ts'
+import type { Acl } from '../model/acl.ts'
+import type { Token } from '../model/token.ts'
+import { capabilitiesOn } from '../policies/access.ts'
+import { accessorField, findToken, requiredToken, tokenByAccessor } from '../tokens/lookup.ts'
+import { standingOf } from '../tokens/rights.ts'
+import { sameSecret } from '../values/secret.ts'
+
+/** Paths that one request may ask about, and bytes of each. */
+const MOST_PATHS = 1000
+const LONGEST_PATH = 1024
+
+export const capabilityFields = {
+  paths: list(`Paths to tell capabilities on, up to ${MOST_PATHS} of ${LONGEST_PATH} bytes`),
+  path: text('Deprecated: paths', { now: 'paths' }),
+}
+export const tokenCapabilityFields = { ...requiredToken, ...capabilityFields }
+export const accessorCapabilityFields = { ...accessorField, ...capabilityFields }
+
+type Asked = Call<typeof capabilityFields>
+
+/** POST sys/capabilities-self. */
+export const capabilitiesSelf = (call: Asked): Outcome => told(call, callerOf(call).rights)
+
+/** POST sys/capabilities: of the token that is named. */
+export async function capabilitiesOfToken(call: Call<typeof tokenCapabilityFields>): Promise<Outcome> {
+  const { text: own, rights } = callerOf(call)
+  const asked = call.given.token ?? ''
+  // the caller's last use may have taken its token away
+  if (sameSecret(asked, own.reveal())) return told(call, rights)
+  return told(call, await rightsOf(call, (await foundToken(call, asked)).token))
+}
+
+/** POST sys/capabilities-accessor: of the token behind an accessor. */
+export async function capabilitiesOfAccessor(call: Call<typeof accessorCapabilityFields>): Promise<Outcome> {
+  const item = await tokenByAccessor(call, call.given.accessor ?? '')
+  return told(call, await rightsOf(call, item.data))
+}
+
+const invalidToken = () => invalid('invalid token')
+
+// to the caller, whose own token is good, another one is a parameter
+const foundToken = (call: Call, asked: string) =>
+  findToken(call, asked).catch((error: unknown) => {
+    throw error instanceof ApiError && error.code === 'bad_token' ? invalidToken() : error
+  })
+
+async function rightsOf(call: Call, token: Readonly<Token>): Promise<Acl> {
+  const standing = await standingOf(token, call)
+  if ('why' in standing) throw invalidToken()
+  return standing.rights
+}
+
+function told({ given }: Asked, rights: Acl): Outcome {
+  const paths = [...(given.paths ?? []), ...(given.path ? [given.path] : [])]
+  if (paths.length === 0) throw invalid('paths is required')
+  if (paths.length > MOST_PATHS || paths.some(path => Buffer.byteLength(path) > LONGEST_PATH))
+    throw invalid(`paths may hold up to ${MOST_PATHS} paths of up to ${LONGEST_PATH} bytes`)
+  const found = paths
+    .map(path => path.replace(/^\//, ''))
+    .map((path): [string, string[]] => [path, capabilitiesOn(rights, path)])
+  const [first] = found
+  return answer(
+    data(Object.fromEntries(first && found.length === 1 ? [first, ['capabilities', first[1]]] : found)),
+  )
+}

@@ -1,0 +1,56 @@
+import * as v from 'valibot'
+import { dropOldKey } from '../auth-method/rotate-root/drop-old-key.ts'
+import { restamp } from '../auth-method/tidy/restamp.ts'
+import { tidy } from '../auth-method/tidy/run.ts'
+import { tidyLists } from '../auth-method/tidy/settings.ts'
+import { type JobResult, type JobRun, jobRun } from '../jobs/job.ts'
+import { removeMount } from '../mounts/remove.ts'
+import type { Ports } from '../ports.ts'
+import { tidyTokens } from '../tokens/tidy.ts'
+
+const mount = v.pipe(v.string(), v.nonEmpty())
+const list = v.picklist(tidyLists)
+const count = v.pipe(v.number(), v.integer(), v.minValue(0))
+const scanPlace = v.object({
+  segment: count,
+  from: v.optional(v.object({ pk: v.string(), sk: v.string() })),
+})
+
+/** Binds a job to the shape of its payload. */
+const job = <S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
+  schema: S,
+  work: (run: JobRun, payload: v.InferOutput<S>) => Promise<JobResult>,
+) => ({ schema, work: work as (run: JobRun, payload: unknown) => Promise<JobResult> })
+
+/** One line per background job. */
+export const jobs = {
+  tidy: job(v.object({ mount, list, buffer: count, runner: v.string() }), tidy),
+  restamp: job(
+    v.object({ mount, list, partition: count, after: v.string(), settling: v.optional(v.string()) }),
+    restamp,
+  ),
+  'remove-mount': job(v.object({ mount, at: v.optional(scanPlace), found: v.optional(count) }), removeMount),
+  'drop-old-key': job(v.object({ mount }), dropOldKey),
+  'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),
+} as const
+
+export type JobName = keyof typeof jobs
+
+/**
+ * Runs a job; what it cannot do in time, it starts again for.
+ * @param payload `{job: name, …}` as `Background.start` was given it
+ * @param deadline epoch milliseconds
+ */
+export async function runJob(payload: unknown, ports: Ports, deadline: number): Promise<void> {
+  const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
+  const { schema, work } = jobs[name]
+  const { value: result, calls } = await ports.meter.measured(() =>
+    work(jobRun(ports, deadline), v.parse(schema, payload)),
+  )
+  ports.log.info('job', {
+    job: name,
+    result: result === 'done' ? 'done' : 'again',
+    calls,
+  })
+  if (result !== 'done') await ports.background.start({ job: name, ...result.again })
+}

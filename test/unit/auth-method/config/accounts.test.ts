@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { accessTo } from '../../../../shared/auth-method/config/accounts.ts'
+import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
+import type { Sealer } from '../../../../shared/ports.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { item, plainSealer, sealed } from '../../support/store.ts'
+
+const accessor = 'auth_cloud_1'
+const sealer = plainSealer as unknown as Sealer
+const config = {
+  ...defaultClient,
+  accessKey: 'AKIA1',
+  secretKey: sealed('client-config', 'client', 'secretKey', 'new'),
+  previousAccessKey: 'AKIA0',
+  previousSecretKey: sealed('client-config', 'client', 'previousSecretKey', 'old'),
+  endpoint: 'https://ec2.example.com',
+  iamEndpoint: 'https://iam.example.com',
+  stsEndpoint: 'https://sts.example.com',
+  stsRegion: 'eu-west-1',
+  maxRetries: 7,
+}
+const access = (client?: typeof config, sts?: { role: string; externalId: string }) =>
+  accessTo(
+    '444455556666',
+    'us-east-1',
+    {
+      client: client && item(key('client-config', accessor), client, 'r7'),
+      sts: sts && item(key('sts-role', accessor, '444455556666'), sts),
+    },
+    sealer,
+  )
+
+describe('how an account is reached', () => {
+  test('without any configuration: the server’s own credentials, for that account only', async () => {
+    expect(await access()).toEqual({
+      account: '444455556666',
+      region: 'us-east-1',
+      client: {
+        version: 'none',
+        maxRetries: -1,
+        endpoint: '',
+        iamEndpoint: '',
+        stsEndpoint: '',
+        stsRegion: '',
+      },
+    })
+  })
+
+  test('with an STS role: through it, with its external ID', async () => {
+    const role = { role: 'arn:aws:iam::444455556666:role/r', externalId: 'x' }
+    expect((await access(undefined, role)).assume).toEqual(role)
+    expect((await access(undefined, { ...role, externalId: '' })).assume).toEqual({ ...role, externalId: '' })
+  })
+
+  test('with a client configuration: its endpoints, keys and revision', async () => {
+    const { client, assume } = await access(config)
+    expect(assume).toBeUndefined()
+    expect(client).toMatchObject({
+      version: 'r7',
+      endpoint: 'https://ec2.example.com',
+      iamEndpoint: 'https://iam.example.com',
+      stsEndpoint: 'https://sts.example.com',
+      stsRegion: 'eu-west-1',
+      maxRetries: 7,
+    })
+    const shown = [client.credentials, client.previous].map(pair => [
+      pair?.accessKey,
+      pair?.secretKey.reveal(),
+    ])
+    expect(shown).toEqual([
+      ['AKIA1', 'new'],
+      ['AKIA0', 'old'],
+    ])
+  })
+
+  test.each([
+    ['no access key', { ...config, accessKey: '' }],
+    ['no secret key', (({ secretKey: _, ...rest }) => rest)(config)],
+  ])('half a pair is none: %s', async (_, half) => {
+    expect((await access(half as typeof config)).client.credentials).toBeUndefined()
+  })
+
+  test('secrets do not print', async () => {
+    expect(JSON.stringify(await access(config))).not.toMatch(/new|old/)
+  })
+})

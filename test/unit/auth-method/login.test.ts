@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { readFields } from '../../../shared/api/fields.ts'
+import { loginFields } from '../../../shared/auth-method/login/fields.ts'
+import { loginType } from '../../../shared/auth-method/login.ts'
+
+const typeOf = (raw: Record<string, unknown>) => loginType(readFields(loginFields, raw).given)
+const MISSING = 'required authentication values are missing'
+
+const ec2 = { pkcs7: 'x' }
+const pair = { identity: 'x', signature: 'x' }
+const post = {
+  iam_http_request_method: 'POST',
+  iam_request_url: 'x',
+  iam_request_body: 'x',
+  iam_request_headers: {},
+}
+const { iam_request_body: _, ...get } = { ...post, iam_http_request_method: 'GET' }
+
+describe('which type of login', () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    ['pkcs7', ec2, 'ec2'],
+    ['identity and signature', pair, 'ec2'],
+    ['an empty pkcs7, which is supplied', { pkcs7: '' }, 'ec2'],
+    ['a pkcs7 of null, which is supplied', { pkcs7: null }, 'ec2'],
+    ['POST', post, 'iam'],
+    ['GET', get, 'iam'],
+    ['GET with a body', { ...get, iam_request_body: 'x' }, 'iam'],
+    ['empty values', { ...post, iam_request_url: '', iam_request_body: '' }, 'iam'],
+    ['ec2 and a part of iam', { ...ec2, iam_http_request_method: 'GET' }, 'ec2'],
+    ['iam and a part of ec2', { ...post, identity: 'x' }, 'iam'],
+    ['a nonce with iam', { ...post, nonce: 'x' }, 'iam'],
+  ])('%s', (_, raw, type) => {
+    expect(typeOf(raw)).toBe(type)
+  })
+
+  test.each<[string, Record<string, unknown>]>([
+    ['nothing', {}],
+    ['a role alone', { role: 'dev' }],
+    ['identity alone', { identity: 'x' }],
+    ['signature alone', { signature: 'x' }],
+    ['POST without body', getAs('POST')],
+    ['another case of GET without body', getAs('get')],
+    ['iam without method', { ...post, iam_http_request_method: undefined }],
+    ['iam without URL', { iam_http_request_method: 'GET', iam_request_headers: {} }],
+    ['iam without headers', { iam_http_request_method: 'GET', iam_request_url: 'x' }],
+    ['names of an object’s methods', JSON.parse('{"__proto__":{"pkcs7":"x"}}')],
+  ])('%s is not enough', (_, raw) => {
+    expect(() =>
+      typeOf(Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined))),
+    ).toThrow(MISSING)
+  })
+
+  test.each([
+    ['pkcs7', { ...post, ...ec2 }],
+    ['identity and signature', { ...get, ...pair }],
+  ])('%s together with a complete iam request is refused', (_, raw) => {
+    expect(() => typeOf(raw)).toThrow('values for both the ec2 and the iam type were given')
+  })
+})
+
+function getAs(method: string) {
+  return { ...get, iam_http_request_method: method }
+}

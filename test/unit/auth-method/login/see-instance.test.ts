@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../../shared/api/errors.ts'
+import { seeInstance } from '../../../../shared/auth-method/login/see-instance.ts'
+import type { Access, Instance, InstanceProfile } from '../../../../shared/ports.ts'
+import { usualInstance } from '../../../builders/ec2-facts.ts'
+import { ec2Role } from '../../../builders/roles.ts'
+import { callWith } from '../../support/call.ts'
+
+const access = { account: '111122223333', region: 'eu-west-1' } as Access
+const NOW = 1_000_000_000
+const binding = ec2Role({ bound: { bound_iam_role_arn: ['*'] } })
+const usualProfile: InstanceProfile = {
+  arn: usualInstance.profileArn ?? '',
+  uniqueId: 'AIPA',
+  roleArns: ['arn:aws:iam::111122223333:role/web'],
+}
+
+/** EC2 and IAM with prepared answers; what they were asked is noted. */
+function world(
+  answers: (Instance | undefined | Error)[],
+  profile: InstanceProfile | undefined = usualProfile,
+) {
+  const asked: string[] = []
+  const left = [...answers]
+  const call = callWith({
+    now: NOW * 1000,
+    ports: {
+      clock: { now: () => NOW * 1000, sleep: async () => void asked.push('sleep') },
+      instances: {
+        describe: async (to: Access, id: string) => {
+          asked.push(`describe ${id} in ${to.account}`)
+          const next = left.length > 1 ? left.shift() : left[0]
+          if (next instanceof Error) throw next
+          return next
+        },
+      },
+      principals: {
+        profile: async (_: Access, name: string) => {
+          asked.push(`profile ${name}`)
+          return profile
+        },
+      },
+    },
+  })
+  return { call, asked }
+}
+const OLD = NOW - 301
+const YOUNG = NOW - 299
+const ASK = `describe ${usualInstance.id} in 111122223333`
+
+describe('the look-up of an instance', () => {
+  test('is one call to EC2', async () => {
+    const { call, asked } = world([usualInstance])
+    expect(await seeInstance(call, access, usualInstance.id, ec2Role(), OLD)).toEqual({
+      instance: usualInstance,
+    })
+    expect(asked).toEqual([ASK])
+  })
+
+  test('an unknown instance is asked for again only while it is young', async () => {
+    const old = world([undefined])
+    expect(await seeInstance(old.call, access, usualInstance.id, ec2Role(), OLD)).toEqual({
+      instance: undefined,
+    })
+    expect(old.asked).toEqual([ASK])
+    const young = world([undefined])
+    expect(await seeInstance(young.call, access, usualInstance.id, ec2Role(), YOUNG)).toEqual({
+      instance: undefined,
+    })
+    expect(young.asked).toEqual([ASK, 'sleep', ASK, 'sleep', ASK])
+    const late = world([undefined, usualInstance])
+    expect(await seeInstance(late.call, access, usualInstance.id, ec2Role(), YOUNG)).toEqual({
+      instance: usualInstance,
+    })
+    expect(late.asked).toEqual([ASK, 'sleep', ASK])
+  })
+
+  test('a refusal of the provider names the instance; its faults stay what they are', async () => {
+    const refused = world([
+      new ApiError('invalid_request', 'AWS said no', { reason: { why: 'provider-refused' } }),
+    ])
+    await expect(seeInstance(refused.call, access, 'i-1', ec2Role(), OLD)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: 'failed to verify the instance i-1: AWS said no',
+      reason: { why: 'provider-refused' },
+    })
+    const busy = new ApiError('busy', 'throttled')
+    await expect(seeInstance(world([busy]).call, access, 'i-1', ec2Role(), OLD)).rejects.toBe(busy)
+  })
+})
+
+describe('the role behind the profile: CVE-2025-11621', () => {
+  const roleArn = async (profile: InstanceProfile | undefined, instance: Instance = usualInstance) => {
+    const { call, asked } = world([instance], profile)
+    return { asked, seen: (await seeInstance(call, access, instance.id, binding, OLD)).roleArn }
+  }
+
+  test('is that of the profile which the instance has', async () => {
+    const { asked, seen } = await roleArn(usualProfile)
+    expect([asked, seen]).toEqual([[ASK, 'profile web'], 'arn:aws:iam::111122223333:role/web'])
+  })
+
+  test.each<[string, InstanceProfile]>([
+    [
+      'a profile of the same name in another account',
+      { ...usualProfile, arn: 'arn:aws:iam::444455556666:instance-profile/app/web' },
+    ],
+    [
+      'a profile of the same name on another path',
+      { ...usualProfile, arn: 'arn:aws:iam::111122223333:instance-profile/web' },
+    ],
+    ['a profile without role', { ...usualProfile, roleArns: [] }],
+    ['a profile of two roles', { ...usualProfile, roleArns: ['a', 'b'] }],
+  ])('is not that of %s', async (_, profile) => {
+    expect((await roleArn(profile)).seen).toBeUndefined()
+  })
+
+  test('is not looked up for an instance without profile, nor when the role does not bind it', async () => {
+    const { profileArn: _, ...bare } = usualInstance
+    expect((await roleArn(usualProfile, bare)).asked).toEqual([ASK])
+    const { call, asked } = world([usualInstance])
+    await seeInstance(call, access, usualInstance.id, ec2Role(), OLD)
+    expect(asked).toEqual([ASK])
+  })
+})

@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'vitest'
+import { type Endpoint, pathsOf, routesOf, usable, usesOf } from '../../../shared/api/endpoint.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+import { match } from '../../../shared/http/match.ts'
+import { anonymous, deprecated, type Kind, required, rows } from './interface.ts'
+
+const all = groups.flatMap(group => group.endpoints)
+const full = (path: string) => path.replace(/^A\//, '/auth/:mount/')
+const short = (path: string) => path.replace(/^\/auth\/:mount\//, 'A/')
+const rowOf = (method: string, path: string): Endpoint[] =>
+  all.filter(row => row.method === method && pathsOf(row).includes(full(path)))
+
+const either = (...types: string[]) => ({ oneOf: types.map(type => ({ type })) })
+const schemas: Record<Kind, unknown> = {
+  string: { type: 'string' },
+  int: { type: 'integer' },
+  boolean: { type: 'boolean' },
+  list: { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] },
+  duration: either('integer', 'string'),
+  'string or object': {},
+  'map of lists': {
+    type: 'object',
+    additionalProperties: { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] },
+  },
+}
+
+describe('the endpoints that the documented interface has', () => {
+  test.each(rows)('%s %s is there once, with its fields', (method, path, fields) => {
+    const [row, ...more] = rowOf(method, path)
+    expect(more).toEqual([])
+    expect(Object.keys(row?.fields ?? {})).toEqual(expect.arrayContaining(Object.keys(fields)))
+    for (const [name, kind] of Object.entries(fields))
+      expect({ [name]: row?.fields[name]?.schema }).toEqual({ [name]: schemas[kind] })
+  })
+
+  test('and no other method on those paths', () => {
+    const paths = new Set(rows.map(([, path]) => path))
+    const found = all.filter(row => paths.has(short(row.path))).map(row => `${row.method} ${short(row.path)}`)
+    expect(found.sort()).toEqual(rows.map(([method, path]) => `${method} ${path}`).sort())
+  })
+
+  test('what a field may hold besides those of the interface', () => {
+    const extra = rows.flatMap(([method, path, fields]) => {
+      const known = method === 'LIST' ? ['after', 'limit'] : []
+      return rowOf(method, path).flatMap(row =>
+        Object.keys(row.fields)
+          .filter(name => !Object.hasOwn(fields, name) && !known.includes(name))
+          .map(name => `${path} ${name}`),
+      )
+    })
+    // what clients of the original send and this service lacks, deprecated names, and one that is ignored
+    expect(extra.sort()).toEqual([
+      'A/config/client disable_automated_rotation',
+      'A/config/client identity_token_audience',
+      'A/config/client identity_token_key',
+      'A/config/client identity_token_ttl',
+      'A/config/client role_arn',
+      'A/config/client rotation_period',
+      'A/config/client rotation_policy',
+      'A/config/client rotation_schedule',
+      'A/config/client rotation_window',
+      'A/role/:role lease',
+      'A/role/:role max_ttl',
+      'A/role/:role period',
+      'A/role/:role ttl',
+    ])
+  })
+
+  test.each(required)('%s requires %s', (path, field) => {
+    expect(rowOf('POST', path)[0]?.fields[field]?.required).toBe(true)
+  })
+
+  test('the older name of the certificate’s field is taken too', () => {
+    const [row] = rowOf('POST', 'A/config/certificate/:cert_name')
+    expect(row?.fields['cloud_public_cert']?.formerly).toBe('aws_public_cert')
+  })
+
+  test('only login is for anyone', () => {
+    const found = rows
+      .filter(([method, path]) => rowOf(method, path)[0]?.access.by === 'anyone')
+      .map(([method, path]) => `${method} ${path}`)
+    expect(found).toEqual(anonymous)
+  })
+})
+
+test('a deprecated field names the one that took its place, for rules about parameters', () => {
+  const deprecated = all.flatMap(({ path, fields }) =>
+    Object.entries(fields).flatMap(([name, { doc, now }]) =>
+      doc.startsWith('Deprecated: ') || now !== undefined
+        ? [{ at: `${path} ${name}`, doc, now, fields }]
+        : [],
+    ),
+  )
+  expect(deprecated.length).toBeGreaterThan(8)
+  for (const { at, doc, now, fields } of deprecated) {
+    expect(doc, at).toBe(`Deprecated: ${now}`)
+    expect(Object.keys(fields), at).toContain(now)
+  }
+})
+
+describe('deprecated paths', () => {
+  const moved = deprecated.flatMap(([old, current]) =>
+    rows
+      .filter(([, path]) => path === current || path.startsWith(`${current}/`))
+      .map(([method, path]) => [method, path.replace(current, old), path] as const),
+  )
+
+  test.each(moved)('%s %s is the same endpoint as %s', (method, old, current) => {
+    expect(rowOf(method, old)).toEqual(rowOf(method, current))
+    expect(rowOf(method, old)[0]?.formerly).toBe(full(old))
+  })
+
+  test('are all of them', () => {
+    const known = moved.map(([method, old]) => `${method} ${full(old)}`)
+    expect(all.flatMap(row => (row.formerly ? [`${row.method} ${row.formerly}`] : [])).sort()).toEqual(
+      known.sort(),
+    )
+  })
+
+  test('roles are listed under either spelling', () => {
+    expect(rowOf('LIST', 'A/role')).toEqual(rowOf('LIST', 'A/roles'))
+  })
+})
+
+/** By kind of endpoint, as docs/spec/policies.md has it. */
+const capabilities: [string, string][] = [
+  ['POST A/config/client', 'by-existence'],
+  ['GET A/config/client', 'read'],
+  ['DELETE A/config/client', 'delete'],
+  ['POST A/config/rotate-root', 'update'],
+  ['POST A/config/identity', 'update'],
+  ['GET A/config/identity', 'read'],
+  ['POST A/config/certificate/:cert_name', 'by-existence'],
+  ['POST A/config/sts/:account_id', 'by-existence'],
+  ['LIST A/config/certificates', 'list'],
+  ['LIST A/config/sts', 'list'],
+  ['POST A/config/tidy/identity-accesslist', 'by-existence'],
+  ['POST A/config/tidy/roletag-denylist', 'by-existence'],
+  ['POST A/role/:role', 'by-existence'],
+  ['GET A/role/:role', 'read'],
+  ['DELETE A/role/:role', 'delete'],
+  ['LIST A/roles', 'list'],
+  ['POST A/role/:role/tag', 'update'],
+  ['POST A/roletag-denylist/:role_tag', 'update'],
+  ['GET A/roletag-denylist/:role_tag', 'read'],
+  ['DELETE A/roletag-denylist/:role_tag', 'delete'],
+  ['LIST A/roletag-denylist', 'list'],
+  ['GET A/identity-accesslist/:instance_id', 'read'],
+  ['DELETE A/identity-accesslist/:instance_id', 'delete'],
+  ['LIST A/identity-accesslist', 'list'],
+  ['POST A/tidy/identity-accesslist', 'update'],
+  ['POST A/tidy/roletag-denylist', 'update'],
+  ['POST /auth/token/create', 'create-or-update'],
+  ['POST /auth/token/create-orphan', 'update'],
+  ['POST /auth/token/create/:role_name', 'update'],
+  ['POST /auth/token/lookup', 'update'],
+  ['GET /auth/token/lookup', 'read'],
+  ['GET /auth/token/lookup-self', 'read'],
+  ['POST /auth/token/lookup-self', 'update'],
+  ['POST /auth/token/lookup-accessor', 'update'],
+  ['POST /auth/token/renew', 'update'],
+  ['POST /auth/token/renew-self', 'update'],
+  ['POST /auth/token/renew-accessor', 'update'],
+  ['POST /auth/token/revoke', 'update'],
+  ['POST /auth/token/revoke-self', 'update'],
+  ['POST /auth/token/revoke-accessor', 'update'],
+  ['POST /auth/token/revoke-orphan', 'update with sudo'],
+  ['LIST /auth/token/accessors', 'list with sudo'],
+  ['LIST /auth/token/roles', 'list'],
+  ['GET /auth/token/roles/:role_name', 'read'],
+  ['POST /auth/token/roles/:role_name', 'by-existence'],
+  ['DELETE /auth/token/roles/:role_name', 'delete'],
+  ['POST /auth/token/tidy', 'update'],
+  ['POST /sys/rotate', 'update with sudo'],
+  ['GET /sys/key-status', 'read'],
+]
+
+test.each(capabilities)('%s needs %s', (name, wanted) => {
+  const [method = '', path = ''] = name.split(' ')
+  const access = rowOf(method, path)[0]?.access
+  expect(access?.by === 'policy' && `${access.capability}${access.sudo ? ' with sudo' : ''}`).toBe(wanted)
+})
+
+describe('the table as a whole', () => {
+  test('a method and a path name one endpoint', () => {
+    const names = all.flatMap(row => pathsOf(row).map(path => `${row.method} ${path}`))
+    expect(names).toEqual([...new Set(names)])
+  })
+
+  test('everything but the roots of trust is served by an active cluster only', () => {
+    const always = all.filter(row => row.serves === 'always').map(row => `${row.method} ${row.path}`)
+    expect(always.sort()).toEqual([
+      'GET /sys/health',
+      'GET /sys/init',
+      'GET /sys/leader',
+      'GET /sys/seal-status',
+      'POST /sys/init',
+    ])
+  })
+
+  test('what writes has the right to', () => {
+    const writers = all
+      .filter(row => row.method === 'DELETE')
+      .filter(row => !row.uses.some(use => use === 'write' || use === 'ceremony'))
+    expect(writers.map(row => row.path)).toEqual([])
+  })
+
+  test('secrets in requests are marked', () => {
+    const secret = all.flatMap(row =>
+      Object.entries(row.fields).flatMap(([name, field]) => (field.secret ? [name] : [])),
+    )
+    expect([...new Set(secret)].sort()).toEqual(
+      [
+        'accessor',
+        'id',
+        'identity',
+        'iam_request_headers',
+        'iam_request_url',
+        'nonce',
+        'pkcs7',
+        'secret_key',
+        'signature',
+        'token',
+        'input',
+        'key',
+        'otp',
+      ].sort(),
+    )
+  })
+
+  test('each group names what its endpoints use; all read and take uses of tokens, and wrap what can be wrapped', () => {
+    for (const group of groups) {
+      const wraps = group.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers))
+      const wanted = new Set([
+        'read',
+        'spend',
+        ...(wraps ? ['mint'] : []),
+        ...group.endpoints.flatMap(row => row.uses),
+      ])
+      expect(usesOf(group)).toEqual(usable.filter(use => wanted.has(use)))
+    }
+  })
+})
+
+describe('routes of the gateway reach every endpoint', () => {
+  const sample: Record<string, string> = { ':mount': 'cloud', ':role_tag': 'v1:a//b=', ':method_path': 'x' }
+  const routed = groups.flatMap(group =>
+    group.endpoints
+      .filter(row => !row.unrouted)
+      .flatMap(row => pathsOf(row).map(path => [group.name, row.method, path, group, row] as const)),
+  )
+
+  const covers = (route: string, path: string): boolean => {
+    const pattern = route.replace(/\/\{proxy\+\}$/, '/.+').replace(/\{\w+\}/g, '[^/]+')
+    return new RegExp(`^${pattern}$`).test(path)
+  }
+
+  test.each(routed)('%s: %s %s', (_, method, path, group, row) => {
+    const typed = path.replace(/:\w+/g, name => sample[name] ?? 'name')
+    expect(routesOf(group).some(route => covers(route, typed))).toBe(true)
+    const operations = { POST: 'write', GET: 'read', LIST: 'list', DELETE: 'delete' } as const
+    const found = match(group, operations[method], typed.slice(1))
+    expect('endpoint' in found && found.endpoint).toBe(row)
+  })
+})

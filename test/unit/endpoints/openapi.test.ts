@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { answer, data, nothing } from '../../../shared/api/call.ts'
+import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
+import { answers } from '../../../shared/api/errors.ts'
+import { int, text } from '../../../shared/api/fields.ts'
+import { openApi } from '../../../shared/endpoints/openapi.ts'
+
+const handle = () => answer(data({}))
+const group: Group = {
+  name: 'things',
+  endpoints: [
+    endpoint({
+      method: 'POST',
+      path: '/auth/:mount/thing/:name',
+      formerly: '/auth/:mount/object/:name',
+      summary: 'Write a thing',
+      fields: {
+        label: text('Its label', { required: true }),
+        key: text('Its key', { secret: true, formerly: 'old_key' }),
+      },
+      access: policy('by-existence'),
+      answers: 'nothing',
+      handle: () => answer(nothing()),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/auth/:mount/thing/:name',
+      summary: 'Read a thing',
+      access: policy('read', { sudo: true }),
+      answers: 'data',
+      handle,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/things',
+      summary: 'The things',
+      access: anyone,
+      answers: 'plain',
+      handle,
+    }),
+    endpoint({
+      method: 'LIST',
+      path: '/things',
+      summary: 'List things',
+      fields: { limit: int('At most so many') },
+      access: policy('list'),
+      answers: 'keys',
+      handle,
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/go',
+      summary: 'Go',
+      access: policy('create-or-update'),
+      answers: 'accepted',
+      handle,
+    }),
+  ],
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document to look into
+const document = openApi([group], '1.2.3') as any
+const operation = (path: string, verb: string) => document.paths[path]?.[verb]
+
+describe('the interface as an OpenAPI document', () => {
+  test('says which version it is of', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' } })
+  })
+
+  test('a write has its fields in the body; secrets are never read back', () => {
+    const write = operation('/auth/{mount}/thing/{name}', 'post')
+    const { schema } = write.requestBody.content['application/json']
+    expect(schema).toEqual({
+      type: 'object',
+      properties: {
+        label: { type: 'string', description: 'Its label' },
+        key: { type: 'string', description: 'Its key', writeOnly: true },
+        old_key: { type: 'string', description: 'Its key', writeOnly: true, deprecated: true },
+      },
+      required: ['label'],
+    })
+    expect(write.parameters).toEqual(
+      ['mount', 'name'].map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    )
+    expect(write.responses).toMatchObject({ 204: {}, default: {} })
+    expect(write).not.toHaveProperty('deprecated')
+  })
+
+  test('a former path is deprecated', () => {
+    expect(operation('/auth/{mount}/object/{name}', 'post')).toMatchObject({ deprecated: true })
+    expect(Object.keys(document.paths)).toHaveLength(4)
+  })
+
+  test('a write without fields has no body', () => {
+    expect(operation('/go', 'post')).not.toHaveProperty('requestBody')
+  })
+
+  test.each([
+    [
+      '/auth/{mount}/thing/{name}',
+      'post',
+      'Needs the capability `create` for something new, else `update`, on the path.',
+    ],
+    ['/auth/{mount}/thing/{name}', 'get', 'Needs the capability `read` and `sudo` on the path.'],
+    ['/go', 'post', 'Needs the capability `create` or `update` on the path.'],
+  ])('%s %s says what it needs', (path, verb, text) => {
+    expect(operation(path, verb).description).toBe(text)
+    expect(operation(path, verb)).not.toHaveProperty('security')
+  })
+
+  test('a path that is read and listed is one operation, told apart by its query', () => {
+    const both = operation('/things', 'get')
+    expect(both.summary).toBe('The things')
+    expect(both.description).toBe('With list=true: List things')
+    expect(both.parameters).toEqual([
+      { name: 'list', in: 'query', required: false, schema: { type: 'boolean' } },
+      { name: 'limit', in: 'query', description: 'At most so many', schema: { type: 'integer' } },
+    ])
+  })
+
+  test('every code of an error is told with its status', () => {
+    const { description } = document.components.schemas.Errors
+    for (const [code, { status }] of Object.entries(answers))
+      expect(description).toContain(`${code} (${status})`)
+  })
+})

@@ -1,0 +1,102 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  accessorFor,
+  accessorOf,
+  endOf,
+  hashOf,
+  isRoot,
+  storedHashOf,
+  tokenText,
+} from '../../../shared/model/token.ts'
+import { sha256 } from '../../../shared/values/secret.ts'
+import { NOW, token } from '../tokens/support.ts'
+
+const chosenId = fc.string({ minLength: 1 }).filter(text => !/^(hvs\.|hvb\.|s\.)/.test(text))
+
+describe('texts of tokens', () => {
+  test('a prefix and at least 24 characters of base 62, whatever the random bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 21, maxLength: 21 }), bytes => {
+        const text = tokenText(() => Buffer.from(bytes)).reveal()
+        expect(text).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
+        expect(accessorOf(hashOf(text))).toMatch(/^[0-9A-Za-z]{24}$/)
+      }),
+    )
+  })
+
+  test('asks for 21 random bytes and shows all of them', () => {
+    const asked: number[] = []
+    const texts = Array.from({ length: 21 }, (_, index) => {
+      const text = tokenText(length => {
+        asked.push(length)
+        const bytes = Buffer.alloc(length)
+        bytes[index] = 1
+        return bytes
+      })
+      return text.reveal()
+    })
+    expect(new Set(asked)).toEqual(new Set([21]))
+    expect(new Set(texts).size).toBe(21)
+  })
+})
+
+describe('what is stored of a token', () => {
+  const keyed = (key: string) => ({
+    hmac: async (text: string) => `hmac-sha256:${createHmac('sha256', key).update(text).digest('hex')}`,
+  })
+  /** Everything that somebody without the key can make of a guess in the ways we make hashes and accessors. */
+  const guessesAt = (text: string): string[] => {
+    const plain = [text, `chosen token id\n${text}`].flatMap(one => [one, sha256(one).toString('hex')])
+    return plain.flatMap(one => [hashOf(one), accessorOf(hashOf(one)), accessorOf(one)])
+  }
+
+  test('of a random text, its plain hash: no key is needed to find it', async () => {
+    expect(await storedHashOf('hvs.abc', keyed('a'))).toBe(hashOf('hvs.abc'))
+    expect(await accessorFor('hvs.abc', keyed('b'))).toBe(accessorOf(hashOf('hvs.abc')))
+  })
+
+  test('a chosen id cannot be guessed from its accessor or its hash without the key', async () => {
+    await fc.assert(
+      fc.asyncProperty(chosenId, async id => {
+        const hash = await storedHashOf(id, keyed('a'))
+        const accessor = await accessorFor(id, keyed('a'))
+        expect(accessor).toMatch(/^[0-9A-Za-z]{24}$/)
+        expect(accessor).toBe(accessorOf(hash))
+        expect(await accessorFor(id, keyed('a'))).toBe(accessor)
+        expect(await accessorFor(id, keyed('b'))).not.toBe(accessor)
+        expect(guessesAt(id)).not.toContain(accessor)
+        expect(guessesAt(id)).not.toContain(hash)
+      }),
+    )
+  })
+
+  test('of two texts, two things', async () => {
+    const texts = ['mine', 'Mine', 'hvs.mine', 'chosen token id\nmine']
+    const hashes = await Promise.all(texts.map(text => storedHashOf(text, keyed('a'))))
+    expect(new Set(hashes).size).toBe(texts.length)
+  })
+
+  test('an audited value of the same text does not give it away', async () => {
+    const { hmac } = keyed('a')
+    expect(hashOf(await hmac('mine'))).not.toBe(await storedHashOf('mine', { hmac }))
+  })
+})
+
+describe('the end of a token', () => {
+  const created = NOW - 10_000
+  test.each([
+    ['from its creation', { ttl: 60 }, 1_799_999_990 + 60],
+    ['from its last renewal', { ttl: 60, renewedAt: NOW }, 1_800_000_060],
+    ['never, for an endless root token', { ttl: 0 }, undefined],
+  ])('%s', (_, parts, end) => {
+    expect(endOf(token({ createdAt: created, ...parts }))).toBe(end)
+  })
+})
+
+test.each([
+  [['root'], true],
+  [['default', 'dev'], false],
+  [['rooted'], false],
+])('%j is root: %s', (policies, root) => expect(isRoot({ policies })).toBe(root))

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../../shared/api/call.ts'
+import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import {
+  capabilitiesOfAccessor,
+  capabilitiesOfToken,
+  capabilitiesSelf,
+} from '../../../shared/system/capabilities.ts'
+import { Secret } from '../../../shared/values/secret.ts'
+import { access } from '../policies/support.ts'
+import { callWith } from '../support/call.ts'
+import { memoryStore } from '../support/memory-store.ts'
+import { NOW, openSealer, token } from '../tokens/support.ts'
+
+describe('sys/capabilities-self', () => {
+  const rights = access({ 'a/*': 'read list', b: 'deny' })
+  const asked = (given: object) => capabilitiesSelf(callWith({ given, caller: { rights } })).answer
+
+  test('one path is answered under its name and as capabilities', () => {
+    const data = { 'a/x': ['list', 'read'], capabilities: ['list', 'read'] }
+    expect(asked({ paths: ['/a/x'] })).toEqual({ kind: 'data', data })
+    expect(asked({ path: 'a/x' })).toEqual({ kind: 'data', data })
+  })
+
+  test('several paths are answered under their names, whatever they are called', () => {
+    expect(asked({ paths: ['a/x', 'b', '__proto__'] })).toEqual({
+      kind: 'data',
+      data: JSON.parse('{"a/x": ["list", "read"], "b": ["deny"], "__proto__": ["deny"]}'),
+    })
+  })
+
+  test.each([
+    ['paths', Array.from({ length: 1001 }, () => 'a')],
+    ['bytes of a path', ['é'.repeat(513)]],
+    ['bytes of one among many', ['a', 'x'.repeat(1025)]],
+  ])('more %s than may be asked about are refused', (_, paths) => {
+    expect(() => asked({ paths })).toThrow('up to 1000 paths of up to 1024 bytes')
+    const [first = ''] = paths
+    if (paths.length > 1000) expect(() => asked({ paths: paths.slice(1), path: first })).toThrow('up to 1000')
+  })
+
+  test('as many as may be asked about are answered', () => {
+    const paths = Array.from({ length: 999 }, (_, index) => `a/${index}`)
+    const { data } = asked({ paths, path: 'é'.repeat(512) }) as { data: object }
+    expect(Object.keys(data)).toHaveLength(1000)
+  })
+
+  test('no path is refused', () => expect(() => asked({ paths: [] })).toThrow('paths is required'))
+})
+
+describe('sys/capabilities and sys/capabilities-accessor', () => {
+  const policy = (name: string, text: string): Item<'policy'> => ({
+    ...key('policy', name),
+    rev: 'r',
+    data: { text },
+  })
+  const policies = [
+    policy('dev', 'path "a" { capabilities = ["read"] }'),
+    policy('ops', 'path "a" { capabilities = ["update"] }'),
+  ]
+  const entity = { id: 'e-1', mount: 'auth_cloud_1', alias: 'r-1' }
+  const alias = (parts: object = {}) =>
+    ({
+      ...key('alias', entity.mount, entity.alias),
+      rev: 'r',
+      data: { entityId: 'e-1', policies: ['ops'], disabled: false, ...parts },
+    }) as unknown as Item
+  const other = (parts: Partial<Token> = {}): Item => ({
+    ...key('token', accessorOf(hashOf('hvs.other'))),
+    rev: 'r',
+    data: token({ hash: hashOf('hvs.other'), policies: ['dev'], ...parts }),
+  })
+  const calling = (items: Item[], given: object) =>
+    callWith({
+      given: { paths: ['a'], ...given },
+      caller: { text: new Secret('hvs.mine'), rights: access({ a: 'delete' }) },
+      ports: {
+        store: memoryStore([...items, ...policies]).store,
+        sealer: openSealer,
+        clock: { now: () => NOW },
+      },
+      now: NOW,
+    })
+  const both = (items: Item[]): [name: string, found: () => Promise<Outcome>][] => [
+    ['token', async () => capabilitiesOfToken(calling(items, { token: 'hvs.other' }))],
+    [
+      'accessor',
+      async () => capabilitiesOfAccessor(calling(items, { accessor: accessorOf(hashOf('hvs.other')) })),
+    ],
+  ]
+  const told = async (found: () => Promise<Outcome>) =>
+    ((await found()).answer as unknown as { data: { a: string[] } }).data.a
+
+  test.each(both([other()]))('the policies of the token count, not the caller’s: by %s', async (_, found) => {
+    expect(await told(found)).toEqual(['read'])
+  })
+
+  test.each(both([other({ entity }), alias()]))('those of its entity too: by %s', async (_, found) => {
+    expect(await told(found)).toEqual(['read', 'update'])
+  })
+
+  test.each([
+    ['a disabled entity', [other({ entity }), alias({ disabled: true })]],
+    ['an entity that is gone', [other({ entity })]],
+    ['a lost parent', [other({ parent: 'gone' })]],
+    ['an expired token', [other({ ttl: 5 })]],
+    ['no token', []],
+  ])('%s has no capabilities to tell', async (_, items) => {
+    for (const [, found] of both(items)) await expect(found()).rejects.toThrow(/^invalid (token|accessor)$/)
+  })
+
+  test('the caller’s own token needs no look-up: its last use may have taken it away', async () => {
+    expect(await told(async () => capabilitiesOfToken(calling([], { token: 'hvs.mine' })))).toEqual([
+      'delete',
+    ])
+  })
+})
