@@ -1,0 +1,136 @@
+import { type Kind, specOf } from '../../storage/kinds.ts'
+import type { StoredItem } from '../../storage/requests.ts'
+import type { CellChange } from '../cell.ts'
+import { ttlOf } from '../generation.ts'
+import { markText } from '../position.ts'
+import { bucketText, type Delta, deltasOf, type LeafChange, leafIn } from '../tree.ts'
+import type { Piece } from './pieces.ts'
+
+/** What the applier knows of its own cluster while it applies a window. */
+export interface Setting {
+  /** names the own tree */
+  readonly life: string
+  /** of the head: the first part of all marks */
+  readonly hold: number
+  /** end of the replay after a sync: up to there items may be ahead of the cells */
+  readonly until: number
+  /** epoch seconds */
+  readonly now: number
+}
+
+/** What a transaction finds in an item's place, or it is cancelled. */
+export type If = 'absent' | { readonly rev: string } | { readonly leaf: string }
+
+export interface ItemPlace {
+  readonly kind: Kind
+  readonly pk: string
+  readonly sk: string
+}
+
+/** What is done with an item: stored, deleted (null), or only checked (absent). */
+export interface ItemStep {
+  readonly key: ItemPlace
+  readonly put?: StoredItem | null
+  readonly if: If
+}
+
+/** A transaction's worth, or a part of one: items, and the bucket that sums them. */
+export interface Steps {
+  readonly items: readonly ItemStep[]
+  readonly bucket: Delta
+  /** what the bucket's mark becomes, and what it must be below */
+  readonly mark: string
+}
+
+/** What stands in the places that a piece is about: items in the order of its changes. */
+export interface Found {
+  readonly items: readonly (StoredItem | undefined)[]
+  /** of the bucket; empty: none */
+  readonly mark: string
+}
+
+export type Judgement = 'applied' | Steps | { readonly mismatch: readonly ItemPlace[] }
+
+/** An item of the source as it stands here: its place in the own tree is its own. */
+const settled = (item: StoredItem, bucket: Delta['bucket']): StoredItem => ({
+  ...item,
+  bucket: bucketText(bucket),
+})
+
+const placeOf = ({ kind, pk, sk }: ItemPlace): ItemPlace => ({ kind, pk, sk })
+
+/** What a piece does where everything is as its cell says: nothing has to be read for it. */
+export function asWritten(piece: Piece, setting: Setting): Steps {
+  const items = piece.changes.map(change =>
+    step(change, piece, change.prev ? { leaf: change.prev.leaf } : 'absent'),
+  )
+  return steps(piece, setting, items, piece.changes)
+}
+
+/**
+ * What a piece does to what was found. A read may be older than what is decided, so everything that was found is
+ * expected again by the transaction, also what stays as it is.
+ */
+export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
+  if (found.mark >= markText(setting.hold, piece.pos)) return 'applied'
+  const syncing = piece.seq <= setting.until
+  const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
+  const wrong = syncing
+    ? []
+    : seen.filter(({ change, own }) => !isExpected(change, own, piece.at, setting.now))
+  if (wrong.length > 0) return { mismatch: wrong.map(({ change }) => placeOf(change)) }
+  const stays = ({ change, own }: (typeof seen)[number]) => syncing && isAhead(change, own, piece.pos)
+  const items = seen.map(one =>
+    stays(one)
+      ? { key: placeOf(one.change), if: asFound(one.own) }
+      : step(one.change, piece, asFound(one.own)),
+  )
+  const leaves = seen
+    .filter(one => !stays(one))
+    .map(
+      ({ change, own }): LeafChange => ({
+        ...placeOf(change),
+        prev: own ? leafIn(own) : null,
+        next: change.next,
+      }),
+    )
+  return steps(piece, setting, items, leaves)
+}
+
+/** Fetched by the sync in the state that the cell makes, or in a later one. */
+const isAhead = ({ item }: CellChange, own: StoredItem | undefined, pos: string): boolean =>
+  own ? (own.pos ?? '') >= pos : item === null
+
+/**
+ * Whether an item is what the cell found at the source. What dies may be missing because it was deleted here first,
+ * or still be there because it was deleted at the source first; either way it had died by then.
+ */
+function isExpected(
+  { kind, prev }: CellChange,
+  own: StoredItem | undefined,
+  at: number,
+  now: number,
+): boolean {
+  const dies = specOf(kind).expiry === 'dies'
+  if (own && prev) return own.leaf === prev.leaf
+  if (own) return dies && own.expires !== undefined && own.expires * 1000 <= at
+  return !prev || (dies && prev.gen !== null && ttlOf(prev.gen) <= now)
+}
+
+const asFound = (own: StoredItem | undefined): If => (own ? { rev: own.rev } : 'absent')
+
+const step = (change: CellChange, { bucket }: Piece, found: If): ItemStep => ({
+  key: placeOf(change),
+  put: change.item && settled(change.item, bucket),
+  if: found,
+})
+
+function steps(
+  { bucket, pos }: Piece,
+  { life, hold, now }: Setting,
+  items: readonly ItemStep[],
+  leaves: readonly LeafChange[],
+): Steps {
+  const [delta = { bucket, sums: new Map() }] = deltasOf(life, leaves, now)
+  return { items, bucket: delta, mark: markText(hold, pos) }
+}

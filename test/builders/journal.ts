@@ -1,0 +1,72 @@
+import type { Cell, CellChange } from '../../shared/replication/cell.ts'
+import { generationOf, ttlOf } from '../../shared/replication/generation.ts'
+import { type Epoch, posText } from '../../shared/replication/position.ts'
+import { bucketOf, bucketText, leafIn, leafOf } from '../../shared/replication/tree.ts'
+import type { Kind } from '../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../shared/storage/requests.ts'
+
+const EPOCH: Epoch = '000001.aaaaaaaaaaaa'
+export const LIFE = 'life'
+
+/** Where an item stands: policies never expire, tokens do. */
+export interface Place {
+  kind: Kind
+  pk: string
+  sk: string
+}
+
+export const policyAt = (name: string): Place => ({ kind: 'policy', pk: 'policy', sk: name })
+export const tokenAt = (accessor: string): Place => ({ kind: 'token', pk: `token#${accessor}`, sk: 'token' })
+
+export const nameOf = ({ pk, sk }: Pick<Place, 'pk' | 'sk'>): string => `${pk}\n${sk}`
+
+/** Two policies that share a bucket, and one that stands in another. */
+export const neighbours = ((): { a: Place; b: Place; apart: Place } => {
+  const seen = new Map<string, Place>()
+  for (let index = 0; ; index++) {
+    const b = policyAt(`p${index}`)
+    const place = bucketText(bucketOf(LIFE, b.kind, b.pk, b.sk))
+    const a = seen.get(place)
+    if (a) return { a, b, apart: [...seen.values()].find(one => one !== a) ?? a }
+    seen.set(place, b)
+  }
+})()
+
+/** What a commit does to an item: a new value (with the moment it expires, epoch seconds), or nothing any more. */
+export type Doing = readonly [place: Place, value: string | null, expires?: number]
+
+/** A cluster that commits, and keeps its log. */
+export function writer(epoch: Epoch = EPOCH, start = 1, items = new Map<string, StoredItem>()) {
+  const cells: Cell[] = []
+  /** @param at epoch milliseconds */
+  const commit = (at: number, ...doings: Doing[]): Cell => {
+    const seq = start + cells.length
+    const pos = posText({ epoch, seq })
+    const body = doings.map(([place, value, expires]): CellChange => {
+      const own = items.get(nameOf(place))
+      const item = value === null ? null : stored(place, value, pos, at, expires)
+      if (item) items.set(nameOf(place), item)
+      else items.delete(nameOf(place))
+      return { ...place, prev: own ? leafIn(own) : null, next: item && leafIn(item), item }
+    })
+    const cell: Cell = { epoch, seq, id: `commit ${epoch} ${seq}`, at, body }
+    cells.push(cell)
+    return cell
+  }
+  return { commit, cells, items }
+}
+
+function stored(place: Place, value: string, pos: string, at: number, expires?: number): StoredItem {
+  const gen = generationOf(expires, Math.floor(at / 1000))
+  const item: StoredItem = {
+    pk: place.pk,
+    sk: place.sk,
+    kind: place.kind,
+    rev: `${value} of ${pos}`,
+    data: { value },
+    pos,
+    ...(expires === undefined ? {} : { expires }),
+    ...(gen === null || expires === undefined ? {} : { ttl: ttlOf(gen) }),
+  }
+  return { ...item, leaf: leafOf(item) }
+}

@@ -1,0 +1,112 @@
+import type { Found, If, Steps } from '../../shared/replication/apply/judge.ts'
+import type { Piece } from '../../shared/replication/apply/pieces.ts'
+import type { Target } from '../../shared/replication/apply/window.ts'
+import {
+  bucketIn,
+  bucketText,
+  type Delta,
+  deltasOf,
+  type Limbs,
+  leafIn,
+} from '../../shared/replication/tree.ts'
+import type { StoredItem } from '../../shared/storage/requests.ts'
+import { LIFE, nameOf } from './journal.ts'
+
+interface Sums {
+  mark: string
+  sums: Map<string, Limbs>
+}
+
+/**
+ * Items and buckets of a secondary, for plans of the applier: transactions are decided as a whole.
+ * @param fetched items that stand there at the beginning, and are summed
+ */
+export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
+  const items = new Map(fetched)
+  const buckets = new Map<string, Sums>(
+    summed(items, 0).map(({ bucket, sums }) => [bucketText(bucket), { mark: '', sums: new Map(sums) }]),
+  )
+  const bucketAt = (bucket: Delta['bucket']): Sums =>
+    buckets.get(bucketText(bucket)) ?? { mark: '', sums: new Map() }
+
+  const holds = (at: string, found: If): boolean => {
+    const own = items.get(at)
+    if (found === 'absent') return own === undefined
+    return 'rev' in found ? own?.rev === found.rev : own?.leaf === found.leaf
+  }
+
+  function write(all: readonly Steps[]): 'done' | 'refused' {
+    const fits = all.every(
+      ({ items: some, bucket, mark }) =>
+        some.every(one => holds(nameOf(one.key), one.if)) && bucketAt(bucket.bucket).mark < mark,
+    )
+    if (!fits) return 'refused'
+    for (const { items: some, bucket, mark } of all) {
+      for (const { key, put } of some) {
+        if (put) items.set(nameOf(key), put)
+        if (put === null) items.delete(nameOf(key))
+      }
+      buckets.set(bucketText(bucket.bucket), { mark, sums: added(bucketAt(bucket.bucket).sums, bucket) })
+    }
+    return 'done'
+  }
+
+  const find = (pieces: readonly Piece[]): Found[] =>
+    pieces.map(piece => ({
+      items: piece.changes.map(change => items.get(nameOf(change))),
+      mark: bucketAt(piece.bucket).mark,
+    }))
+
+  const target: Target = {
+    find: async pieces => find(pieces),
+    write: async steps => write(steps),
+    pause: async () => undefined,
+  }
+
+  /** Sums of what stands there, and sums as they were kept: equal but for generations that have ended. */
+  const tree = (now: number) => ({
+    kept: textOf(
+      [...buckets].map(([place, { sums }]) => ({ bucket: bucketIn(place), sums })),
+      now,
+    ),
+    right: textOf(summed(items, now), now),
+  })
+
+  const markOf = (piece: Pick<Piece, 'bucket'>): string => bucketAt(piece.bucket).mark
+
+  return { items, find, write, target, tree, markOf }
+}
+
+const summed = (items: ReadonlyMap<string, StoredItem>, now: number): Delta[] =>
+  deltasOf(
+    LIFE,
+    [...items.values()].map(item => ({ ...item, prev: null, next: leafIn(item) })),
+    now,
+  )
+
+const ZERO: Limbs = [0n, 0n, 0n]
+
+const added = (sums: Map<string, Limbs>, delta: Delta): Map<string, Limbs> => {
+  const sum = new Map(sums)
+  for (const [slot, [a, b, c]] of delta.sums) {
+    const [x, y, z] = sum.get(slot) ?? ZERO
+    sum.set(slot, [x + a, y + b, z + c])
+  }
+  return sum
+}
+
+const PERIOD = 4 * 24 * 3600
+
+const textOf = (all: readonly Delta[], now: number): string[] =>
+  all
+    .flatMap(({ bucket, sums }) =>
+      [...sums]
+        .filter(([slot]) => slot === 'p' || Number(slot.slice(1)) * PERIOD > now)
+        .filter(([, limbs]) => limbs.some(limb => limb !== 0n))
+        .map(([slot, limbs]) => `${bucketText(bucket)} ${slot} ${limbs.join(' ')}`),
+    )
+    .sort()
+
+/** What readers may see: kind and revision by place. */
+export const seen = (items: ReadonlyMap<string, StoredItem>): string[] =>
+  [...items].map(([place, { rev }]) => `${place} ${rev}`).sort()

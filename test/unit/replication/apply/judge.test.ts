@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest'
+import { asWritten, judge, type Setting, type Steps } from '../../../../shared/replication/apply/judge.ts'
+import { componentsOf, type Piece } from '../../../../shared/replication/apply/pieces.ts'
+import { markText } from '../../../../shared/replication/position.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { LIFE, neighbours, policyAt, tokenAt, writer } from '../../../builders/journal.ts'
+import { tables } from '../../../builders/tables.ts'
+
+const { a, b } = neighbours
+const x = policyAt('x')
+const NOW = 2_000_000_000
+const DAY = 86_400
+const streaming: Setting = { life: LIFE, hold: 1, until: 0, now: NOW }
+
+/** The only piece of each cell of a writer. */
+const piecesOf = ({ cells }: ReturnType<typeof writer>): Piece[] =>
+  cells.map(cell => {
+    const [piece] = componentsOf(LIFE, [cell]).flat()
+    if (!piece) throw new Error('a cell without changes')
+    return piece
+  })
+
+const judged = (piece: Piece, at: ReturnType<typeof tables>, setting = streaming) => {
+  const [found] = at.find([piece])
+  if (!found) throw new Error('nothing was looked for')
+  return judge(piece, found, setting)
+}
+
+const stepsOf = (verdict: ReturnType<typeof judge>): Steps => {
+  if (verdict === 'applied' || !('items' in verdict)) throw new Error(`no steps: ${JSON.stringify(verdict)}`)
+  return verdict
+}
+
+/** A secondary that has applied pieces. */
+const having = (pieces: readonly Piece[], setting = streaming) => {
+  const at = tables()
+  for (const piece of pieces) expect(at.write([asWritten(piece, setting)])).toBe('done')
+  return at
+}
+
+describe('marks', () => {
+  test('markFence: what a frozen process writes late is refused, although its item is as the cell says', () => {
+    const w = writer()
+    w.commit(0, [x, '1'])
+    w.commit(0, [x, null])
+    const [put, gone] = piecesOf(w) as [Piece, Piece]
+    const at = having([put, gone])
+    expect(at.items.size).toBe(0)
+    expect(at.write([asWritten(put, streaming)])).toBe('refused')
+    expect(judged(put, at)).toBe('applied')
+  })
+
+  test('holdInMark: a replay stands above what it replaces', () => {
+    const w = writer()
+    for (const value of ['1', '2', '3', '4']) w.commit(0, [x, value])
+    const pieces = piecesOf(w)
+    const at = having(pieces)
+    // a sync begins again behind the second cell, and has fetched what the second one made
+    const [, second, third] = pieces as [Piece, Piece, Piece]
+    at.items.set('policy\nx', second.changes[0]?.item as StoredItem)
+    const replay = { ...streaming, hold: 3, until: 4 }
+    expect(judged(third, at)).toBe('applied')
+    expect(at.write([stepsOf(judged(third, at, replay))])).toBe('done')
+    expect(at.items.get('policy\nx')?.data).toEqual({ value: '3' })
+  })
+
+  test('homeMarks: a piece marks the bucket of its own changes, and no other', () => {
+    const w = writer()
+    const token = tokenAt('t')
+    w.commit(0, [token, '1', NOW + DAY])
+    w.commit(0, [token, '2', NOW + 9 * DAY])
+    for (const piece of piecesOf(w)) {
+      const { bucket, mark } = asWritten(piece, streaming)
+      expect(bucket.bucket).toEqual(piece.bucket)
+      expect(mark).toBe(markText(1, piece.pos))
+    }
+  })
+
+  test('onePiece: what shares a bucket in a cell is written by one transaction', () => {
+    const w = writer()
+    w.commit(0, [a, '1'], [b, '1'])
+    const [both] = piecesOf(w) as [Piece]
+    const at = having([both])
+    expect(at.items.size).toBe(2)
+    expect(judged(both, at)).toBe('applied')
+  })
+})
+
+describe('while a sync is replayed', () => {
+  const replay: Setting = { ...streaming, hold: 3, until: 2 }
+
+  /** A policy written twice, of which the sync has fetched the second state. */
+  const fetched = () => {
+    const w = writer()
+    w.commit(0, [x, '1'])
+    w.commit(0, [x, '2'])
+    const pieces = piecesOf(w) as [Piece, Piece]
+    return { pieces, at: tables(w.items) }
+  }
+
+  test('what the sync has fetched in a later state stays as it is', () => {
+    const { pieces, at } = fetched()
+    for (const piece of pieces) {
+      expect(at.write([stepsOf(judged(piece, at, replay))])).toBe('done')
+      expect(at.items.get('policy\nx')?.data).toEqual({ value: '2' })
+    }
+  })
+
+  test('bump: what stays as it is raises the mark all the same', () => {
+    const { pieces, at } = fetched()
+    const [first, second] = pieces
+    const late = stepsOf(judge(first, { items: [undefined], mark: '' }, replay))
+    for (const piece of pieces) at.write([stepsOf(judged(piece, at, replay))])
+    expect(at.markOf(second)).toBe(markText(3, second.pos))
+    at.items.clear()
+    expect(at.write([late])).toBe('refused')
+  })
+
+  test('checkSkips: what stays as it is, is expected again by the transaction', () => {
+    const { pieces, at } = fetched()
+    const [first] = pieces
+    const skip = stepsOf(judged(first, at, replay))
+    at.items.delete('policy\nx')
+    expect(at.write([skip])).toBe('refused')
+    const absent = writer()
+    absent.commit(0, [x, '1'])
+    absent.commit(0, [x, null])
+    const [put, gone] = piecesOf(absent) as [Piece, Piece]
+    const empty = tables()
+    const skipped = stepsOf(judged(gone, empty, replay))
+    expect(skipped.items).toEqual([{ key: x, if: 'absent' }])
+    empty.write([stepsOf(judged(put, empty, replay))])
+    expect(empty.write([skipped])).toBe('refused')
+  })
+
+  test('what is there is replaced, whatever it was, and its own leaf leaves the sums', () => {
+    const w = writer()
+    w.commit(0, [x, '1'])
+    w.commit(0, [x, '2'])
+    const [first, second] = piecesOf(w) as [Piece, Piece]
+    const at = having([first])
+    expect(at.write([stepsOf(judged(second, at, replay))])).toBe('done')
+    expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
+  })
+
+  test('behind its end items must be as cells say again', () => {
+    const w = writer()
+    for (const value of ['1', '2', '3']) w.commit(0, [x, value])
+    const third = piecesOf(w)[2] as Piece
+    expect(judged(third, tables(), replay)).toEqual({ mismatch: [x] })
+  })
+})
+
+describe('ttlTolerance: what the engine may delete on either side is no mismatch', () => {
+  const token = tokenAt('t')
+  /** A renewal of a token that expired at `NOW - DAY * days`. */
+  const renewal = (days: number) => {
+    const w = writer()
+    w.commit((NOW - 20 * DAY) * 1000, [token, '1', NOW - days * DAY])
+    w.commit(NOW * 1000, [token, '2', NOW + DAY])
+    return piecesOf(w) as [Piece, Piece]
+  }
+
+  test('a renewed token whose earlier copy is gone here, its generation having ended', () => {
+    const [first, second] = renewal(6)
+    const at = having([first])
+    at.items.clear()
+    expect(at.write([stepsOf(judged(second, at))])).toBe('done')
+    expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
+  })
+
+  test('not while its generation has not ended', () => {
+    const [, second] = renewal(-1)
+    expect(judged(second, tables())).toEqual({ mismatch: [token] })
+  })
+
+  test('a token made anew where a dead one still stands', () => {
+    const w = writer()
+    w.commit(NOW * 1000, [token, '2', NOW + DAY])
+    const [made] = piecesOf(w) as [Piece]
+    const [old] = renewal(6)
+    const at = having([old], { ...streaming, hold: 0 })
+    expect(at.write([stepsOf(judged(made, at))])).toBe('done')
+    expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
+  })
+
+  test('not where the one that stands there was alive then', () => {
+    const w = writer()
+    w.commit((NOW - 30 * DAY) * 1000, [token, '2', NOW + DAY])
+    const [made] = piecesOf(w) as [Piece]
+    const [old] = renewal(6)
+    const at = having([old], { ...streaming, hold: 0 })
+    expect(judged(made, at)).toEqual({ mismatch: [token] })
+  })
+
+  test('never for what does not expire', () => {
+    const w = writer()
+    w.commit(0, [x, '1'])
+    w.commit(0, [x, '2'])
+    expect(judged(piecesOf(w)[1] as Piece, tables())).toEqual({ mismatch: [x] })
+  })
+})

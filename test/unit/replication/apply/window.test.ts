@@ -1,0 +1,185 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Setting } from '../../../../shared/replication/apply/judge.ts'
+import { applyWindow, type Target } from '../../../../shared/replication/apply/window.ts'
+import type { Cell } from '../../../../shared/replication/cell.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import {
+  type Doing,
+  LIFE,
+  nameOf,
+  neighbours,
+  type Place,
+  tokenAt,
+  writer,
+} from '../../../builders/journal.ts'
+import { seen, tables } from '../../../builders/tables.ts'
+
+const { a, b, apart } = neighbours
+const NOW = 2_000_000_000
+const DAY = 86_400
+const streaming: Setting = { life: LIFE, hold: 1, until: 0, now: NOW }
+const places: readonly Place[] = [a, b, apart, tokenAt('t'), tokenAt('u')]
+
+/** Commits of one or two items each: put, or deleted where it is there. */
+const history = fc.array(
+  fc.uniqueArray(
+    fc.record({ place: fc.nat(places.length - 1), puts: fc.boolean(), days: fc.constantFrom(1, 5, 9, 50) }),
+    { minLength: 1, maxLength: 2, selector: one => one.place },
+  ),
+  { minLength: 1, maxLength: 25 },
+)
+
+function written(commits: readonly { place: number; puts: boolean; days: number }[][]) {
+  const w = writer()
+  for (const [index, some] of commits.entries()) {
+    const doings = some.flatMap(({ place, puts, days }): Doing[] => {
+      const one = places[place]
+      if (!one) return []
+      if (!puts) return w.items.has(nameOf(one)) ? [[one, null]] : []
+      return [one.kind === 'token' ? [one, `v${index}`, NOW + days * DAY] : [one, `v${index}`]]
+    })
+    if (doings.length > 0) w.commit(NOW * 1000, ...doings)
+  }
+  return w
+}
+
+/** What cells made of an item. */
+const stateAt = (cells: readonly Cell[], place: Place): StoredItem | null | undefined =>
+  cells.flatMap(cell => cell.body).findLast(one => nameOf(one) === nameOf(place))?.item
+
+/** Random waits, and a choice. */
+function chance(seed: number) {
+  let state = seed
+  const next = () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x297a2d39) | 0
+    return ((state ^ (state >>> 12)) >>> 0) / 2 ** 32
+  }
+  return {
+    of: (share: number) => next() < share,
+    wait: async (most: number) => {
+      for (let turns = Math.floor(next() * most); turns > 0; turns--) await Promise.resolve()
+    },
+  }
+}
+
+class Crash extends Error {}
+
+/** Tables whose calls come late, whose answers get lost, and whose callers crash; some writes arrive long after. */
+function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void)[]): Target {
+  const { of, wait } = chance(seed)
+  return {
+    find: async pieces => {
+      await wait(4)
+      const found = at.find(pieces)
+      await wait(4)
+      return found
+    },
+    write: async steps => {
+      await wait(6)
+      if (of(0.1)) return 'conflict'
+      if (of(0.1)) late.push(() => at.write(steps))
+      if (of(0.1)) throw new Crash('before it took effect')
+      const result = at.write(steps)
+      await wait(6)
+      if (of(0.1)) throw new Crash('after it took effect')
+      return result
+    },
+    pause: () => wait(10),
+  }
+}
+
+/** Applies a window by several processes at once, until one comes through. */
+async function byMany(cells: readonly Cell[], setting: Setting, at: ReturnType<typeof tables>, seed: number) {
+  const late: (() => void)[] = []
+  const process = async (target: Target) => {
+    for (let tries = 0; ; tries++) {
+      try {
+        const { busy, mismatch } = await applyWindow(cells, setting, target)
+        expect(mismatch).toEqual([])
+        if (!busy) return
+      } catch (error) {
+        if (!(error instanceof Crash)) throw error
+        if (tries > 200) throw new Error('it never ends')
+      }
+    }
+  }
+  await Promise.all([1, 2, 3].map(n => process(troubled(at, seed * 7 + n, late))))
+  return late
+}
+
+describe('a window', () => {
+  test('comes to what the source has, and to its sums', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async commits => {
+        const { cells, items } = written(commits)
+        const at = tables()
+        expect(await applyWindow(cells, streaming, at.target)).toEqual({ busy: false, mismatch: [] })
+        expect(seen(at.items)).toEqual(seen(items))
+        expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
+      }),
+    )
+  })
+
+  test('may be applied by many at once, who crash and come late: it comes to the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, fc.nat(), async (commits, seed) => {
+        const { cells, items } = written(commits)
+        const at = tables()
+        const half = Math.ceil(cells.length / 2)
+        const late = await byMany(cells.slice(0, half), streaming, at, seed)
+        late.push(...(await byMany(cells.slice(half), streaming, at, seed + 1)))
+        expect(seen(at.items)).toEqual(seen(items))
+        for (const write of late) write()
+        expect(seen(at.items)).toEqual(seen(items))
+        expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
+      }),
+    )
+  })
+
+  test('replayed over what a sync fetched while the source went on, it comes to the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        history,
+        fc.nat(),
+        fc.array(fc.nat(), { minLength: places.length, maxLength: places.length }),
+        fc.nat(),
+        async (commits, cut, moments, seed) => {
+          const { cells, items } = written(commits)
+          const start = cut % (cells.length + 1)
+          // each item as it stood at some moment from the start on
+          const fetched = new Map<string, StoredItem>()
+          for (const [index, place] of places.entries()) {
+            const moment = start + ((moments[index] ?? 0) % (cells.length - start + 1))
+            const item = stateAt(cells.slice(0, moment), place)
+            if (item) fetched.set(nameOf(place), item)
+          }
+          const at = tables(fetched)
+          await byMany(cells.slice(start), { ...streaming, hold: 3, until: cells.length }, at, seed)
+          expect(seen(at.items)).toEqual(seen(items))
+          expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
+        },
+      ),
+    )
+  })
+
+  test('names the items that are not as cells say, and applies what has nothing to do with them', async () => {
+    const w = writer()
+    w.commit(0, [a, '1'], [apart, '1'])
+    w.commit(0, [a, '2'])
+    w.commit(0, [apart, '2'])
+    w.commit(0, [b, '1'])
+    const at = tables()
+    const result = await applyWindow(w.cells.slice(1), streaming, at.target)
+    expect(result).toEqual({ busy: false, mismatch: [a, apart] })
+    expect(at.items.size).toBe(0)
+  })
+
+  test('is busy while all writes meet a conflict', async () => {
+    const w = writer()
+    w.commit(0, [a, '1'])
+    const at = tables()
+    const target: Target = { ...at.target, write: async () => 'conflict' }
+    expect(await applyWindow(w.cells, streaming, target)).toEqual({ busy: true, mismatch: [] })
+  })
+})
