@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
-import { type ClientSettings, provider } from '../../../../shared/adapters/aws/provider.ts'
+import { provider } from '../../../../shared/adapters/aws/provider.ts'
+import type { ClientSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
 import type { Access, ProviderSettings } from '../../../../shared/ports.ts'
 
 const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
@@ -55,6 +56,11 @@ describe('a client', () => {
   test('is made once for the same configuration and account', async () => {
     const { clientOf } = world()
     expect([await clientOf({}), await clientOf({}), await clientOf({})]).toEqual([1, 1, 1])
+  })
+
+  test('is made once for calls that come at once', async () => {
+    const { clientOf } = world()
+    expect(await Promise.all([clientOf({}), clientOf({}), clientOf({})])).toEqual([1, 1, 1])
   })
 
   test.each(changed)('made before is not used with %s', async (_, parts, service) => {

@@ -1,0 +1,24 @@
+/** Results of asynchronous work by name; failures are not kept. When it is full, it starts anew. */
+export interface PromiseCache<T> {
+  /** the result kept under this name, or that of the work, which runs once for all who wait for it */
+  get(name: string, work: () => Promise<T>): Promise<T>
+  delete(name: string): void
+}
+
+export function promiseCache<T>(most: number): PromiseCache<T> {
+  const kept = new Map<string, Promise<T>>()
+  return {
+    get: (name, work) => {
+      const found = kept.get(name)
+      if (found !== undefined) return found
+      if (kept.size >= most) kept.clear()
+      const made = work()
+      kept.set(name, made)
+      made.catch(() => {
+        if (kept.get(name) === made) kept.delete(name)
+      })
+      return made
+    },
+    delete: name => void kept.delete(name),
+  }
+}

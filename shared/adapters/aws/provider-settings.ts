@@ -1,0 +1,56 @@
+import type { Access, ProviderSettings } from '../../ports.ts'
+import { handler } from './client.ts'
+import { baseCredentials, type Credentials } from './credentials.ts'
+import type { Environment } from './environment.ts'
+
+export type Service = 'ec2' | 'iam' | 'sts'
+
+/** Which of a configuration's key pairs: the current one, or the one before the last rotation. */
+export type Pair = 'credentials' | 'previous'
+
+export type CredentialSource = () => Promise<Credentials>
+
+/** Settings of a client of EC2, IAM or STS. */
+export interface ClientSettings {
+  region: string
+  endpoint?: string
+  maxAttempts: number
+  credentials: CredentialSource
+  requestHandler: ReturnType<typeof handler>
+}
+
+const DEFAULT_ATTEMPTS = 3
+
+/** What a mount's configuration says of a client. */
+export const settingsOf = (
+  service: Service,
+  settings: ProviderSettings,
+  region: string,
+  credentials: CredentialSource,
+): ClientSettings => ({
+  region,
+  ...endpointOf(service, settings),
+  maxAttempts: settings.maxRetries < 0 ? DEFAULT_ATTEMPTS : settings.maxRetries + 1,
+  credentials,
+  requestHandler: handler(),
+})
+
+function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: string } {
+  const endpoint = { ec2: settings.endpoint, iam: settings.iamEndpoint, sts: settings.stsEndpoint }[service]
+  return endpoint === '' ? {} : { endpoint }
+}
+
+/** STS is asked in the configured region, otherwise in the one that is looked at. */
+export const stsSettings = ({ client, region }: Access, credentials: CredentialSource): ClientSettings =>
+  settingsOf('sts', client, client.stsRegion || region, credentials)
+
+/** The credentials of a configuration, before any role is assumed. */
+export const credentialsOf =
+  (settings: ProviderSettings, pair: Pair, environment: Environment): CredentialSource =>
+  () => {
+    const { previous } = settings
+    return baseCredentials(
+      pair === 'previous' && previous ? { ...settings, credentials: previous } : settings,
+      environment,
+    )
+  }
