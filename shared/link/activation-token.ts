@@ -1,0 +1,102 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
+import { openBox, sealTo } from '../storage/box.ts'
+import { decodeBase64Url } from '../values/base64.ts'
+import { isObject } from '../values/json.ts'
+
+/** What an activation token says. Times are epoch seconds. */
+export interface Activation {
+  /** random, used once */
+  jti: string
+  /** where the primary is reached */
+  addr: string
+  iat: number
+  exp: number
+  nbf: number
+  /** id of the secondary that it was made for */
+  id: string
+  /** UUID of the DR set */
+  set: string
+  /** raw Ed25519 key of the primary, base64url: only who holds it is believed */
+  primaryKey: string
+}
+
+/** Seconds that a secondary's clock may be behind. */
+const NOT_BEFORE = 5
+const HEADER = Buffer.from(JSON.stringify({ alg: 'ES512', kid: '', typ: 'JWT' })).toString('base64url')
+const SIGNATURE = { dsaEncoding: 'ieee-p1363' } as const
+const KEY_TEXT = { type: 'pkcs8', format: 'der' } as const
+
+/** A new P-521 key that signs activation tokens, as text. It is a secret. */
+export const newSignerKey = (): string =>
+  generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey.export(KEY_TEXT).toString('base64')
+
+export const signerKey = (text: string): KeyObject =>
+  createPrivateKey({ key: Buffer.from(text, 'base64'), ...KEY_TEXT })
+
+/** A three-part JWT, as clients of the API know it, with the claims of this product beside the usual ones. */
+export function activationJwt(
+  signer: KeyObject,
+  { jti, addr, iat, exp, id, set, primaryKey }: Omit<Activation, 'nbf'>,
+): string {
+  const claims = {
+    ...{ jti, addr, iat, exp, nbf: iat - NOT_BEFORE, type: 'wrapping', accessor: '' },
+    ...{ id, cluster_id: set, primary_key: primaryKey },
+  }
+  const signed = `${HEADER}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
+  return `${signed}.${sign('sha512', Buffer.from(signed), { key: signer, ...SIGNATURE }).toString('base64url')}`
+}
+
+/** Whether a token was signed by the primary's own key; who made it is told by nothing else. */
+export function isSignedBy(signer: KeyObject, token: string): boolean {
+  const [header, claims, signature = '', ...more] = token.split('.')
+  const bytes = decodeStrictly(signature)
+  if (header !== HEADER || more.length > 0 || !bytes) return false
+  const key = createPublicKey(signer.export({ type: 'pkcs8', format: 'pem' }))
+  return verify('sha512', Buffer.from(`${header}.${claims}`), { key, ...SIGNATURE }, bytes)
+}
+
+/** What a token says, whoever made it; undefined for what is no activation token. */
+export function readActivation(token: string): Activation | undefined {
+  const [header, middle = '', signature = '', ...more] = token.split('.')
+  const json = decodeStrictly(middle)
+  if (header !== HEADER || more.length > 0 || !json || !decodeStrictly(signature)) return undefined
+  const claims = parsed(json.toString('utf8'))
+  if (claims?.['type'] !== 'wrapping') return undefined
+  const { jti, addr, id, cluster_id: set, primary_key: primaryKey, iat, exp, nbf } = claims
+  const texts = [jti, addr, id, set, primaryKey]
+  const times = [iat, exp, nbf]
+  if (!texts.every(one => typeof one === 'string' && one !== '')) return undefined
+  if (!times.every(one => Number.isSafeInteger(one))) return undefined
+  return { jti, addr, id, set, primaryKey, iat, exp, nbf } as Activation
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const decodeStrictly = (text: string): Buffer | undefined =>
+  text === '' || text.includes('=') ? undefined : decodeBase64Url(text)
+
+const BOX = { purpose: 'activation token', set: '' } as const
+
+/** A token that only one secondary can read; it has no dots. @param recipient its raw X25519 key */
+export const sealedToken = (
+  recipient: Uint8Array,
+  token: string,
+  random: (length: number) => Buffer,
+): string => sealTo(recipient, BOX, token, random)
+
+/** The token inside; undefined when it was not sealed to this key. @param own X25519 */
+export const openSealedToken = (own: KeyObject, text: string): string | undefined => openBox(own, BOX, text)

@@ -1,0 +1,89 @@
+import type { KeyObject } from 'node:crypto'
+import type { Clock, Entropy } from '../ports.ts'
+import type { Line } from '../replication/position.ts'
+import { type Caller, type Method, outcomeOf, readOutcome, signCall } from './envelope.ts'
+import type { Answer, Call } from './gen/link_pb.ts'
+import { forms, type Question, type Reply } from './messages.ts'
+import { LinkRefused, LinkSilent } from './source.ts'
+
+/** Carries a call and brings its answer. @throws when none comes in time */
+export type Carry = (method: Method, call: Call, timeoutMs: number) => Promise<Answer>
+
+/** One end of a link. */
+export interface End {
+  set: string
+  /** the secondary's id; of a primary, its cluster's id */
+  from: string
+  signing: KeyObject
+  /** the other end's raw Ed25519 key: nobody else is believed */
+  otherKey: Uint8Array
+}
+
+export interface Around {
+  carry: Carry
+  clock: Pick<Clock, 'now'>
+  entropy: Pick<Entropy, 'bytes'>
+}
+
+/** Milliseconds that a call may take. */
+const PATIENCE: Partial<Record<Method, number>> = {
+  Activate: 20_000,
+  Cells: 20_000,
+  Scan: 20_000,
+  Notify: 2000,
+}
+const USUAL = 10_000
+const NONCE = 16
+
+export type Ask = <M extends Method>(
+  method: M,
+  question: Question<M>,
+  line: Line,
+) => Promise<{ reply: Reply<M>; time: number }>
+
+/**
+ * Asks the other end. Every call has a later time than the one before, so that none can be played back.
+ * @throws LinkRefused, LinkSilent
+ */
+export function asker({ set, from, signing, otherKey }: End, { carry, clock, entropy }: Around): Ask {
+  let last = 0
+  return async (method, question, line) => {
+    last = Math.max(clock.now(), last + 1)
+    const caller: Caller = { set, from, line }
+    const nonce = entropy.bytes(NONCE)
+    const { question: asked, answer: answered } = forms[method]
+    // the form of a method fits its question: TypeScript cannot follow that through the table
+    const body = (asked.write as (value: typeof question) => Uint8Array)(question)
+    const call = signCall(method, caller, body, { signing, nonce, time: last })
+    const answer = await carry(method, call, PATIENCE[method] ?? USUAL).catch((error: unknown) => {
+      throw silent(`no answer to ${method}`, error)
+    })
+    const outcome = outcomeOf(otherKey, method, nonce, answer)
+    if (!outcome) throw new LinkSilent(unbelievable(method, answer))
+    if ('refusal' in outcome) {
+      const { code, text, addresses } = outcome.refusal
+      throw new LinkRefused(code, text, addresses)
+    }
+    return { reply: readReply(() => answered.read(outcome.body)), time: Number(answer.time) } as never
+  }
+}
+
+function readReply<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new LinkSilent('the other cluster answered what cannot be read', { cause: error })
+  }
+}
+
+const silent = (text: string, cause: unknown): LinkSilent =>
+  cause instanceof LinkSilent
+    ? cause
+    : new LinkSilent(`${text}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+
+/** What somebody says whom nobody need believe may still help to find the fault. */
+function unbelievable(method: Method, answer: Answer): string {
+  const outcome = readOutcome(answer)
+  const said = outcome && 'refusal' in outcome ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
+  return `the answer to ${method} is not signed by the key of this set's primary${said}`
+}

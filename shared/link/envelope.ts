@@ -1,0 +1,159 @@
+import { type KeyObject, sign, verify } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import type { Line } from '../replication/position.ts'
+import { publicKey } from '../values/raw-keys.ts'
+import { sha256 } from '../values/secret.ts'
+import { printTime } from '../values/time.ts'
+import {
+  type Answer,
+  AnswerSchema,
+  type Call,
+  CallSchema,
+  type Envelope,
+  EnvelopeSchema,
+} from './gen/link_pb.ts'
+import type { RefusalCode } from './source.ts'
+
+/** What one cluster may ask of another. */
+export const methods = ['Activate', 'Echo', 'Cells', 'Items', 'Scan', 'Tree', 'Keyring', 'Notify'] as const
+
+export type Method = (typeof methods)[number]
+
+/** Who calls, and what it knows. */
+export interface Caller {
+  /** UUID of the DR set */
+  set: string
+  /** the secondary's id; of a call by the primary, its cluster's id */
+  from: string
+  /** lineage of the source as the caller last learnt it; empty: it knows none */
+  line: Line
+}
+
+/** Bytes of a nonce and of a signature. */
+const NONCE = 16
+const SIGNATURE = 64
+
+/** Clocks of two clusters may differ by this much, milliseconds. */
+const LARGEST_SKEW = 5 * 60_000
+
+const digestOf = (line: Line): Buffer => (line.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(line)))
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+
+const callText = (
+  method: Method,
+  envelope: Omit<Envelope, 'signature' | '$typeName'>,
+  body: Uint8Array,
+): Buffer => {
+  const { set, from, epoch, line, time, nonce } = envelope
+  const facts = [method, set, from, epoch, base64(line), String(time), base64(nonce), base64(sha256(body))]
+  return Buffer.from(JSON.stringify(['cloud-auth call', ...facts]))
+}
+
+/**
+ * A signed call.
+ * @param time epoch milliseconds, later than any before
+ */
+export function signCall(
+  method: Method,
+  { set, from, line }: Caller,
+  body: Uint8Array,
+  { signing, nonce, time }: { signing: KeyObject; nonce: Buffer; time: number },
+): Call {
+  const facts = { set, from, epoch: line.at(-1)?.[0] ?? '', line: digestOf(line), time: BigInt(time), nonce }
+  const signature = sign(null, callText(method, facts, body), signing)
+  return create(CallSchema, { envelope: create(EnvelopeSchema, { ...facts, signature }), body })
+}
+
+/** The envelope of a call that has the shape of one: nothing missing, nothing besides. */
+export function envelopeOf({ envelope, $unknown }: Call): Envelope | undefined {
+  const known = envelope && !$unknown?.length && !envelope.$unknown?.length
+  return known &&
+    envelope.nonce.length === NONCE &&
+    envelope.signature.length === SIGNATURE &&
+    Number.isSafeInteger(Number(envelope.time))
+    ? envelope
+    : undefined
+}
+
+/** Whether a call was signed by a key. @param key raw Ed25519 key, 32 bytes */
+export const isCallOf = (key: Uint8Array, method: Method, envelope: Envelope, body: Uint8Array): boolean =>
+  verify(null, callText(method, envelope, body), publicKey('Ed25519', key), envelope.signature)
+
+/** Milliseconds by which the caller's clock is ahead, as the signed time has it. */
+const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
+
+/** What to say of a clock that is too far off; undefined when it is near enough. */
+export function skewFault({ time }: Pick<Envelope, 'time'>, now: number): string | undefined {
+  const skew = skewOf({ time }, now)
+  if (Math.abs(skew) <= LARGEST_SKEW) return undefined
+  const seconds = Math.round(Math.abs(skew) / 1000)
+  const side = skew > 0 ? 'ahead of' : 'behind'
+  return `the caller's clock is ${seconds} s ${side} this cluster's, which shows ${printTime(now)}: at most ${LARGEST_SKEW / 1000} s are allowed; set the clocks right`
+}
+
+/** What a call came to. */
+export type Outcome =
+  | { body: Uint8Array }
+  | { refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }
+
+const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: Outcome): Buffer => {
+  const said =
+    'body' in outcome
+      ? ['body', base64(sha256(outcome.body))]
+      : ['refusal', outcome.refusal.code, outcome.refusal.text, ...outcome.refusal.addresses]
+  return Buffer.from(JSON.stringify(['cloud-auth answer', method, base64(nonce), String(time), ...said]))
+}
+
+/**
+ * An answer, signed over the nonce of its call.
+ * @param signing absent: this cluster has no key, for it is in no set; then nobody need believe the answer
+ */
+export function signAnswer(
+  method: Method,
+  nonce: Uint8Array,
+  outcome: Outcome,
+  { signing, now }: { signing: KeyObject | undefined; now: number },
+): Answer {
+  const time = BigInt(now)
+  const signature = signing ? sign(null, answerText(method, nonce, time, outcome), signing) : new Uint8Array()
+  return create(AnswerSchema, {
+    outcome:
+      'body' in outcome
+        ? { case: 'body', value: outcome.body }
+        : { case: 'refusal', value: { ...outcome.refusal, addresses: [...outcome.refusal.addresses] } },
+    time,
+    signature,
+  })
+}
+
+/** What an answer says to the call with this nonce; undefined when it was not signed by the key. */
+export function outcomeOf(
+  key: Uint8Array,
+  method: Method,
+  nonce: Uint8Array,
+  answer: Answer,
+): Outcome | undefined {
+  const outcome = readOutcome(answer)
+  if (!outcome || answer.signature.length !== SIGNATURE) return undefined
+  const text = answerText(method, nonce, answer.time, outcome)
+  return verify(null, text, publicKey('Ed25519', key), answer.signature) ? outcome : undefined
+}
+
+/** What an answer says, whoever gave it. */
+export function readOutcome({ outcome }: Answer): Outcome | undefined {
+  if (outcome.case === 'body') return { body: outcome.value }
+  if (outcome.case !== 'refusal') return undefined
+  const { code, text, addresses } = outcome.value
+  return isRefusalCode(code) ? { refusal: { code, text, addresses } } : undefined
+}
+
+const codes: readonly string[] = [
+  'unauthenticated',
+  'permission_denied',
+  'failed_precondition',
+  'unavailable',
+  'invalid_argument',
+] satisfies RefusalCode[]
+
+const isRefusalCode = (code: string): code is RefusalCode => codes.includes(code)

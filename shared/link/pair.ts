@@ -1,0 +1,49 @@
+import type { KeyObject } from 'node:crypto'
+import { decodeBase64 } from '../values/base64.ts'
+import { privateKey, RAW_KEY, rawPublic } from '../values/raw-keys.ts'
+
+/** The two private keys by which a cluster takes part in a set. */
+export interface LinkPair {
+  /** Ed25519: signs calls, answers and statements */
+  signing: KeyObject
+  /** X25519: opens what is sealed to this cluster */
+  exchange: KeyObject
+}
+
+/** The public halves, raw, 32 bytes each. */
+export interface LinkKeys {
+  signing: Buffer
+  exchange: Buffer
+}
+
+const VERSION = 1
+
+/** A new pair as text: base64 of the seeds, signing before exchange. It is a secret. */
+export const newLinkPair = (random: (length: number) => Buffer): string =>
+  random(2 * RAW_KEY).toString('base64')
+
+/** @throws Error for a text that `newLinkPair` did not make */
+export function linkPair(text: string): LinkPair {
+  const seeds = Buffer.from(text, 'base64')
+  if (seeds.length !== 2 * RAW_KEY) throw new Error('a link key has 64 bytes')
+  return {
+    signing: privateKey('Ed25519', seeds.subarray(0, RAW_KEY)),
+    exchange: privateKey('X25519', seeds.subarray(RAW_KEY)),
+  }
+}
+
+export const keysOf = ({ signing, exchange }: LinkPair): LinkKeys => ({
+  signing: rawPublic(signing),
+  exchange: rawPublic(exchange),
+})
+
+/** Public halves as a secondary hands them out: base64 of version, X25519 key, Ed25519 key. */
+export const publicKeyText = ({ signing, exchange }: LinkKeys): string =>
+  Buffer.concat([Buffer.of(VERSION), exchange, signing]).toString('base64')
+
+/** Undefined for everything that `publicKeyText` did not make. */
+export function readPublicKey(text: string): LinkKeys | undefined {
+  const bytes = decodeBase64(text)
+  if (bytes?.length !== 1 + 2 * RAW_KEY || bytes[0] !== VERSION) return undefined
+  return { exchange: bytes.subarray(1, 1 + RAW_KEY), signing: bytes.subarray(1 + RAW_KEY) }
+}

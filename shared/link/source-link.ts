@@ -1,0 +1,80 @@
+import type { Line } from '../replication/position.ts'
+import type { StoredItem } from '../storage/requests.ts'
+import { type Around, asker, type End } from './call.ts'
+import type { LinkKeys } from './pair.ts'
+import {
+  type EchoAnswer,
+  FORMAT,
+  type ItemsAnswer,
+  type ItemsRequest,
+  LinkRefused,
+  LinkSilent,
+  type SourceLink,
+} from './source.ts'
+
+/** Keys that one message asks for. */
+const MOST_KEYS = 100
+
+/** A primary, by way of the link. @param keys of this cluster */
+export function sourceLink(end: End & { keys: LinkKeys }, around: Around): SourceLink {
+  const ask = asker(end, around)
+  /** the source's lineage as it told last: what it answers by another one is refused by itself */
+  let line: Line = []
+  let took = 0
+
+  return {
+    activate: async request => {
+      const { signing, exchange } = end.keys
+      const { reply } = await ask(
+        'Activate',
+        { ...request, signingKey: signing, exchangeKey: exchange, format: FORMAT },
+        line,
+      )
+      checkFormat(reply.format)
+      line = reply.line
+      const { format: _, ...activated } = reply
+      return { ...activated, set: end.set, primaryKey: Buffer.from(end.otherKey).toString('base64') }
+    },
+    echo: async request => {
+      const asked = around.clock.now()
+      const { reply, time } = await ask('Echo', { ...request, format: FORMAT, took }, line)
+      const now = around.clock.now()
+      took = now - asked
+      checkFormat(reply.format)
+      line = reply.line
+      return { ...reply, time, took, skew: Math.round(time - (asked + now) / 2) } satisfies EchoAnswer
+    },
+    cells: async request => {
+      const { reply } = await ask('Cells', request, line)
+      if ('line' in reply) line = reply.line
+      return reply
+    },
+    items: request => allItems(part => ask('Items', part, line), request),
+    scan: async request => (await ask('Scan', request, line)).reply,
+    tree: async request => (await ask('Tree', request, line)).reply,
+    keyring: async request => (await ask('Keyring', request, line)).reply,
+  }
+}
+
+/** A source of a higher format is not followed: it may say what this version would misread. */
+function checkFormat(format: number): void {
+  if (format > FORMAT)
+    throw new LinkRefused(
+      'failed_precondition',
+      `the primary speaks format ${format}, this version ${FORMAT} at most: upgrade the secondaries first`,
+    )
+}
+
+/** Asks until all keys are answered; the head that counts is the one that was read last. */
+async function allItems(
+  ask: (part: ItemsRequest) => Promise<{ reply: ItemsAnswer }>,
+  { keys }: ItemsRequest,
+): Promise<ItemsAnswer> {
+  const items: (StoredItem | undefined)[] = []
+  for (;;) {
+    const { reply } = await ask({ keys: keys.slice(items.length, items.length + MOST_KEYS) })
+    items.push(...reply.items)
+    if (items.length >= keys.length) return { ...reply, items }
+    if (reply.items.length === 0) throw new LinkSilent('the primary answers no keys at all')
+  }
+}

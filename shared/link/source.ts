@@ -1,0 +1,184 @@
+import type { Cursor } from '../ports.ts'
+import type { Cell } from '../replication/cell.ts'
+import type { Epoch, Line, Position } from '../replication/position.ts'
+import type { Key } from '../storage/kinds.ts'
+import type { StoredItem } from '../storage/requests.ts'
+
+/** The format of journal and link that this version speaks. A cluster of a higher one is not followed. */
+export const FORMAT = 1
+
+/**
+ * The primary as a secondary sees it. Everything but `activate` and `echo` may be asked twice.
+ * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came
+ */
+export interface SourceLink {
+  /** Hands in an activation token. The same cluster may repeat it with the same keys until its first echo. */
+  activate(request: ActivateRequest): Promise<Activated>
+  /** The heartbeat: tells how far the secondary is, and learns how far the primary is. */
+  echo(request: EchoRequest): Promise<EchoAnswer>
+  /** Cells from behind a position on, in order and without gaps, up to the frontier or to a number of bytes. */
+  cells(request: CellsRequest): Promise<CellsAnswer>
+  /** Items as they are now, read strongly, in the order of their keys; then the head was read. */
+  items(request: ItemsRequest): Promise<ItemsAnswer>
+  /** A page of one segment of all items, read consistently. */
+  scan(request: ScanRequest): Promise<ScanAnswer>
+  tree(request: TreeRequest): Promise<TreeAnswer>
+  /** The keyring, once it has at least this term. */
+  keyring(request: { term: number }): Promise<KeyringAnswer>
+}
+
+export interface ActivateRequest {
+  /** the JWT */
+  token: string
+  /** UUID of the secondary's cluster */
+  cluster: string
+  /** where the secondary is reached */
+  address: string
+  /** of the product */
+  version: string
+}
+
+/** What a primary gives to a cluster that it admits. */
+export interface Activated {
+  /** UUIDs of the set and of the primary's cluster */
+  set: string
+  primary: string
+  epoch: Epoch
+  line: Line
+  /** a keyring for import: sealed to this cluster's exchange key */
+  keyring: string
+  recovery: { shares: number; threshold: number }
+  /** raw Ed25519 key of the primary, base64 */
+  primaryKey: string
+  addresses: string[]
+  /** says that this cluster's key is a member of the set */
+  statement: Statement
+}
+
+/** What a cluster says of another one's membership. It never lapses. */
+export interface Statement {
+  /** UUID of the DR set */
+  set: string
+  /** clusters by their own ids: who says it, and of whom */
+  by: string
+  id: string
+  /** raw Ed25519 key, base64 */
+  key: string
+  /** the issuer's epoch when it said so */
+  epoch: Epoch
+  /** Ed25519 by the issuer's link key, base64 */
+  signature: string
+}
+
+export interface EchoRequest {
+  position: Position
+  /** as status shows it */
+  state: string
+  /** where this secondary is reached by the link, and by clients; empty: unknown */
+  address: string
+  apiAddress: string
+}
+
+export interface EchoAnswer {
+  /** epoch milliseconds by the primary's clock */
+  time: number
+  /** milliseconds from question to answer, and by which the primary's clock is ahead, uncertain by that */
+  took: number
+  skew: number
+  seq: number
+  /** the last position below which no cell is missing */
+  frontier: number
+  epoch: Epoch
+  line: Line
+  addresses: string[]
+  /** epoch milliseconds of the newest cell at the frontier; 0: there is none */
+  canaryAt: number
+  format: number
+}
+
+export interface CellsRequest {
+  line: Line
+  /** the position already held: the answer begins with the next one */
+  from: number
+  /** bytes of all bodies together; one cell comes in any case */
+  bytes: number
+}
+
+export type CellsAnswer =
+  | { cells: Cell[]; line: Line; frontier: number }
+  /** both journals are one up to here, and the caller's goes on */
+  | { diverged: number }
+  /** cells are kept from behind this position on only */
+  | { trimmed: number }
+
+export interface ItemsRequest {
+  keys: readonly Key[]
+}
+
+export interface ItemsAnswer {
+  items: (StoredItem | undefined)[]
+  /** of the head, read afterwards */
+  seq: number
+  line: Line
+  epoch: Epoch
+}
+
+export interface ScanRequest {
+  segment: number
+  of: number
+  cursor?: Cursor | undefined
+}
+
+export interface ScanAnswer {
+  items: StoredItem[]
+  next?: Cursor
+  frontier: number
+}
+
+export interface TreeRequest {
+  level: 'root' | 'page' | 'bucket'
+  /** of a level below the root: `<r or l>#<page>` */
+  page?: string
+}
+
+export interface TreeAnswer {
+  hashes: string[]
+}
+
+export interface KeyringAnswer {
+  /** for import: sealed to this cluster's exchange key */
+  keyring: string
+  term: number
+}
+
+/** The other cluster said no: that is an answer, signed by it. */
+export class LinkRefused extends Error {
+  readonly code: RefusalCode
+  /** addresses of the set that the refusing cluster knows */
+  readonly addresses: readonly string[]
+  constructor(code: RefusalCode, text: string, addresses: readonly string[] = []) {
+    super(text)
+    this.name = 'LinkRefused'
+    this.code = code
+    this.addresses = addresses
+  }
+}
+
+/** No answer came that can be believed: nobody was reached, it took too long, or the signature is another's. */
+export class LinkSilent extends Error {
+  constructor(text: string, options?: ErrorOptions) {
+    super(text, options)
+    this.name = 'LinkSilent'
+  }
+}
+
+/**
+ * `unauthenticated`: not signed by a key that was admitted. `permission_denied`: revoked. `failed_precondition`: of
+ * another set, no primary, another format, a clock too far off. `unavailable`: may pass. `invalid_argument`: no call.
+ */
+export type RefusalCode =
+  | 'unauthenticated'
+  | 'permission_denied'
+  | 'failed_precondition'
+  | 'unavailable'
+  | 'invalid_argument'

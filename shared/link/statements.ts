@@ -1,0 +1,21 @@
+import { type KeyObject, sign, verify } from 'node:crypto'
+import { decodeBase64 } from '../values/base64.ts'
+import { publicKey } from '../values/raw-keys.ts'
+import type { Statement } from './source.ts'
+
+type Membership = Omit<Statement, 'signature'>
+
+const textOf = ({ set, by, id, key, epoch }: Membership): Buffer =>
+  Buffer.from(JSON.stringify(['cloud-auth membership', set, by, id, key, epoch]))
+
+/** Says that a key is that of a cluster of the set. */
+export const statementOf = (signing: KeyObject, membership: Membership): Statement => ({
+  ...membership,
+  signature: sign(null, textOf(membership), signing).toString('base64'),
+})
+
+/** Whether a statement was signed by a key. @param issuer raw Ed25519 key, 32 bytes */
+export function isStatementOf(issuer: Uint8Array, { signature, ...membership }: Statement): boolean {
+  const bytes = decodeBase64(signature)
+  return bytes !== undefined && verify(null, textOf(membership), publicKey('Ed25519', issuer), bytes)
+}

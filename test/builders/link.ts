@@ -1,0 +1,16 @@
+import { randomBytes } from 'node:crypto'
+import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
+
+/** A new pair with its public halves. */
+export function pair() {
+  const both = linkPair(newLinkPair(randomBytes))
+  return { ...both, keys: keysOf(both) }
+}
+
+/** All copies of some bytes that differ from them in one bit; one bit of each byte. */
+export const withOneBitChanged = (bytes: Uint8Array): Buffer[] =>
+  Array.from(bytes, (byte, at) => {
+    const copy = Buffer.from(bytes)
+    copy.writeUInt8(byte ^ (1 << (at % 8)), at)
+    return copy
+  })

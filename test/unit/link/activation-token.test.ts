@@ -1,0 +1,112 @@
+import { randomBytes, sign } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  activationJwt,
+  isSignedBy,
+  newSignerKey,
+  openSealedToken,
+  readActivation,
+  sealedToken,
+  signerKey,
+} from '../../../shared/link/activation-token.ts'
+import { pair, withOneBitChanged } from '../../builders/link.ts'
+
+const signer = signerKey(newSignerKey())
+const activation = {
+  jti: 'one use',
+  addr: 'https://a.example',
+  iat: 1_700_000_000,
+  exp: 1_700_001_800,
+  id: 'us-west',
+  set: 'a set',
+  primaryKey: 'a key',
+}
+const token = activationJwt(signer, activation)
+const partsOf = (text: string) => text.split('.') as [string, string, string]
+const json = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+describe('an activation token', () => {
+  test('is a JWT of three parts, ES512, with the claims that clients read', () => {
+    const [header, claims, signature] = partsOf(token)
+    expect(json(header)).toEqual({ alg: 'ES512', kid: '', typ: 'JWT' })
+    expect(json(claims)).toEqual({
+      jti: 'one use',
+      addr: 'https://a.example',
+      iat: 1_700_000_000,
+      exp: 1_700_001_800,
+      nbf: 1_699_999_995,
+      type: 'wrapping',
+      accessor: '',
+      id: 'us-west',
+      cluster_id: 'a set',
+      primary_key: 'a key',
+    })
+    expect(Buffer.from(signature, 'base64url')).toHaveLength(132)
+  })
+
+  test('says what it was made for', () => {
+    expect(readActivation(token)).toEqual({ ...activation, nbf: activation.iat - 5 })
+  })
+
+  test('was signed by its signer and by nobody else', () => {
+    expect(isSignedBy(signer, token)).toBe(true)
+    expect(isSignedBy(signerKey(newSignerKey()), token)).toBe(false)
+  })
+
+  test('was not signed when one bit of it is changed', () => {
+    const parts = partsOf(token)
+    for (const [index, text] of parts.entries()) {
+      for (const bytes of withOneBitChanged(Buffer.from(text, 'base64url'))) {
+        const changed = parts.with(index, bytes.toString('base64url')).join('.')
+        expect(isSignedBy(signer, changed)).toBe(false)
+      }
+    }
+  })
+
+  const [header, claims, signature] = partsOf(token)
+  const signedBy = (text: string) =>
+    `${text}.${sign('sha512', Buffer.from(text), { key: signer, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+
+  test.each([
+    ['no signature', `${header}.${claims}.`],
+    ['two parts', `${header}.${claims}`],
+    ['four parts', `${token}.${signature}`],
+    ['padding', `${token}=`],
+    ['another algorithm', `${part({ alg: 'none', kid: '', typ: 'JWT' })}.${claims}.`],
+    ['another spelling of the header', signedBy(`${part({ typ: 'JWT', alg: 'ES512', kid: '' })}.${claims}`)],
+    [
+      'a signature in DER',
+      `${header}.${claims}.${sign('sha512', Buffer.from(`${header}.${claims}`), signer).toString('base64url')}`,
+    ],
+  ])('%s: not signed', (_, text) => {
+    expect(isSignedBy(signer, text)).toBe(false)
+  })
+
+  const all = json(claims) as Record<string, unknown>
+  test.each([
+    ['another type', { ...all, type: 'performance' }],
+    ['no id', { ...all, id: '' }],
+    ['a time that is none', { ...all, exp: '1700001800' }],
+    ['no object', []],
+    ['nothing', null],
+  ])('%s: no activation token', (_, value) => {
+    expect(readActivation(`${header}.${part(value)}.${signature}`)).toBeUndefined()
+  })
+
+  test.each(['', '.', '..', '...', 'a.b.c', `${header}.e30`, `${header}.${claims}.!`])(
+    '%j is no activation token',
+    text => {
+      expect(readActivation(text)).toBeUndefined()
+    },
+  )
+
+  test('sealed to a secondary, it has no dots and is read by that one only', () => {
+    const own = pair()
+    const sealed = sealedToken(own.keys.exchange, token, randomBytes)
+    expect(sealed).not.toContain('.')
+    expect(openSealedToken(own.exchange, sealed)).toBe(token)
+    expect(openSealedToken(pair().exchange, sealed)).toBeUndefined()
+    expect(openSealedToken(own.exchange, token)).toBeUndefined()
+  })
+})

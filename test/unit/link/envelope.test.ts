@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { describe, expect, test } from 'vitest'
+import {
+  envelopeOf,
+  isCallOf,
+  methods,
+  outcomeOf,
+  signAnswer,
+  signCall,
+  skewFault,
+} from '../../../shared/link/envelope.ts'
+import { type Answer, AnswerSchema, type Call, CallSchema } from '../../../shared/link/gen/link_pb.ts'
+import { pair, withOneBitChanged } from '../../builders/link.ts'
+
+const own = pair()
+const now = 1_700_000_000_000
+const line = [['000001.0123456789ab', 1]] as const
+const body = Buffer.from('what is asked')
+const nonce = randomBytes(16)
+const call = signCall('Echo', { set: 'a set', from: 'us-west', line }, body, {
+  signing: own.signing,
+  nonce,
+  time: now,
+})
+const isOwn = (one: Call, method: 'Echo' | 'Activate' = 'Echo'): boolean => {
+  const envelope = envelopeOf(one)
+  return envelope !== undefined && isCallOf(own.keys.signing, method, envelope, one.body)
+}
+const read = (bytes: Uint8Array): Call | undefined => {
+  try {
+    return fromBinary(CallSchema, bytes)
+  } catch {
+    return undefined
+  }
+}
+
+describe('a call', () => {
+  test('is known by its signature', () => {
+    expect(isOwn(call)).toBe(true)
+    const envelope = envelopeOf(call)
+    expect(envelope && isCallOf(pair().keys.signing, 'Echo', envelope, body)).toBe(false)
+  })
+
+  test('of one method is none of another', () => {
+    expect(isOwn(call, 'Activate')).toBe(false)
+  })
+
+  test('survives its way unchanged', () => {
+    expect(isOwn(fromBinary(CallSchema, toBinary(CallSchema, call)))).toBe(true)
+  })
+
+  test('changed on its way by one bit, cut off or added to, is refused, or says exactly the same', () => {
+    const bytes = toBinary(CallSchema, call)
+    const changed = [
+      ...withOneBitChanged(bytes),
+      ...Array.from(bytes, (_, at) => bytes.subarray(0, at)),
+      Buffer.concat([bytes, Buffer.from('1a0178', 'hex')]),
+      Buffer.concat([bytes, bytes.subarray(bytes.length - body.length - 2, bytes.length - 1), Buffer.of(0)]),
+    ]
+    for (const [index, one] of changed.entries()) {
+      const parsed = read(one)
+      const believed = parsed !== undefined && isOwn(parsed)
+      expect(believed && !equals(CallSchema, parsed, call), `change ${index}`).toBe(false)
+    }
+  })
+
+  test.each([
+    ['no envelope', create(CallSchema, { body })],
+    ['a short nonce', changed({ nonce: nonce.subarray(1) })],
+    ['no signature', changed({ signature: new Uint8Array() })],
+    ['a time beyond all clocks', changed({ time: 2n ** 62n })],
+  ])('%s: it has not the shape of one', (_, one) => {
+    expect(envelopeOf(one)).toBeUndefined()
+  })
+})
+
+function changed(members: Partial<NonNullable<Call['envelope']>>): Call {
+  const copy = fromBinary(CallSchema, toBinary(CallSchema, call))
+  Object.assign(copy.envelope ?? {}, members)
+  return copy
+}
+
+describe('the clocks', () => {
+  test.each([0, 300_000, -300_000])('%i ms apart are near enough', skew => {
+    expect(skewFault({ time: BigInt(now + skew) }, now)).toBeUndefined()
+  })
+
+  test('too far apart, the refusal says by how much, which way, and what to do', () => {
+    expect(skewFault({ time: BigInt(now + 371_000) }, now)).toBe(
+      "the caller's clock is 371 s ahead of this cluster's, which shows 2023-11-14T22:13:20Z: at most 300 s are allowed; set the clocks right",
+    )
+    expect(skewFault({ time: BigInt(now - 300_001) }, now)).toContain("300 s behind this cluster's")
+  })
+})
+
+const bare = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+describe('an answer', () => {
+  const outcomes = [
+    { body: Buffer.from('what is said') },
+    { refusal: { code: 'permission_denied', text: 'revoked', addresses: ['https://a', 'https://b'] } },
+  ] as const
+  const sign = (outcome: (typeof outcomes)[number]) =>
+    signAnswer('Echo', nonce, outcome, { signing: own.signing, now })
+
+  test.each(outcomes)('is believed by who knows the key and asked: %j', outcome => {
+    const answer = sign(outcome)
+    expect(outcomeOf(own.keys.signing, 'Echo', nonce, answer)).toEqual(outcome)
+    expect(outcomeOf(pair().keys.signing, 'Echo', nonce, answer)).toBeUndefined()
+    expect(outcomeOf(own.keys.signing, 'Cells', nonce, answer)).toBeUndefined()
+    expect(outcomeOf(own.keys.signing, 'Echo', randomBytes(16), answer)).toBeUndefined()
+  })
+
+  test.each(outcomes)(
+    'changed on its way by one bit is not believed, or says exactly the same: %j',
+    outcome => {
+      for (const bytes of withOneBitChanged(toBinary(AnswerSchema, sign(outcome)))) {
+        let answer: Answer
+        try {
+          answer = fromBinary(AnswerSchema, bytes)
+        } catch {
+          continue
+        }
+        const said = outcomeOf(own.keys.signing, 'Echo', nonce, answer)
+        expect(
+          said === undefined || isDeepStrictEqual(bare(said), bare(outcome)),
+          bytes.toString('hex'),
+        ).toBe(true)
+      }
+    },
+  )
+
+  test('without a key is believed by nobody', () => {
+    const answer = signAnswer('Echo', nonce, outcomes[1], { signing: undefined, now })
+    expect(outcomeOf(own.keys.signing, 'Echo', nonce, answer)).toBeUndefined()
+  })
+
+  test('of a call is no answer to a call, whatever the method', () => {
+    expect(new Set(methods).size).toBe(methods.length)
+  })
+})

@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { keysOf, linkPair, newLinkPair, publicKeyText, readPublicKey } from '../../../shared/link/pair.ts'
+import { pair } from '../../builders/link.ts'
+
+describe('the keys of a link', () => {
+  test('follow from their text', () => {
+    const text = newLinkPair(randomBytes)
+    expect(keysOf(linkPair(text))).toEqual(keysOf(linkPair(text)))
+    expect(keysOf(linkPair(newLinkPair(randomBytes)))).not.toEqual(keysOf(linkPair(text)))
+    expect(() => linkPair(text.slice(4))).toThrow('64 bytes')
+  })
+
+  test('public halves are read back from what a secondary hands out', () => {
+    const { keys } = pair()
+    expect(readPublicKey(publicKeyText(keys))).toEqual(keys)
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['another version', Buffer.alloc(65, 2).toString('base64')],
+    ['a byte too few', Buffer.alloc(64, 1).toString('base64')],
+    ['a byte too many', Buffer.alloc(66, 1).toString('base64')],
+    ['another alphabet', Buffer.alloc(65, 1).fill(0xff, 1).toString('base64url')],
+    ['line breaks', `${Buffer.alloc(65, 1).toString('base64')}\n`],
+  ])('%s is no public key', (_, text) => {
+    expect(readPublicKey(text)).toBeUndefined()
+  })
+})

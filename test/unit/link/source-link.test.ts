@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Carry } from '../../../shared/link/call.ts'
+import { envelopeOf, isCallOf, type Method, type Outcome, signAnswer } from '../../../shared/link/envelope.ts'
+import type { Call } from '../../../shared/link/gen/link_pb.ts'
+import { forms, type Question, type Reply } from '../../../shared/link/messages.ts'
+import { FORMAT, LinkRefused, LinkSilent } from '../../../shared/link/source.ts'
+import { sourceLink } from '../../../shared/link/source-link.ts'
+import type { Line } from '../../../shared/replication/position.ts'
+import type { Key } from '../../../shared/storage/kinds.ts'
+import { pair } from '../../builders/link.ts'
+
+const [own, primary] = [pair(), pair()]
+const line: Line = [['000001.0123456789ab', 1]]
+const epoch = '000001.0123456789ab'
+const position = { epoch, seq: 7 }
+const echoed = { seq: 9, frontier: 8, epoch, line, addresses: ['https://a'], canaryAt: 5, format: FORMAT }
+const question = { position, state: 'stream-wals', address: '', apiAddress: '' }
+
+interface Fake {
+  now?: () => number
+  /** the primary's clock; absent: the same */
+  theirs?: () => number
+  /** signs the answers; absent: the primary does */
+  key?: typeof primary.signing
+  reply: (method: Method, call: Call) => Outcome
+}
+
+function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: Fake) {
+  const calls: Call[] = []
+  const carry: Carry = async (method, call) => {
+    calls.push(call)
+    const envelope = envelopeOf(call)
+    if (!envelope || !isCallOf(own.keys.signing, method, envelope, call.body)) throw new Error('not signed')
+    return signAnswer(method, envelope.nonce, reply(method, call), { signing: key, now: theirs() })
+  }
+  const end = {
+    set: 'a set',
+    from: 'us-west',
+    signing: own.signing,
+    keys: own.keys,
+    otherKey: primary.keys.signing,
+  }
+  return { calls, source: sourceLink(end, { carry, clock: { now }, entropy: { bytes: randomBytes } }) }
+}
+
+const body = <M extends Method>(method: M, reply: Reply<M>): Outcome => ({
+  body: (forms[method].answer.write as (value: Reply<M>) => Uint8Array)(reply),
+})
+const asked = <M extends Method>(method: M, call: Call) =>
+  forms[method].question.read(call.body) as Question<M>
+
+describe('a primary behind a link', () => {
+  test('answers, and the answer says how long it took and how far the clocks are apart', async () => {
+    let at = 1000
+    const { source } = link({
+      now: () => at,
+      theirs: () => at + 5000,
+      reply: () => {
+        at += 200
+        return body('Echo', echoed)
+      },
+    })
+    // asked at 1000, answered when this clock shows 1200 and that one 6200: halfway it was 1100
+    expect(await source.echo(question)).toEqual({ ...echoed, time: 6200, took: 200, skew: 5100 })
+  })
+
+  test('is told what the last echo took', async () => {
+    const tooks: number[] = []
+    let at = 0
+    const { source } = link({
+      now: () => at,
+      reply: (_, call) => {
+        at += 200
+        tooks.push(asked('Echo', call).took)
+        return body('Echo', echoed)
+      },
+    })
+    await source.echo(question)
+    await source.echo(question)
+    expect(tooks).toEqual([0, 200])
+  })
+
+  test('every call has a later time than the one before, whatever the clock does', async () => {
+    const clock = [1000, 1000, 1000, 900, 900, 900]
+    const { source, calls } = link({ now: () => clock.shift() ?? 900, reply: () => body('Echo', echoed) })
+    for (let count = 0; count < 4; count++) await source.echo(question)
+    const times = calls.map(call => Number(call.envelope?.time))
+    expect(times).toEqual([...new Set(times)].toSorted((a, b) => a - b))
+    expect(new Set(times).size).toBe(4)
+  })
+
+  test('a call tells by what lineage it was made, as soon as one is known', async () => {
+    const { source, calls } = link({ reply: () => body('Echo', echoed) })
+    await source.echo(question)
+    await source.echo(question)
+    expect(calls.map(call => [call.envelope?.epoch, call.envelope?.line.length])).toEqual([
+      ['', 0],
+      [epoch, 32],
+    ])
+  })
+
+  test('a refusal is an answer, with the addresses that it names', async () => {
+    const refusal = {
+      code: 'permission_denied',
+      text: 'us-west is revoked',
+      addresses: ['https://b'],
+    } as const
+    const { source } = link({ reply: () => ({ refusal }) })
+    const error = await source.echo(question).catch((one: unknown) => one)
+    expect(error).toBeInstanceOf(LinkRefused)
+    expect(error).toMatchObject({ message: refusal.text, code: refusal.code, addresses: refusal.addresses })
+  })
+
+  test('whoever else answers is not believed, and what it says stands in the error', async () => {
+    const refusal = { code: 'unavailable', text: 'nobody is here', addresses: [] } as const
+    const { source } = link({ key: pair().signing, reply: () => ({ refusal }) })
+    await expect(source.echo(question)).rejects.toThrow(LinkSilent)
+    await expect(source.echo(question)).rejects.toThrow('not signed by the key of this set')
+    await expect(source.echo(question)).rejects.toThrow('nobody is here')
+  })
+
+  test('no answer is silence, with its cause', async () => {
+    const { source } = link({
+      reply: () => {
+        throw new Error('connection refused')
+      },
+    })
+    await expect(source.echo(question)).rejects.toThrow(LinkSilent)
+    await expect(source.echo(question)).rejects.toThrow('no answer to Echo: connection refused')
+  })
+
+  test('what cannot be read is silence', async () => {
+    const { source } = link({ reply: () => ({ body: Buffer.from('0a', 'hex') }) })
+    await expect(source.echo(question)).rejects.toThrow(LinkSilent)
+  })
+
+  test('a source of a higher format is refused, with what to do', async () => {
+    const { source } = link({ reply: () => body('Echo', { ...echoed, format: FORMAT + 1 }) })
+    await expect(source.echo(question)).rejects.toThrow('upgrade the secondaries first')
+  })
+
+  test('keys are asked for until all are answered; the head that was read last counts', async () => {
+    const keys = Array.from(
+      { length: 230 },
+      (_, index): Key => ({ kind: 'role', pk: 'a', sk: String(index) }),
+    )
+    const sizes: number[] = []
+    const { source } = link({
+      reply: (_, call) => {
+        const { keys: part } = asked('Items', call)
+        sizes.push(part.length)
+        const answered = part.slice(0, 60)
+        const items = answered.map(({ sk, pk, kind }) =>
+          Number(sk) % 2 ? undefined : { kind, pk, sk, rev: 'r', data: { of: sk } },
+        )
+        return body('Items', { items, seq: sizes.length, line, epoch })
+      },
+    })
+    const { items, seq } = await source.items({ keys })
+    expect(items.map(item => item?.sk)).toEqual(keys.map(({ sk }) => (Number(sk) % 2 ? undefined : sk)))
+    expect(sizes).toEqual([100, 100, 100, 50])
+    expect(seq).toBe(4)
+  })
+
+  test('a primary that answers no keys is not asked for ever', async () => {
+    const { source } = link({ reply: () => body('Items', { items: [], seq: 1, line, epoch }) })
+    await expect(source.items({ keys: [{ kind: 'role', pk: 'a', sk: 'b' }] })).rejects.toThrow(LinkSilent)
+  })
+})

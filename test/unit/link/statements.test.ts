@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { isStatementOf, statementOf } from '../../../shared/link/statements.ts'
+import { pair, withOneBitChanged } from '../../builders/link.ts'
+
+const issuer = pair()
+const membership = {
+  set: 'a set',
+  by: 'the primary',
+  id: 'a secondary',
+  key: pair().keys.signing.toString('base64'),
+  epoch: '000001.0123456789ab',
+}
+const statement = statementOf(issuer.signing, membership)
+
+describe('a statement of membership', () => {
+  test('is believed by who knows the key of its issuer', () => {
+    expect(isStatementOf(issuer.keys.signing, statement)).toBe(true)
+    expect(isStatementOf(pair().keys.signing, statement)).toBe(false)
+  })
+
+  test.each(Object.keys(membership) as (keyof typeof membership)[])('says nothing with another %s', name => {
+    expect(isStatementOf(issuer.keys.signing, { ...statement, [name]: `${statement[name]}x` })).toBe(false)
+  })
+
+  test('nothing moves from one member to the next', () => {
+    const moved = { ...statement, by: `${statement.by}"`, id: statement.id }
+    expect(isStatementOf(issuer.keys.signing, moved)).toBe(false)
+  })
+
+  test('is not believed when one bit of its signature is changed, or the text is written differently', () => {
+    for (const bytes of withOneBitChanged(Buffer.from(statement.signature, 'base64'))) {
+      const changed = { ...statement, signature: bytes.toString('base64') }
+      expect(isStatementOf(issuer.keys.signing, changed)).toBe(false)
+    }
+    for (const signature of ['', `${statement.signature}\n`, statement.signature.slice(4)])
+      expect(isStatementOf(issuer.keys.signing, { ...statement, signature })).toBe(false)
+  })
+})
