@@ -91,7 +91,7 @@ export interface Genesis {
 }
 
 /** Where a call to AWS goes, and as whom. */
-export interface Access {
+export interface AwsTarget {
   region: string
   /** 12 digits: the account whose resources are looked at */
   account: string
@@ -140,17 +140,17 @@ export interface InstanceProfile extends Principal {
 /** EC2. Faults of the provider are thrown as ApiError `provider_failed` or `busy`. */
 export interface Instances {
   /** undefined when EC2 knows no such instance */
-  describe(access: Access, instanceId: string, deadline: number): Promise<Instance | undefined>
+  describe(target: AwsTarget, instanceId: string, deadline: number): Promise<Instance | undefined>
 }
 
 /** IAM. Undefined when there is no such entity. */
 export interface Principals {
   find(
-    access: Access,
+    target: AwsTarget,
     entity: Pick<Entity, 'type' | 'name'>,
     deadline: number,
   ): Promise<Principal | undefined>
-  profile(access: Access, name: string, deadline: number): Promise<InstanceProfile | undefined>
+  profile(target: AwsTarget, name: string, deadline: number): Promise<InstanceProfile | undefined>
 }
 
 /** A caller-identity request, rebuilt from parts, ready to be sent. */
@@ -278,7 +278,7 @@ export interface Ports {
   deployment: Deployment
   meter: Meter
   /** things remembered from earlier requests that are only ever used as a guess and confirmed by a read */
-  recall: Map<string, string>
+  keyHints: Map<string, string>
   memory: Memory
 }
 

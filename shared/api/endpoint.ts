@@ -46,7 +46,7 @@ export type Use = (typeof usable)[number]
 export type Needed = Capability | 'by-existence' | 'create-or-update'
 
 /** Who may call. */
-export type Access =
+export type AccessRule =
   | { by: 'anyone' }
   /** whoever has a valid token */
   | { by: 'token' }
@@ -70,7 +70,7 @@ export interface Endpoint {
   also?: string
   summary: string
   fields: Fields
-  access: Access
+  access: AccessRule
   /** `always`: also before initialisation and on a DR secondary */
   serves: 'active' | 'always'
   uses: readonly Use[]
@@ -122,9 +122,9 @@ type Row<F extends Fields> = Omit<Endpoint, 'fields' | 'prepare' | 'handle' | 's
 export const endpoint = <F extends Fields = Record<never, never>>(row: Row<F>): Endpoint =>
   ({ fields: {}, serves: 'active', uses: [], ...row }) as unknown as Endpoint
 
-export const anyone: Access = { by: 'anyone' }
+export const anyone: AccessRule = { by: 'anyone' }
 
-export const policy = (capability: Needed, options: { sudo?: true } = {}): Access => ({
+export const policy = (capability: Needed, options: { sudo?: true } = {}): AccessRule => ({
   by: 'policy',
   capability,
   ...options,

@@ -3,7 +3,7 @@
  * text that replaces the detail, so that a denial tells its caller nothing.
  * @see docs/spec/transport.md#errors
  */
-export const answers = {
+export const errorCodes = {
   invalid_request: { status: 400 },
   unclear_list_flag: { status: 400, always: '' },
   path_disabled: { status: 400, always: 'path disabled: this cluster is a DR secondary' },
@@ -22,7 +22,7 @@ export const answers = {
   not_initialised: { status: 503, always: 'this cluster is not initialised' },
 } as const satisfies Record<string, { status: number; always?: string }>
 
-export type Code = keyof typeof answers
+export type Code = keyof typeof errorCodes
 
 export interface ErrorDetails extends ErrorOptions {
   /** seconds after which repeating the request makes sense */

@@ -1,4 +1,4 @@
-import { erase } from '../storage/changes.ts'
+import { remove } from '../storage/changes.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
 import { after, type Call, type Outcome } from './call.ts'
 import { ApiError } from './errors.ts'
@@ -31,5 +31,5 @@ export function storedOf<K extends Kind>(call: About, kind: K): Item<K> {
 /** Deletes the item that an endpoint is about. One that is not there is as good as deleted. */
 export function removeStored({ subjectKey }: Call): Outcome {
   if (!subjectKey) throw new ApiError('internal', 'an endpoint without subject was to delete it')
-  return after([erase(subjectKey)])
+  return after([remove(subjectKey)])
 }

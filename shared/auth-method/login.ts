@@ -75,11 +75,11 @@ function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
 function keysOf(proof: Proof, accessor: string, { given, ports }: Early<typeof loginFields>): Key[] {
   if (proof.type === 'iam') return [key('client-config', accessor)]
   const { document } = proof
-  if (!document) return guessCertificate(ports.recall, accessor, proof.proof)
+  if (!document) return guessCertificate(ports.keyHints, accessor, proof.proof)
   const roleName = ec2RoleName(given.role, document)
   return [
     ...ec2Keys(accessor, roleName, document),
-    ...guessEc2Alias(ports.recall, accessor, roleName, document),
+    ...guessEc2Alias(ports.keyHints, accessor, roleName, document),
   ]
 }
 

@@ -1,5 +1,5 @@
 import { accessText, type Endpoint, type Group } from '../api/endpoint.ts'
-import { answers, type Code } from '../api/errors.ts'
+import { type Code, errorCodes } from '../api/errors.ts'
 import type { Field, Fields } from '../api/fields.ts'
 
 type Json = Record<string, unknown>
@@ -178,5 +178,5 @@ const Errors: Json = {
   type: 'object',
   required: ['errors'],
   properties: { errors: texts },
-  description: `The header X-Error-Code names one of: ${(Object.keys(answers) as Code[]).map(code => `${code} (${answers[code].status})`).join(', ')}.`,
+  description: `The header X-Error-Code names one of: ${(Object.keys(errorCodes) as Code[]).map(code => `${code} (${errorCodes[code].status})`).join(', ')}.`,
 }

@@ -1,6 +1,6 @@
 import type { Answer, Caller } from '../api/call.ts'
 import type { Endpoint } from '../api/endpoint.ts'
-import { type ApiError, answers } from '../api/errors.ts'
+import { type ApiError, errorCodes } from '../api/errors.ts'
 import type { Fields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
 import { type Mount, shownKeys } from '../model/mount.ts'
@@ -177,7 +177,7 @@ async function responseOf(
   { path, shown }: Pick<Begun, 'path' | 'shown'>,
   sealer: Sealer,
 ): Promise<Record<string, unknown>> {
-  if ('error' in ending) return { status: answers[ending.error.code].status }
+  if ('error' in ending) return { status: errorCodes[ending.error.code].status }
   const { answer, wrapped } = ending
   const warnings = answer.warnings?.length ? { warnings: answer.warnings } : {}
   const wrapInfo = wrapped

@@ -2,7 +2,7 @@ import { ApiError } from '../api/errors.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports, Sealer } from '../ports.ts'
-import { countDown, eraseAs } from '../storage/changes.ts'
+import { countDown, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { anyContains } from '../values/cidr.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
@@ -89,7 +89,7 @@ export async function takeUse(
   let item = alive.item
   for (let tries = 0; item && item.data.numUses > 0; tries++) {
     const numUses = item.data.numUses - 1
-    const change = numUses === 0 ? eraseAs(item) : countDown(item, numUses)
+    const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)
     if ((await store.commit([change], cluster)) === 'done')
       return numUses === 0
         ? { ...spent, spent: true }

@@ -2,7 +2,7 @@ import middy from '@middy/core'
 import type { Context } from 'aws-lambda'
 import { awsPorts } from '../adapters/aws/ports.ts'
 import { type Group, usesOf } from '../api/endpoint.ts'
-import { answers, invalid } from '../api/errors.ts'
+import { errorCodes, invalid } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
 import { type Served, serve } from './dispatch.ts'
 import { answerOf, type FrontAnswer, type FrontEvent, fits, requestOf } from './events.ts'
@@ -77,7 +77,7 @@ function tell(
     ...(accessor === '' ? {} : { accessor }),
     ...(error ? { code: error.code, why: error.reason?.['why'] } : {}),
   }
-  if (error && answers[error.code].status >= 500) log.error('request', { ...line, cause: describe(error) })
+  if (error && errorCodes[error.code].status >= 500) log.error('request', { ...line, cause: describe(error) })
   else log.info('request', line)
 }
 

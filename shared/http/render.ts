@@ -1,5 +1,5 @@
 import type { Answer, Auth } from '../api/call.ts'
-import { ApiError, answers } from '../api/errors.ts'
+import { ApiError, errorCodes } from '../api/errors.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { HttpResponse } from './request.ts'
 
@@ -95,7 +95,7 @@ export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
 
 /** A failure on the wire. @see docs/spec/transport.md#errors */
 export function renderError(error: ApiError): HttpResponse {
-  const row: { status: number; always?: string } = answers[error.code]
+  const row: { status: number; always?: string } = errorCodes[error.code]
   const text = row.always ?? error.message
   return {
     status: row.status,

@@ -5,7 +5,7 @@ import { placeOf, subjectOf } from '../api/subject.ts'
 import type { Alias } from '../model/alias.ts'
 import type { MountTable } from '../model/mount.ts'
 import { isPolicyName, POLICY_NAMES, policySet, ROOT, sanitisePolicies } from '../policies/names.ts'
-import { erase, eraseAs, replace } from '../storage/changes.ts'
+import { remove, removeIfUnchanged, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
 
@@ -72,7 +72,7 @@ export async function deleteEntity(call: Call): Promise<Outcome> {
   const item = await aliasOf(call, 'entity')
   if (!item) return answer(nothing())
   const { aliasId } = item.data
-  return after([eraseAs(item), erase(placeOf(call, 'entity')), erase(key('alias-id', aliasId))])
+  return after([removeIfUnchanged(item), remove(placeOf(call, 'entity')), remove(key('alias-id', aliasId))])
 }
 
 /** POST identity/lookup/entity: by one of its names; nothing found is 204. */

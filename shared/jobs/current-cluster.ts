@@ -3,10 +3,14 @@ import { isActive } from '../model/cluster.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 
-type Around = Pick<Ports, 'store' | 'clock' | 'sealer'>
+type Dependencies = Pick<Ports, 'store' | 'clock' | 'sealer'>
 
 /** The cluster record as it is now; undefined when this cluster does not serve any more. */
-export async function activeCluster({ store, clock, sealer }: Around): Promise<ClusterRead | undefined> {
+export async function activeCluster({
+  store,
+  clock,
+  sealer,
+}: Dependencies): Promise<ClusterRead | undefined> {
   const readAt = clock.now()
   const [item] = await store.read([key('cluster')])
   if (!item || !isActive(item.data)) return undefined
@@ -18,7 +22,7 @@ export async function activeCluster({ store, clock, sealer }: Around): Promise<C
  * The same, for work that takes longer than a commit accepts a record's age.
  * @throws ApiError `busy` when this cluster does not serve any more
  */
-export async function currentCluster(ports: Around): Promise<ClusterRead> {
+export async function currentCluster(ports: Dependencies): Promise<ClusterRead> {
   const cluster = await activeCluster(ports)
   if (!cluster) throw new ApiError('busy', 'this cluster is changing its role', { retryAfter: 5 })
   return cluster

@@ -4,7 +4,7 @@ import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
 import type { Alias } from '../model/alias.ts'
 import { accessorIn } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
-import { erase } from '../storage/changes.ts'
+import { remove } from '../storage/changes.ts'
 import {
   type Item,
   type Key,
@@ -14,7 +14,7 @@ import {
   kindsGoingWith,
   partitions,
 } from '../storage/kinds.ts'
-import { sweepFamily } from '../tokens/family.ts'
+import { sweepDescendants } from '../tokens/descendants.ts'
 import { storeMounts } from './store.ts'
 
 /** An alias takes along what leads to it. */
@@ -53,12 +53,12 @@ export async function removeMount(
 async function loginErased(run: JobRun, item: Item<KindGoingWith<'login'>>): Promise<boolean> {
   const cluster = () => serving(run)
   if (item.kind === 'token')
-    await sweepFamily(accessorIn(item.data), run.ports, cluster, run.deadline, 'dead')
+    await sweepDescendants(accessorIn(item.data), run.ports, cluster, run.deadline, 'dead')
   return hasTime(run) && erased(run, [item])
 }
 
 async function erased(run: JobRun, keys: readonly Key[]): Promise<true> {
-  await run.ports.store.commit(keys.map(erase), await serving(run))
+  await run.ports.store.commit(keys.map(remove), await serving(run))
   return true
 }
 

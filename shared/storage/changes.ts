@@ -58,7 +58,7 @@ export const keyOf = (change: Change): Key =>
   'put' in change ? change.put : 'delete' in change ? change.delete : change.count
 
 /** Deletes an item, whether it exists or not. */
-export const erase = (key: Key): Change => ({ delete: key, expected: 'any' })
+export const remove = (key: Key): Change => ({ delete: key, expected: 'any' })
 
 /** Deletes an item that must still be as it was read. */
-export const eraseAs = (item: Item): Change => ({ delete: item, expected: { rev: item.rev } })
+export const removeIfUnchanged = (item: Item): Change => ({ delete: item, expected: { rev: item.rev } })

@@ -1,5 +1,5 @@
 import { answer, type Call, keys, type Outcome } from '../api/call.ts'
-import { isAlive } from './family.ts'
+import { isAlive } from './descendants.ts'
 
 const SEGMENTS = 4
 

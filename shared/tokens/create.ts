@@ -27,7 +27,7 @@ import {
 import { put } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { Secret } from '../values/secret.ts'
-import { DEEPEST_FAMILY } from './family.ts'
+import { DEEPEST_HIERARCHY } from './descendants.ts'
 import { authOf, displayName, issueBatch, issueService } from './mint.ts'
 import { networksOf } from './networks.ts'
 import { defaultParameters, keptTerms } from './parameters.ts'
@@ -169,8 +169,8 @@ function checkParent({ given, parent, privileged, role, orphan }: CreateFacts): 
   const { token } = parent
   if (token.type === 'batch') throw invalid('batch tokens cannot create more tokens')
   if (token.numUses > 0) throw invalid('restricted use token cannot generate child tokens')
-  if (token.depth >= DEEPEST_FAMILY && !orphan && !role?.orphan)
-    throw invalid('the family of this token is too deep')
+  if (token.depth >= DEEPEST_HIERARCHY && !orphan && !role?.orphan)
+    throw invalid(`token hierarchy is too deep (max ${DEEPEST_HIERARCHY})`)
   if (given.entity_alias) throw invalid('entity_alias is not supported')
   const negative = (['num_uses'] as const).find(name => (given[name] ?? 0) < 0)
   if (negative) throw invalid(`${negative} must not be negative`)

@@ -5,7 +5,7 @@ import { accessorFor, BATCH_PREFIX, endOf, entityIdOf, secondsOf, type Token } f
 import { key } from '../storage/kinds.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
-import { ancestorsLive, isAlive, livingToken } from './family.ts'
+import { ancestorsLive, isAlive, livingToken } from './descendants.ts'
 import { keptAnswer } from './parameters.ts'
 
 export const tokenField = { token: text('The token', { secret: true }) }

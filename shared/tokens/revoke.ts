@@ -3,9 +3,9 @@ import { ApiError, invalid } from '../api/errors.ts'
 import { currentCluster } from '../jobs/current-cluster.ts'
 import { accessorFor, BATCH_PREFIX, type Token } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
-import { type Change, erase } from '../storage/changes.ts'
+import { type Change, remove } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
-import { orphanChildren, sweepFamily } from './family.ts'
+import { orphanChildren, sweepDescendants } from './descendants.ts'
 import type { accessorField, requiredToken } from './lookup.ts'
 
 /**
@@ -59,14 +59,14 @@ async function revoking(call: Call, accessor: string): Promise<Outcome> {
   const [item, wrapped] = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
   return {
     answer: nothing(),
-    changes: [...gone(accessor, item?.data), ...(wrapped ? [erase(wrapped)] : [])],
+    changes: [...gone(accessor, item?.data), ...(wrapped ? [remove(wrapped)] : [])],
     afterwards: async () => {
-      await sweepFamily(accessor, call.ports, () => currentCluster(call.ports), call.request.deadline)
+      await sweepDescendants(accessor, call.ports, () => currentCluster(call.ports), call.request.deadline)
     },
   }
 }
 
 const gone = (accessor: string, token: Readonly<Token> | undefined): Change[] => [
-  erase(key('token', accessor)),
-  ...(token?.parent ? [erase(key('child', token.parent, accessor))] : []),
+  remove(key('token', accessor)),
+  ...(token?.parent ? [remove(key('child', token.parent, accessor))] : []),
 ]

@@ -3,7 +3,7 @@ import { isRoot, type Token } from '../model/token.ts'
 import { compileAccess } from '../policies/load.ts'
 import { ROOT, sanitisePolicies } from '../policies/names.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
-import { type Around, ancestorsLive } from './family.ts'
+import { ancestorsLive, type TokenDependencies } from './descendants.ts'
 
 /** What a token may do, and the item that was read along. */
 export interface Standing {
@@ -25,10 +25,10 @@ export interface Fallen {
  */
 export async function standingOf(
   token: Readonly<Token>,
-  around: Around,
+  dependencies: TokenDependencies,
   along?: Key | undefined,
 ): Promise<Standing | Fallen> {
-  const { store } = around.ports
+  const { store } = dependencies.ports
   const policyKeys = isRoot(token) ? [] : token.policies.map(name => key('policy', name))
   const aliasKeys = token.entity ? [key('alias', token.entity.mount, token.entity.alias)] : []
   const keys = [...policyKeys, ...aliasKeys, ...(along ? [along] : [])]
@@ -37,7 +37,7 @@ export async function standingOf(
   const entity = aliasKeys.length > 0 ? alias?.data : undefined
   if (token.entity && entity?.entityId !== token.entity.id) return { why: 'entity-gone' }
   if (entity?.disabled) return { why: 'entity-disabled' }
-  if (!(await ancestorsLive(token, around))) return { why: 'parent-gone' }
+  if (!(await ancestorsLive(token, dependencies))) return { why: 'parent-gone' }
   const identityPolicies = sanitisePolicies(entity?.policies ?? []).filter(name => name !== ROOT)
   const more = identityPolicies.filter(name => !token.policies.includes(name))
   const stored = [

@@ -1,9 +1,9 @@
 import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
 import { eachOf, type JobResult, type JobRun } from '../jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
-import { type Change, erase, eraseAs } from '../storage/changes.ts'
+import { type Change, remove, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { type Around, ancestorsLive } from './family.ts'
+import { ancestorsLive, type TokenDependencies } from './descendants.ts'
 
 /** POST auth/token/tidy. */
 export async function startTokenTidy(call: Call): Promise<Outcome> {
@@ -25,14 +25,14 @@ export interface TokenTidyJob {
 export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobResult> {
   const [table] = await run.ports.store.read([key('mounts')])
   if (!table) return 'done'
-  const around: Around = { ports: run.ports, mounts: table.data }
+  const dependencies: TokenDependencies = { ports: run.ports, mounts: table.data }
   const counts = { removed: 0, failed: 0 }
   const count = ({ done, failed }: { done: number; failed: number }) => {
     counts.removed += done
     counts.failed += failed
   }
   const tokens = async (page: Item<'token'>[]) => {
-    count(await eachOf(page, item => removedDead(run, item, around)))
+    count(await eachOf(page, item => removedDead(run, item, dependencies)))
   }
   const pointers = async (page: Item<'child'>[]) => {
     count(await eachOf(page, item => removedLoose(run, item)))
@@ -47,16 +47,20 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
   return 'done'
 }
 
-async function removedDead(run: JobRun, item: Item<'token'>, around: Around): Promise<boolean> {
+async function removedDead(
+  run: JobRun,
+  item: Item<'token'>,
+  dependencies: TokenDependencies,
+): Promise<boolean> {
   const { parent } = item.data
-  if (parent === undefined || (await ancestorsLive(item.data, around))) return false
-  return commits(run, [eraseAs(item), erase(key('child', parent, accessorIn(item.pk)))])
+  if (parent === undefined || (await ancestorsLive(item.data, dependencies))) return false
+  return commits(run, [removeIfUnchanged(item), remove(key('child', parent, accessorIn(item.pk)))])
 }
 
 // A pointer is written together with its token: where the token is not, or is another's by now, it has been.
 async function removedLoose(run: JobRun, item: Item<'child'>): Promise<boolean> {
   const [token] = await run.ports.store.read([key('token', item.sk)])
-  return token?.data.parent !== accessorIn(item.pk) && commits(run, [eraseAs(item)])
+  return token?.data.parent !== accessorIn(item.pk) && commits(run, [removeIfUnchanged(item)])
 }
 
 async function commits(run: JobRun, changes: readonly Change[]): Promise<boolean> {

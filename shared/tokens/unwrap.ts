@@ -2,7 +2,7 @@ import { after, answer, type Call, callerOf, data, type Outcome } from '../api/c
 import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { accessorOf, hashOf, tokenText } from '../model/token.ts'
-import { eraseAs } from '../storage/changes.ts'
+import { removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
@@ -25,7 +25,7 @@ async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrappe
 export async function unwrap(call: Call<typeof wrappingField>): Promise<Outcome> {
   const item = await wrappedOf(call)
   const body = await call.ports.sealer.open(item, 'response', item.data.response)
-  return after([eraseAs(item)], { kind: 'unwrapped', body: body.reveal() })
+  return after([removeIfUnchanged(item)], { kind: 'unwrapped', body: body.reveal() })
 }
 
 /** POST sys/wrapping/lookup: what is known without opening it. */
@@ -57,7 +57,7 @@ export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome>
     },
     sealer,
   )
-  return after([eraseAs(item), change], { kind: 'wrapped', info })
+  return after([removeIfUnchanged(item), change], { kind: 'wrapped', info })
 }
 
 /** POST sys/wrapping/wrap: wraps what the caller sends; needs the header X-Vault-Wrap-TTL. */

@@ -4,7 +4,7 @@ import { type Provider as Aws, startProvider } from '../../infra/local/provider/
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import { provider } from '../../shared/adapters/aws/provider.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
-import type { Access, ProviderSettings } from '../../shared/ports.ts'
+import type { AwsTarget, ProviderSettings } from '../../shared/ports.ts'
 import { Secret } from '../../shared/values/secret.ts'
 
 const HOME = '111122223333'
@@ -50,7 +50,7 @@ async function describeIn(account: string, keys: Partial<ProviderSettings>, time
     stsRegion: '',
     ...keys,
   }
-  const access: Access = { account, region: 'eu-west-1', client }
+  const target: AwsTarget = { account, region: 'eu-west-1', client }
   const calls = provider({
     environment: { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment,
     clock: { now: () => Date.now(), sleep: async () => undefined },
@@ -60,7 +60,7 @@ async function describeIn(account: string, keys: Partial<ProviderSettings>, time
   for (let turn = 0; turn < times; turn++) {
     const answer = calls.call(
       'ec2',
-      access,
+      target,
       Date.now() + 5000,
       settings => new EC2Client(settings),
       (ec2: EC2Client, options) =>

@@ -5,7 +5,7 @@ import { onceHandler } from './client.ts'
 import type { Provider } from './provider.ts'
 
 /** Where IAM and STS are asked about the configured user: its key does not tell its partition. */
-interface Around {
+interface Dependencies {
   provider: Provider
   region: string
   clock: Clock
@@ -17,7 +17,7 @@ interface Around {
  * lost must be looked for, not made again. For that reason it goes over a connection of its own, which cannot
  * have died unnoticed. @see docs/spec/configuration.md#rotation-of-the-root-key
  */
-export function iamAccessKeys({ provider, region, clock, meter }: Around): AccessKeys {
+export function iamAccessKeys({ provider, region, clock, meter }: Dependencies): AccessKeys {
   async function iam(settings: ProviderSettings, deadline: number, connections = {}) {
     const sdk = await import('@aws-sdk/client-iam')
     const client = new sdk.IAMClient({

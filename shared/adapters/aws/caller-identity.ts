@@ -5,7 +5,7 @@ import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../
 import { isThrottling } from '../../values/throttling.ts'
 import { agents, overLivingConnection } from './connections.ts'
 
-interface Around {
+interface Dependencies {
   clock: Clock
   meter: Meter
   /** connect here instead, whatever the request's endpoint; empty: no */
@@ -23,7 +23,7 @@ const LONGEST_WAIT_MS = 2000
  * The certificate is checked for the endpoint that we chose, not for the name that the caller signed.
  * @see docs/spec/login-iam.md#call-to-sts
  */
-export function stsCallerIdentity({ clock, meter, redirect }: Around): CallerIdentity {
+export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): CallerIdentity {
   function once(given: StsRequest, deadline: number): Promise<StsAnswer & { retryAfter?: string }> {
     const redirected = redirect !== '' && given.endpoint.includes('amazonaws')
     const url = new URL(redirected ? redirect : given.endpoint)

@@ -9,7 +9,7 @@ const UNKNOWN_KEY = [
   'InvalidAccessKeyId',
   'SignatureDoesNotMatch',
 ]
-const LATE = ['AbortError', 'TimeoutError']
+const TIMEOUTS = ['AbortError', 'TimeoutError']
 /** The SDK calls a connection that broke a timeout, too. */
 const BROKEN = ['ECONNRESET', 'EPIPE']
 
@@ -43,7 +43,7 @@ export function faultOf(service: Service, error: unknown): ApiError {
       reason: { why: 'throttled', service },
     })
   const { code = '', $metadata } = error as { code?: string; $metadata?: { httpStatusCode?: number } }
-  if (LATE.includes(name) && !BROKEN.includes(code))
+  if (TIMEOUTS.includes(name) && !BROKEN.includes(code))
     return new ApiError('busy', `${where} did not answer in time`, {
       cause: error,
       retryAfter: 1,

@@ -6,11 +6,11 @@ const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'I
 
 /** EC2 behind the SDK, which is loaded when it is first needed. */
 export const ec2Instances = (provider: Provider): Instances => ({
-  describe: async (access, instanceId, deadline) => {
+  describe: async (target, instanceId, deadline) => {
     const { EC2Client, DescribeInstancesCommand } = await import('@aws-sdk/client-ec2')
     const found = await provider.call(
       'ec2',
-      access,
+      target,
       deadline,
       settings => new EC2Client(settings),
       (client: EC2Client, options) =>

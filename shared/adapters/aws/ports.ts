@@ -58,7 +58,7 @@ export function awsPorts(
     log: structuredLog(service),
     deployment: environment,
     meter,
-    recall: new Map(),
+    keyHints: new Map(),
     memory: {},
   }
   const closed = Object.entries(guarded).filter(([, use]) => !uses.includes(use))

@@ -1,5 +1,5 @@
 import type { IAMClient } from '@aws-sdk/client-iam'
-import type { Access, Principal, Principals } from '../../ports.ts'
+import type { AwsTarget, Principal, Principals } from '../../ports.ts'
 import type { Provider } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-iam')
@@ -36,26 +36,26 @@ const lookups = {
 /** IAM behind the SDK, which is loaded when it is first needed. */
 export function iamPrincipals(provider: Provider): Principals {
   async function ask<T>(
-    access: Access,
+    target: AwsTarget,
     deadline: number,
     send: (sdk: Sdk, client: IAMClient, options: object) => Promise<T>,
   ): Promise<T | undefined> {
     const sdk = await import('@aws-sdk/client-iam')
     return provider.call(
       'iam',
-      access,
+      target,
       deadline,
       settings => new sdk.IAMClient(settings),
       (client: IAMClient, options) => send(sdk, client, options).catch(absent),
     )
   }
   return {
-    find: async (access, { type, name }, deadline) =>
+    find: async (target, { type, name }, deadline) =>
       type === 'assumed-role'
         ? undefined
-        : ask(access, deadline, (sdk, client, options) => lookups[type](sdk, client, name, options)),
-    profile: (access, name, deadline) =>
-      ask(access, deadline, async (sdk, client, options) => {
+        : ask(target, deadline, (sdk, client, options) => lookups[type](sdk, client, name, options)),
+    profile: (target, name, deadline) =>
+      ask(target, deadline, async (sdk, client, options) => {
         const command = new sdk.GetInstanceProfileCommand({ InstanceProfileName: name })
         const { InstanceProfile: profile } = await client.send(command, options)
         const roleArns = (profile?.Roles ?? []).map(role => role.Arn ?? '')

@@ -1,4 +1,4 @@
-import type { Access, ProviderSettings } from '../../ports.ts'
+import type { AwsTarget, ProviderSettings } from '../../ports.ts'
 import { handler } from './client.ts'
 import { baseCredentials, type Credentials } from './credentials.ts'
 import type { Environment } from './environment.ts'
@@ -41,7 +41,7 @@ function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: 
 }
 
 /** STS is asked in the configured region, otherwise in the one that is looked at. */
-export const stsSettings = ({ client, region }: Access, credentials: CredentialSource): ClientSettings =>
+export const stsSettings = ({ client, region }: AwsTarget, credentials: CredentialSource): ClientSettings =>
   settingsOf('sts', client, client.stsRegion || region, credentials)
 
 /** The credentials of a configuration, before any role is assumed. */

@@ -1,5 +1,5 @@
 import { invalid } from '../../api/errors.ts'
-import type { Access, Clock, Meter, ProviderSettings } from '../../ports.ts'
+import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import type { Environment } from './environment.ts'
 import { faultOf, isLostSession, isUnknownKey } from './faults.ts'
 import { promiseCache } from './promise-cache.ts'
@@ -12,7 +12,7 @@ import {
 } from './provider-settings.ts'
 import { accountOf, sessionOf } from './sessions.ts'
 
-export interface Around {
+export interface ProviderDependencies {
   environment: Environment
   clock: Clock
   meter: Meter
@@ -21,17 +21,17 @@ export interface Around {
 /** Calls to AWS on behalf of mounts. */
 export interface Provider {
   /**
-   * Sends something with the client for this access; clients are made once per configuration and account.
+   * Sends something with the client for this target; clients are made once per configuration and account.
    * @throws ApiError: `busy` when throttled or out of time, `provider_failed` otherwise
    */
   call<C, T>(
     service: Service,
-    access: Access,
+    target: AwsTarget,
     deadline: number,
     make: (settings: ClientSettings) => C | Promise<C>,
     send: (client: C, options: { abortSignal: AbortSignal }) => Promise<T>,
   ): Promise<T>
-  /** Settings of a client that works with one static key pair, for managing access keys. */
+  /** Settings of a client that works with one static key pair, for managing target keys. */
   staticSettings(settings: ProviderSettings, pair: Pair, region: string): ClientSettings
   /** The verdict on a failed call. */
   fault: typeof faultOf
@@ -40,16 +40,16 @@ export interface Provider {
 const MOST_CLIENTS = 500
 
 /** @see docs/spec/configuration.md#reaching-accounts */
-export function provider(around: Around): Provider {
-  const { environment, clock, meter } = around
+export function provider(dependencies: ProviderDependencies): Provider {
+  const { environment, clock, meter } = dependencies
   const clients = promiseCache<unknown>(MOST_CLIENTS)
-  const checkAccount = accountCheck(around)
+  const checkAccount = accountCheck(dependencies)
 
-  const call: Provider['call'] = async (service, access, deadline, make, send) => {
+  const call: Provider['call'] = async (service, target, deadline, make, send) => {
     const attempt = async (pair: Pair) => {
-      await checkAccount(access, pair)
-      const client = await clients.get(nameOfClient(service, access, pair), async () =>
-        make(targetSettings(service, access, pair, around)),
+      await checkAccount(target, pair)
+      const client = await clients.get(nameOfClient(service, target, pair), async () =>
+        make(targetSettings(service, target, pair, dependencies)),
       )
       meter.count(service)
       const abortSignal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
@@ -57,10 +57,10 @@ export function provider(around: Around): Provider {
     }
     const insisted = () =>
       attempt('credentials').catch((error: unknown) => {
-        if (access.client.previous && isUnknownKey(error)) return attempt('previous')
+        if (target.client.previous && isUnknownKey(error)) return attempt('previous')
         // a role that was made again no longer knows the sessions of the one before
-        if (!access.assume || !isLostSession(error)) throw error
-        clients.delete(nameOfClient(service, access, 'credentials'))
+        if (!target.assume || !isLostSession(error)) throw error
+        clients.delete(nameOfClient(service, target, 'credentials'))
         return attempt('credentials')
       })
     return before(deadline - clock.now(), insisted()).catch((error: unknown) => {
@@ -76,27 +76,35 @@ export function provider(around: Around): Provider {
   }
 }
 
-const nameOfClient = (service: Service, { account, region, assume, client }: Access, pair: Pair): string =>
+const nameOfClient = (service: Service, { account, region, assume, client }: AwsTarget, pair: Pair): string =>
   JSON.stringify([service, pair, region, account, assume ?? null, client.version])
 
 /** Settings of the client that looks at an account. */
-function targetSettings(service: Service, access: Access, pair: Pair, around: Around): ClientSettings {
-  const { client, region, assume } = access
-  const own = credentialsOf(client, pair, around.environment)
-  return settingsOf(service, client, region, assume ? sessionOf(access, assume, own, around) : own)
+function targetSettings(
+  service: Service,
+  target: AwsTarget,
+  pair: Pair,
+  dependencies: ProviderDependencies,
+): ClientSettings {
+  const { client, region, assume } = target
+  const own = credentialsOf(client, pair, dependencies.environment)
+  return settingsOf(service, client, region, assume ? sessionOf(target, assume, own, dependencies) : own)
 }
 
 /**
  * Without a role to assume, only the server's own account may be looked at. The question is asked on every use,
  * before any client is taken from the cache. (CVE-2025-11621)
  */
-function accountCheck({ environment, meter }: Around): (access: Access, pair: Pair) => Promise<void> {
+function accountCheck({
+  environment,
+  meter,
+}: ProviderDependencies): (target: AwsTarget, pair: Pair) => Promise<void> {
   const accounts = promiseCache<string>(MOST_CLIENTS)
-  return async (access, pair) => {
-    const { client, account, assume } = access
+  return async (target, pair) => {
+    const { client, account, assume } = target
     if (assume) return
     const own = await accounts.get(client.version, () =>
-      accountOf(access, credentialsOf(client, pair, environment), meter),
+      accountOf(target, credentialsOf(client, pair, environment), meter),
     )
     if (own !== account)
       throw invalid(`no STS role is configured for account ${account}`, { reason: { why: 'no-sts-role' } })

@@ -26,7 +26,7 @@ import type { Sealed } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
 import type { Kms } from './kms.ts'
 
-interface Around {
+interface Dependencies {
   store: Pick<Store, 'read'>
   clock: Pick<Clock, 'now'>
   entropy: Entropy
@@ -60,7 +60,7 @@ const LOOK_AGAIN_MS = 1000
  * The keyring, unwrapped by KMS when a container first needs it, and kept. It is read again when the cluster record
  * names another keyring or a later term, and when something was sealed by a term that is not known yet.
  */
-export function kmsSealer({ store, clock, entropy, kms }: Around): Sealer {
+export function kmsSealer({ store, clock, entropy, kms }: Dependencies): Sealer {
   let current: Promise<Held> | undefined
   let known: Held | undefined
   /** what the cluster record said last, and when (epoch milliseconds) */
@@ -132,7 +132,7 @@ export function kmsGenesis({
   keyArn,
   entropy,
   kms,
-}: Pick<Around, 'entropy' | 'kms'> & { keyArn: string }): Genesis {
+}: Pick<Dependencies, 'entropy' | 'kms'> & { keyArn: string }): Genesis {
   async function enclosed(id: string, keys: Keys, now: number): Promise<Keyring> {
     const { wrapped, dataKey } = await kms.newDataKey(id, keyArn)
     const sealed = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))

@@ -1,15 +1,15 @@
-import type { Access, Clock, Meter } from '../../ports.ts'
+import type { AwsTarget, Clock, Meter } from '../../ports.ts'
 import type { Credentials } from './credentials.ts'
 import { throwStsFault } from './faults.ts'
 import { type CredentialSource, stsSettings } from './provider-settings.ts'
 
 const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
 
-type Role = NonNullable<Access['assume']>
+type Role = NonNullable<AwsTarget['assume']>
 
 /** Temporary credentials of a satellite account's role, renewed a minute before they end. */
 export function sessionOf(
-  access: Access,
+  target: AwsTarget,
   role: Role,
   base: CredentialSource,
   { clock, meter }: { clock: Clock; meter: Meter },
@@ -18,7 +18,7 @@ export function sessionOf(
   let until = 0
   return async () => {
     if (!held || until - SESSION.refreshMs < clock.now()) {
-      held = assume(access, role, base, meter)
+      held = assume(target, role, base, meter)
       try {
         until = (await held).expiration?.getTime() ?? 0
       } catch (error) {
@@ -31,13 +31,13 @@ export function sessionOf(
 }
 
 async function assume(
-  access: Access,
+  target: AwsTarget,
   role: Role,
   base: CredentialSource,
   meter: Meter,
 ): Promise<Credentials> {
   const { STSClient, AssumeRoleCommand } = await import('@aws-sdk/client-sts')
-  const sts = new STSClient(stsSettings(access, base))
+  const sts = new STSClient(stsSettings(target, base))
   meter.count('sts')
   const { Credentials: made } = await sts
     .send(
@@ -60,9 +60,9 @@ async function assume(
 }
 
 /** The account that credentials belong to. */
-export async function accountOf(access: Access, base: CredentialSource, meter: Meter): Promise<string> {
+export async function accountOf(target: AwsTarget, base: CredentialSource, meter: Meter): Promise<string> {
   const { STSClient, GetCallerIdentityCommand } = await import('@aws-sdk/client-sts')
-  const sts = new STSClient(stsSettings(access, base))
+  const sts = new STSClient(stsSettings(target, base))
   meter.count('sts')
   return (await sts.send(new GetCallerIdentityCommand({})).catch(throwStsFault)).Account ?? ''
 }

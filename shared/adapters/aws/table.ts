@@ -45,7 +45,7 @@ import {
 } from '../../storage/requests.ts'
 import { ownService } from './client.ts'
 
-interface Around {
+interface Dependencies {
   tables: Tables
   clock: Clock
   entropy: Entropy
@@ -57,7 +57,7 @@ const TRIES = 5
 const OLDEST_RECORD_MS = 20_000
 
 /** The tables behind the SDK. */
-export function dynamoStore({ tables, clock, entropy, meter }: Around): Store {
+export function dynamoStore({ tables, clock, entropy, meter }: Dependencies): Store {
   const client = DynamoDBDocumentClient.from(new DynamoDBClient(ownService()), {
     // a map may have a member named `constructor`, which makes it look like an instance of a class
     marshallOptions: { removeUndefinedValues: true, convertClassInstanceToMap: true },
@@ -253,7 +253,7 @@ function byTable(
   return requests
 }
 
-const PASSING = [
+const TRANSIENT = [
   'ProvisionedThroughputExceeded',
   'ProvisionedThroughputExceededException',
   'RequestLimitExceeded',
@@ -274,9 +274,9 @@ function verdictOf(error: unknown, rev: string): 'done' | 'conflict' | 'again' {
   if (error instanceof TransactionCanceledException) {
     const codes = (error.CancellationReasons ?? []).map(reason => reason.Code ?? 'None')
     if (codes.includes('ConditionalCheckFailed')) return 'conflict'
-    if (codes.every(code => code === 'None' || PASSING.includes(code))) return 'again'
+    if (codes.every(code => code === 'None' || TRANSIENT.includes(code))) return 'again'
   }
-  if (error instanceof Error && PASSING.includes(error.name)) return 'again'
+  if (error instanceof Error && TRANSIENT.includes(error.name)) return 'again'
   throw unavailable(error)
 }
 
@@ -302,7 +302,7 @@ async function sent<T>(request: Promise<T>): Promise<T> {
   try {
     return await request
   } catch (error) {
-    const throttled = error instanceof Error && PASSING.includes(error.name)
+    const throttled = error instanceof Error && TRANSIENT.includes(error.name)
     throw throttled ? busy(error) : unavailable(error)
   }
 }

@@ -1,4 +1,4 @@
-import type { Access, ProviderSettings, Sealer } from '../../ports.ts'
+import type { AwsTarget, ProviderSettings, Sealer } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { providerSettings } from './client.ts'
 
@@ -13,12 +13,12 @@ export interface AccountItems {
  * adapter uses only where the server's own account is that account.
  * @see docs/spec/configuration.md#reaching-accounts
  */
-export async function accessTo(
+export async function awsTarget(
   account: string,
   region: string,
   { client, sts }: AccountItems,
   sealer: Sealer,
-): Promise<Access> {
+): Promise<AwsTarget> {
   const settings: ProviderSettings = await providerSettings(client, sealer)
   return {
     account,

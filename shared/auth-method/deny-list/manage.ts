@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../../api/errors.ts'
 import type { DenyEntry } from '../../model/deny-entry.ts'
 import { maxTtlOf } from '../../model/mount.ts'
 import type { TidySettings } from '../../model/tidy.ts'
-import { erase, replace } from '../../storage/changes.ts'
+import { remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { decodeBase64, decodeBase64Url } from '../../values/base64.ts'
 import { printTime } from '../../values/time.ts'
@@ -86,5 +86,5 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
 /** DELETE roletag-denylist/:role_tag. */
 export async function allowTag(call: Call): Promise<Outcome> {
   const item = await findEntry(call)
-  return item ? after([erase(item)]) : answer({ kind: 'nothing' })
+  return item ? after([remove(item)]) : answer({ kind: 'nothing' })
 }

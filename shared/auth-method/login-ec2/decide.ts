@@ -4,7 +4,7 @@ import type { Grant } from '../../tokens/grant.ts'
 import { printDuration } from '../../values/duration.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
-import { gates } from '../login/gates.ts'
+import { commonChecks } from '../login/common-checks.ts'
 import { documentChecks, instanceChecks } from '../login/instance.ts'
 import { isWithinRole } from '../role-tags/policies.ts'
 import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
@@ -24,7 +24,7 @@ const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Reauthenticat
 
 /** Everything that needs no call to the provider: a login that fails here costs nothing of EC2's quota. */
 export const checksBefore: readonly Check<Ec2Facts>[] = [
-  ...gates,
+  ...commonChecks,
   ...documentChecks,
   {
     name: 'reauthentication',

@@ -3,12 +3,12 @@ import type { IdentityConfig } from '../../model/config.ts'
 import type { TidySettings } from '../../model/tidy.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
-import type { GateFacts } from '../login/gates.ts'
+import type { CommonFacts } from '../login/common-checks.ts'
 import type { SeenInstance } from '../login/instance.ts'
 import type { RoleTag } from '../role-tags/tag.ts'
 
 /** What is known of an ec2 login before EC2 is asked. */
-export interface Ec2Facts extends GateFacts {
+export interface Ec2Facts extends CommonFacts {
   document: VerifiedProof
   /** the fields of `document` under the names that rules on instances use */
   instanceId: string

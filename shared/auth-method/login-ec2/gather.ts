@@ -5,10 +5,10 @@ import type { IdentityConfig } from '../../model/config.ts'
 import { maxTtlOf } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { lowerAscii } from '../../values/names.ts'
-import { accessTo } from '../config/accounts.ts'
+import { awsTarget } from '../config/accounts.ts'
 import { defaultIdentity } from '../config/identity.ts'
 import { noRole, type Passed } from '../login/checks.ts'
-import { fetchItems, recallOf, remember } from '../login/fetch.ts'
+import { fetchItems, hintOf, remember } from '../login/fetch.ts'
 import type { loginFields } from '../login/fields.ts'
 import type { SeenInstance } from '../login/instance.ts'
 import { instanceCall, seeInstance } from '../login/see-instance.ts'
@@ -35,13 +35,13 @@ export const ec2RoleName = (given: string | undefined, { imageId }: InstanceDocu
 
 /** A guess at the alias's key, from earlier logins, so that it comes with the same read. */
 export function guessEc2Alias(
-  recall: Map<string, string>,
+  keyHints: Map<string, string>,
   accessor: string,
   roleName: string,
   document: InstanceDocument,
 ): Key<'alias'>[] {
-  const kind = recall.get(recallOf.aliasKind(accessor, 'ec2')) as IdentityConfig['ec2Alias'] | undefined
-  const roleId = recall.get(recallOf.roleId(accessor, roleName))
+  const kind = keyHints.get(hintOf.aliasKind(accessor, 'ec2')) as IdentityConfig['ec2Alias'] | undefined
+  const roleId = keyHints.get(hintOf.roleId(accessor, roleName))
   const name = kind && aliasName(kind, roleId ?? '', document)
   return name ? [key('alias', accessor, name)] : []
 }
@@ -54,7 +54,7 @@ export interface GatheredEc2<F extends Ec2Facts = Ec2Facts> {
   facts: F
   role: Item<'role'>
   alias: Item<'alias'> | undefined
-  reach: Parameters<typeof accessTo>[2]
+  reach: Parameters<typeof awsTarget>[2]
 }
 
 /** Reads all that a login depends on. @throws ApiError when there is no such role */
@@ -67,12 +67,12 @@ export async function gatherEc2(
   const roleName = ec2RoleName(call.given.role, document)
   const [client, config, role, sts, entry, tidy] = await fetchItems(call, [
     ...ec2Keys(mount.accessor, roleName, document),
-    ...guessEc2Alias(call.ports.recall, mount.accessor, roleName, document),
+    ...guessEc2Alias(call.ports.keyHints, mount.accessor, roleName, document),
   ])
   if (!role) throw noRole(roleName)
   const identity = config?.data ?? defaultIdentity
-  remember(call.ports, recallOf.aliasKind(mount.accessor, 'ec2'), identity.ec2Alias)
-  remember(call.ports, recallOf.roleId(mount.accessor, roleName), role.data.roleId)
+  remember(call.ports, hintOf.aliasKind(mount.accessor, 'ec2'), identity.ec2Alias)
+  remember(call.ports, hintOf.roleId(mount.accessor, roleName), role.data.roleId)
   const alias = aliasName(identity.ec2Alias, role.data.roleId, document)
   const [aliasItem] =
     alias === '' ? [undefined] : await fetchItems(call, [key('alias', mount.accessor, alias)])
@@ -109,8 +109,8 @@ export const askEc2: (call: LoginCall, gathered: GatheredEc2<Passed<Ec2Facts>>) 
 async function lookUp(call: LoginCall, { facts, role, reach }: GatheredEc2): Promise<SeenInstance> {
   const { document } = facts
   return call.once(instanceCall(reach, document.region, role.data), async () => {
-    const access = await accessTo(document.accountId, document.region, reach, call.ports.sealer)
-    return seeInstance(call, access, document.instanceId, role.data, document.startedAt.seconds)
+    const target = await awsTarget(document.accountId, document.region, reach, call.ports.sealer)
+    return seeInstance(call, target, document.instanceId, role.data, document.startedAt.seconds)
   })
 }
 

@@ -10,7 +10,7 @@ import {
 import { builtInKeys, registeredKey } from '../../identity-proof/trust.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { refuse } from '../login/checks.ts'
-import { fetchItems, recallOf, remember } from '../login/fetch.ts'
+import { fetchItems, hintOf, remember } from '../login/fetch.ts'
 
 /** A proof that has been read; with `document`, the provider's own keys vouch for it. */
 export interface Ec2Proof {
@@ -40,11 +40,11 @@ export async function proveEarly(input: Ec2Input, legacy: boolean): Promise<Ec2P
 
 /** The certificate that vouched for the last document of this form, if any did. */
 export function guessCertificate(
-  recall: Map<string, string>,
+  keyHints: Map<string, string>,
   accessor: string,
   { form }: DocumentProof,
 ): Key<'certificate'>[] {
-  const name = recall.get(recallOf.certificate(accessor, form))
+  const name = keyHints.get(hintOf.certificate(accessor, form))
   return name === undefined ? [] : [key('certificate', accessor, name)]
 }
 
@@ -56,7 +56,7 @@ export function guessCertificate(
 export async function provenDocument(call: Call, { proof, document }: Ec2Proof): Promise<VerifiedProof> {
   if (document) return document
   const { accessor } = mountOf(call)
-  const { recall, store, deployment } = call.ports
+  const { keyHints, store, deployment } = call.ports
   const by = (items: readonly Item<'certificate'>[]): VerifiedProof | Refusal => {
     const speaking = items.filter(item => item.data.type === proof.form)
     return proveDocument(
@@ -65,13 +65,13 @@ export async function provenDocument(call: Call, { proof, document }: Ec2Proof):
       deployment.legacySignatures,
     )
   }
-  const [guessed] = await fetchItems(call, guessCertificate(recall, accessor, proof))
+  const [guessed] = await fetchItems(call, guessCertificate(keyHints, accessor, proof))
   const early = guessed && by([guessed])
   if (early && !('why' in early)) return early
   const registered = await store.list(partitions('certificate', accessor))
   const found = by(registered)
   if ('why' in found) return refuse(found)
   const alone = registered.find(item => !('why' in by([item])))
-  if (alone) remember(call.ports, recallOf.certificate(accessor, proof.form), alone.sk)
+  if (alone) remember(call.ports, hintOf.certificate(accessor, proof.form), alone.sk)
   return found
 }

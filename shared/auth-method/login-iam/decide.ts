@@ -4,7 +4,7 @@ import type { Grant } from '../../tokens/grant.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
-import { gates } from '../login/gates.ts'
+import { commonChecks } from '../login/common-checks.ts'
 import { instanceChecks, type RunningFacts } from '../login/instance.ts'
 import type { IamFacts, SeenIamFacts } from './facts.ts'
 import { admits, inferredId } from './principal.ts'
@@ -21,7 +21,7 @@ const notBound = ({ roleName }: IamFacts) =>
 
 /** Everything that needs neither IAM nor EC2. */
 export const checksBefore: readonly Check<IamFacts>[] = [
-  ...gates,
+  ...commonChecks,
   {
     name: 'bound_iam_principal_arn',
     applies: ({ role }) => role.boundIamPrincipalArns.length > 0,

@@ -1,10 +1,10 @@
 import type { VerifiedIdentity } from '../../identity-proof/caller-identity.ts'
 import type { IdentityConfig } from '../../model/config.ts'
-import type { GateFacts } from '../login/gates.ts'
+import type { CommonFacts } from '../login/common-checks.ts'
 import type { SeenInstance } from '../login/instance.ts'
 
 /** What is known of an iam login once STS has named the caller. */
-export interface IamFacts extends GateFacts {
+export interface IamFacts extends CommonFacts {
   caller: VerifiedIdentity
   identity: IdentityConfig
   /** greatest lifetime of the mount, seconds */

@@ -1,6 +1,6 @@
 import type { Call } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
-import type { Access } from '../../ports.ts'
+import type { AwsTarget } from '../../ports.ts'
 import type { Entity } from '../../values/arn.ts'
 
 interface Known {
@@ -26,15 +26,15 @@ const known = new Map<string, Known>()
  */
 export async function fullArnOf(
   call: Call,
-  access: Access,
+  target: AwsTarget,
   entity: Entity,
   uniqueId: string | undefined,
 ): Promise<string> {
   const type = entity.type === 'assumed-role' ? 'role' : entity.type
   const id = JSON.stringify([
-    access.account,
-    access.client.version,
-    access.assume,
+    target.account,
+    target.client.version,
+    target.assume,
     entity.partition,
     type,
     entity.name,
@@ -43,7 +43,7 @@ export async function fullArnOf(
   const remembered = known.get(id)
   if (remembered && remembered.until > call.now) return remembered.arn
   const found = await call.once(`principal ${id}`, () =>
-    call.ports.principals.find(access, { type, name: entity.name }, call.request.deadline),
+    call.ports.principals.find(target, { type, name: entity.name }, call.request.deadline),
   )
   const prefix = `arn:${entity.partition}:iam::${entity.account}:${type}/`
   const same = found && (uniqueId === undefined || found.uniqueId === uniqueId)

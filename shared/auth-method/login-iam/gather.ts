@@ -9,11 +9,11 @@ import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { type AccountItems, accessTo } from '../config/accounts.ts'
+import { type AccountItems, awsTarget } from '../config/accounts.ts'
 import { defaultClient } from '../config/client.ts'
 import { defaultIdentity } from '../config/identity.ts'
 import { noRole, refuse } from '../login/checks.ts'
-import { fetchItems, recallOf, remember } from '../login/fetch.ts'
+import { fetchItems, hintOf, remember } from '../login/fetch.ts'
 import type { loginFields } from '../login/fields.ts'
 import { instanceCall, seeInstance } from '../login/see-instance.ts'
 import type { IamFacts, InferredInstance, SeenIamFacts } from './facts.ts'
@@ -29,10 +29,10 @@ const iamKeys = (accessor: string, roleName: string) =>
 /** What a login of this caller will look at, as far as it can be known or guessed. */
 export function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
   const { accessor } = mountOf(call)
-  const { recall } = call.ports
+  const { keyHints } = call.ports
   const roleName = roleNameOf(call, caller)
-  const kind = recall.get(recallOf.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
-  const roleId = recall.get(recallOf.roleId(accessor, roleName)) ?? ''
+  const kind = keyHints.get(hintOf.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
+  const roleId = keyHints.get(hintOf.roleId(accessor, roleName)) ?? ''
   const alias = kind && aliasOf(kind, roleId, caller)
   return [...iamKeys(accessor, roleName), ...(alias ? [key('alias', accessor, alias)] : [])]
 }
@@ -78,8 +78,8 @@ export async function gatherIam(call: LoginCall, caller: VerifiedIdentity): Prom
   const [client, config, role] = await fetchItems(call, iamKeys(accessor, roleName))
   if (!role) throw noRole(roleName)
   const identity = config?.data ?? defaultIdentity
-  remember(call.ports, recallOf.aliasKind(mount.accessor, 'iam'), identity.iamAlias)
-  remember(call.ports, recallOf.roleId(mount.accessor, roleName), role.data.roleId)
+  remember(call.ports, hintOf.aliasKind(mount.accessor, 'iam'), identity.iamAlias)
+  remember(call.ports, hintOf.roleId(mount.accessor, roleName), role.data.roleId)
   const aliasName = aliasOf(identity.iamAlias, role.data.roleId, caller)
   const [alias] = await fetchItems(call, [key('alias', mount.accessor, aliasName)])
   const { source } = call.request
@@ -120,7 +120,7 @@ export async function seeIam<F extends IamFacts>(
   const { account, partition } = caller.entity
   const [sts] = await fetchItems(call, [key('sts-role', mountOf(call).accessor, account)])
   const items = { client, sts }
-  const reach = (region: string) => accessTo(account, region, items, call.ports.sealer)
+  const reach = (region: string) => awsTarget(account, region, items, call.ports.sealer)
   const fullArn = lookUp
     ? await fullArnOf(call, await reach(iamRegionOf(partition)), caller.entity, caller.uniqueId)
     : undefined
@@ -137,8 +137,8 @@ async function seeInferred(
   const { account } = caller.entity
   const region = role.inferredAwsRegion
   const seen = await call.once(instanceCall(items, region, role), async () => {
-    const access = await accessTo(account, region, items, call.ports.sealer)
-    return seeInstance(call, access, instanceId, role, call.now / 1000)
+    const target = await awsTarget(account, region, items, call.ports.sealer)
+    return seeInstance(call, target, instanceId, role, call.now / 1000)
   })
   return { ...seen, instanceId, region, account }
 }

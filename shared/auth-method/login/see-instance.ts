@@ -1,7 +1,7 @@
 import type { Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
-import type { Access, Instance } from '../../ports.ts'
+import type { AwsTarget, Instance } from '../../ports.ts'
 import type { AccountItems } from '../config/accounts.ts'
 import type { SeenInstance } from './instance.ts'
 
@@ -24,26 +24,26 @@ const bindsRole = (role: Role): boolean => role.bound.bound_iam_role_arn.length 
  */
 export async function seeInstance(
   call: Call,
-  access: Access,
+  target: AwsTarget,
   instanceId: string,
   role: Role,
   startedAt: number,
 ): Promise<SeenInstance> {
-  const instance = await describe(call, access, instanceId, call.now / 1000 - startedAt < YOUNG_SECONDS)
+  const instance = await describe(call, target, instanceId, call.now / 1000 - startedAt < YOUNG_SECONDS)
   if (!instance?.profileArn || !bindsRole(role)) return { instance }
-  const roleArn = await roleBehind(call, access, instance.profileArn)
+  const roleArn = await roleBehind(call, target, instance.profileArn)
   return roleArn === undefined ? { instance } : { instance, roleArn }
 }
 
 async function describe(
   call: Call,
-  access: Access,
+  target: AwsTarget,
   id: string,
   young: boolean,
 ): Promise<Instance | undefined> {
   const { instances, clock } = call.ports
   for (let tries = 0; ; tries++) {
-    const found = await naming(id, () => instances.describe(access, id, call.request.deadline))
+    const found = await naming(id, () => instances.describe(target, id, call.request.deadline))
     if (found || !young || tries === RETRIES) return found
     await clock.sleep(RETRY_MS)
   }
@@ -64,8 +64,8 @@ async function naming<T>(id: string, work: () => Promise<T>): Promise<T> {
 
 // Another account may have a profile of the same name: the profile that IAM returns has to be the instance's
 // own (CVE-2025-11621).
-async function roleBehind(call: Call, access: Access, profileArn: string): Promise<string | undefined> {
+async function roleBehind(call: Call, target: AwsTarget, profileArn: string): Promise<string | undefined> {
   const name = profileArn.slice(profileArn.lastIndexOf('/') + 1)
-  const profile = await call.ports.principals.profile(access, name, call.request.deadline)
+  const profile = await call.ports.principals.profile(target, name, call.request.deadline)
   return profile?.arn === profileArn && profile.roleArns.length === 1 ? profile.roleArns[0] : undefined
 }

@@ -3,7 +3,7 @@ import { type Mount, maxTtlOf } from '../../model/mount.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { accessTo } from '../config/accounts.ts'
+import { awsTarget } from '../config/accounts.ts'
 import { stateFault } from '../login/instance.ts'
 import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
 import type { Renewal } from './outcome.ts'
@@ -30,7 +30,7 @@ export async function renewEc2(call: Call, mount: Mount, login: LoginRecord): Pr
     throw notRenewed('entry-recreated')
   const instance = await call.once('instance', async () =>
     call.ports.instances.describe(
-      await accessTo(account, region, { client, sts }, call.ports.sealer),
+      await awsTarget(account, region, { client, sts }, call.ports.sealer),
       instanceId,
       call.request.deadline,
     ),

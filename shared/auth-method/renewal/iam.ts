@@ -6,14 +6,14 @@ import type { LoginRecord } from '../../model/token.ts'
 import { key } from '../../storage/kinds.ts'
 import { type Entity, parseEntity } from '../../values/arn.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { accessTo } from '../config/accounts.ts'
+import { awsTarget } from '../config/accounts.ts'
 import { stateFault } from '../login/instance.ts'
 import { fullArnOf } from '../login-iam/full-arn.ts'
 import { admits } from '../login-iam/principal.ts'
 import type { Renewal } from './outcome.ts'
 import { notRenewed, sameRole } from './role.ts'
 
-type Reach = (region: string) => ReturnType<typeof accessTo>
+type Reach = (region: string) => ReturnType<typeof awsTarget>
 
 /**
  * The principal must still be bound, and an inferred instance must still run. The other constraints on
@@ -28,7 +28,7 @@ export async function renewIam(call: Call, mount: Mount, login: LoginRecord): Pr
     key('sts-role', mount.accessor, login.account),
   ])
   const role = sameRole(roleItem, login)
-  const reach: Reach = region => accessTo(login.account, region, { client, sts }, call.ports.sealer)
+  const reach: Reach = region => awsTarget(login.account, region, { client, sts }, call.ports.sealer)
   await checkPrincipal(call, role, login, entity, reach)
   await checkInferred(call, role, login, reach)
   const { ttl, maxTtl, period } = role.token
@@ -50,8 +50,8 @@ async function checkPrincipal(
   if (first === 'yes') return
   if (first === 'look-up') {
     const fullArn = await call.once('principal', async () => {
-      const access = await reach(iamRegionOf(entity.partition))
-      return fullArnOf(call, access, entity, login.clientUserId).catch(unbound)
+      const target = await reach(iamRegionOf(entity.partition))
+      return fullArnOf(call, target, entity, login.clientUserId).catch(unbound)
     })
     if (admits(role, { ...principal, fullArn }) === 'yes') return
   }

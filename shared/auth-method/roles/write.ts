@@ -8,7 +8,7 @@ import { type Key, key } from '../../storage/kinds.ts'
 import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import type { Sealed } from '../../values/secret.ts'
-import { accessTo } from '../config/accounts.ts'
+import { awsTarget } from '../config/accounts.ts'
 import type { roleFields } from './fields.ts'
 import { planRole } from './plan.ts'
 
@@ -65,12 +65,12 @@ function resolvable(arn: string): Entity {
 async function resolve(
   call: Call<typeof roleFields>,
   entity: Entity,
-  items: Parameters<typeof accessTo>[2],
+  items: Parameters<typeof awsTarget>[2],
 ): Promise<string> {
   const { sealer, principals } = call.ports
   const arn = iamArn(entity)
-  const access = await accessTo(entity.account, iamRegionOf(entity.partition), items, sealer)
-  const found = await principals.find(access, entity, call.request.deadline).catch(error => {
+  const target = await awsTarget(entity.account, iamRegionOf(entity.partition), items, sealer)
+  const found = await principals.find(target, entity, call.request.deadline).catch(error => {
     throw error instanceof ApiError && error.code === 'invalid_request'
       ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
       : error

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Access } from '../../../shared/api/endpoint.ts'
+import type { AccessRule } from '../../../shared/api/endpoint.ts'
 import { capabilities } from '../../../shared/model/policy.ts'
 import type { Reply } from '../../support/api.ts'
 import { api, done, eventually, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
 import { filled, type Way, ways } from '../../support/endpoints.ts'
 
-type ByPolicy = Extract<Access, { by: 'policy' }>
+type ByPolicy = Extract<AccessRule, { by: 'policy' }>
 
 const guarded = ways.flatMap(way => {
   const { access } = way.endpoint

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { erase } from '../../../shared/storage/changes.ts'
+import { remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { CallOptions } from '../../support/api.ts'
 import { aws, cluster, done, fresh, invoke, localCertificate } from '../../support/cluster.ts'
@@ -33,7 +33,7 @@ const post = (path: string, body: unknown = {}, options: CallOptions = {}): Sent
   body,
   options,
 })
-const remove = (path: string): Sent => ({ method: 'DELETE', path })
+const deleting = (path: string): Sent => ({ method: 'DELETE', path })
 
 const ec2Role = { auth_type: 'ec2', bound_account_id: HOME.account, role_tag: 'Tag', token_policies: 'dev' }
 const plainRole = { auth_type: 'ec2', bound_account_id: HOME.account }
@@ -54,7 +54,7 @@ const thing = (endpoint: string, at: (mount: string) => string, body: unknown): 
     arrange: async mount => {
       const path = at(await placeFor(endpoint, mount))
       await done('POST', path, body)
-      return remove(path)
+      return deleting(path)
     },
   },
 ]
@@ -95,10 +95,10 @@ async function wrapping(): Promise<string> {
 /** The next request of an attempt that stands so far, whatever earlier ones have left. */
 async function ceremony(so: 'none' | 'begun' | 'nearly done'): Promise<Sent> {
   const at = '/sys/generate-root/attempt'
-  await tableStore(cluster).commit(erase(key('ceremony')))
+  await tableStore(cluster).commit(remove(key('ceremony')))
   if (so === 'none') return post(at)
   const { nonce } = (await done('POST', at)).body
-  if (so === 'begun') return remove(at)
+  if (so === 'begun') return deleting(at)
   const [a, b, c] = cluster.recovery_keys
   for (const share of [a, b]) await done('POST', '/sys/generate-root/update', { nonce, key: share })
   return post('/sys/generate-root/update', { nonce, key: c })
@@ -183,7 +183,7 @@ export const oneCommit: readonly Writing[] = [
       const mount = await given()
       await ec2Token(mount)
       const { keys } = (await done('GET', `${mount}/identity-accesslist?list=true`)).body.data
-      return remove(`${mount}/identity-accesslist/${keys[0]}`)
+      return deleting(`${mount}/identity-accesslist/${keys[0]}`)
     },
   },
   {
@@ -199,7 +199,7 @@ export const oneCommit: readonly Writing[] = [
       const mount = await given()
       const path = `${mount}/roletag-denylist/${await roleTag(mount)}`
       await done('POST', path)
-      return remove(path)
+      return deleting(path)
     },
   },
   {
@@ -263,7 +263,7 @@ export const oneCommit: readonly Writing[] = [
     arrange: async given => {
       const { path, body } = await ec2Login(await given())
       const { entity_id: id } = (await done('POST', path, body)).body.auth
-      return remove(`/identity/entity/id/${id}`)
+      return deleting(`/identity/entity/id/${id}`)
     },
   },
   { endpoint: 'POST /sys/generate-root/attempt', spent: 400, arrange: async () => ceremony('none') },

@@ -7,8 +7,8 @@ import { lazyKms } from '../../../shared/adapters/aws/kms.ts'
 import { iamPrincipals } from '../../../shared/adapters/aws/principals.ts'
 import { provider } from '../../../shared/adapters/aws/provider.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
-import type { Access, StsRequest } from '../../../shared/ports.ts'
-import { create, erase } from '../../../shared/storage/changes.ts'
+import type { AwsTarget, StsRequest } from '../../../shared/ports.ts'
+import { create, remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import {
@@ -42,8 +42,8 @@ describe('between two invocations all connections die', () => {
   const calls = provider({ environment, clock, meter })
   const { store, commit } = tableStore(cluster)
   const deadline = () => Date.now() + 5000
-  let access: Access
-  let satellite: Access
+  let access: AwsTarget
+  let satellite: AwsTarget
   let instanceId = ''
   let keyArn = ''
   let asked: StsRequest
@@ -76,7 +76,7 @@ describe('between two invocations all connections die', () => {
   })
 
   let version = 0
-  const newlyConfigured = (one: Access): Access => {
+  const newlyConfigured = (one: AwsTarget): AwsTarget => {
     version += 1
     return { ...one, client: { ...one.client, version: `${one.client.version}.${version}` } }
   }
@@ -132,7 +132,7 @@ describe('between two invocations all connections die', () => {
     expect(await commit(create(place, data))).toBe('done')
     expect((await storage.calls()).filter(one => one.operation === 'PutItem')).toHaveLength(2)
     await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
-    expect(await commit(create(key('sts-role', fresh('m'), 'a'), data), erase(place))).toBe('done')
+    expect(await commit(create(key('sts-role', fresh('m'), 'a'), data), remove(place))).toBe('done')
     expect(await store.read([place])).toEqual([undefined])
   })
 })

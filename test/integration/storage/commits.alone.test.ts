@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterRead } from '../../../shared/ports.ts'
-import { type Change, create, erase, eraseAs, replace } from '../../../shared/storage/changes.ts'
+import { type Change, create, remove, removeIfUnchanged, replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
 import { tableStore } from '../../support/store.ts'
@@ -46,10 +46,10 @@ describe('conditions', () => {
     const now = await stored('a')
     expect(now.rev).not.toBe(read.rev)
     expect(await commit(replace(read, read, data('third')))).toBe('conflict')
-    expect(await commit(eraseAs(read))).toBe('conflict')
+    expect(await commit(removeIfUnchanged(read))).toBe('conflict')
     expect(await roles('a')).toEqual(['second'])
-    expect(await commit(eraseAs(now))).toBe('done')
-    expect(await commit(eraseAs(now))).toBe('conflict')
+    expect(await commit(removeIfUnchanged(now))).toBe('done')
+    expect(await commit(removeIfUnchanged(now))).toBe('conflict')
   })
 
   test('a replacement of what was not there needs that it is not there still', async () => {
@@ -58,7 +58,7 @@ describe('conditions', () => {
   })
 
   test('a deletion of whatever is there works on nothing too', async () => {
-    expect(await commit(erase(place('a')))).toBe('done')
+    expect(await commit(remove(place('a')))).toBe('done')
   })
 
   test('one failed condition among many changes leaves all as it was', async () => {
@@ -67,7 +67,7 @@ describe('conditions', () => {
     const verdict = await commit(
       put('c'),
       replace(a, a, data('second')),
-      erase(place('b')),
+      remove(place('b')),
       put('b', 'again'),
     ).catch(() => 'refused')
     expect(verdict).not.toBe('done')
@@ -89,9 +89,9 @@ describe('conditions', () => {
 const shapes: [string, (read: Item<'sts-role'>) => Change[], unknown[]][] = [
   ['a creation', () => [put('b')], ['a', 'b']],
   ['a replacement', read => [replace(read, read, data('new'))], ['new', undefined]],
-  ['a deletion', () => [erase(place('a'))], [undefined, undefined]],
-  ['a deletion as read', read => [eraseAs(read)], [undefined, undefined]],
-  ['a transaction', read => [eraseAs(read), put('b')], [undefined, 'b']],
+  ['a deletion', () => [remove(place('a'))], [undefined, undefined]],
+  ['a deletion as read', read => [removeIfUnchanged(read)], [undefined, undefined]],
+  ['a transaction', read => [removeIfUnchanged(read), put('b')], [undefined, 'b']],
 ]
 
 describe('answers that are lost', () => {
@@ -162,7 +162,7 @@ describe('what cannot be stored', () => {
 
   test.each<[string, Change[]]>([
     ['alone', []],
-    ['in a transaction', [erase(key('sts-role', 'nobody', 'x'))]],
+    ['in a transaction', [remove(key('sts-role', 'nobody', 'x'))]],
   ])('an item over 400 KB is refused as too large: %s', async (_name, more) => {
     const verdict = commit(put('a', large), ...more)
     await expect(verdict).rejects.toMatchObject({ code: 'too_large' })
@@ -175,7 +175,7 @@ describe('a name longer than the engine takes', () => {
 
   test('names nothing, is gone when deleted, and cannot be stored', async () => {
     expect(await roles(long)).toEqual([undefined])
-    expect(await commit(erase(place(long)))).toBe('done')
+    expect(await commit(remove(place(long)))).toBe('done')
     await expect(commit(put('a'), put(long))).rejects.toMatchObject({ code: 'too_large' })
     expect(await roles('a')).toEqual([undefined])
   })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterRead, Store } from '../../../shared/ports.ts'
-import { create, erase } from '../../../shared/storage/changes.ts'
+import { create, remove } from '../../../shared/storage/changes.ts'
 import { type Item, key, partitions } from '../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
 import { tableStore } from '../../support/store.ts'
@@ -101,7 +101,7 @@ describe('a batch read', () => {
 describe('an item that dies', () => {
   const end = 2_000_000_000
   afterEach(async () => {
-    await store.commit([erase(key('token', owner))], as())
+    await store.commit([remove(key('token', owner))], as())
   })
   const token = () => create(key('token', owner), { meta: null } as never, { expires: end })
 
@@ -223,7 +223,7 @@ test('a scan in segments finds every item once', async () => {
     .filter(name => name.startsWith(owner))
   expect(ours.sort()).toEqual([...accessors].sort())
   await store.commit(
-    accessors.map(name => erase(key('token', name))),
+    accessors.map(name => remove(key('token', name))),
     as(),
   )
 })

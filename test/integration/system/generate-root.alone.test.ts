@@ -1,6 +1,6 @@
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { erase } from '../../../shared/storage/changes.ts'
+import { remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { ownHost } from '../../support/own-host.ts'
 import { raw, tableStore } from '../../support/store.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   // an attempt, and how often one was started lately, are over
-  await tableStore(host).commit(erase(key('ceremony')))
+  await tableStore(host).commit(remove(key('ceremony')))
 })
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
 type Body = any

@@ -1,7 +1,7 @@
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { combine } from 'shamir-secret-sharing'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { erase } from '../../../shared/storage/changes.ts'
+import { remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { auditText } from '../../support/audit.ts'
 import { ownHost } from '../../support/own-host.ts'
@@ -15,7 +15,12 @@ beforeAll(async () => {
 // As before its first initialisation, but for functions that remember the keyring of earlier ones.
 beforeEach(async () => {
   const { commit } = tableStore(host)
-  await commit(erase(key('cluster')), erase(key('keyring')), erase(key('recovery-key')), erase(key('mounts')))
+  await commit(
+    remove(key('cluster')),
+    remove(key('keyring')),
+    remove(key('recovery-key')),
+    remove(key('mounts')),
+  )
 })
 
 const init = (body: unknown = {}, method = 'PUT') => host.api(method, '/sys/init', body, { token: '' })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { usesFor } from '../../../shared/adapters/aws/ports.ts'
-import { type Change, countDown, create, erase } from '../../../shared/storage/changes.ts'
+import { type Change, countDown, create, remove } from '../../../shared/storage/changes.ts'
 import { type Key, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
 
@@ -13,13 +13,13 @@ describe('which use a change needs, so that nothing works here that the grants r
     ['storing a pointer to a child', put(key('child', 'acc', 'other')), ['mint']],
     ['storing a wrapped answer', put(key('wrapped', 'acc')), ['mint']],
     ['taking a use', countDown({ ...stored, rev: 'r', data: token() }, 1), ['spend']],
-    ['taking the last use, or revoking', erase(stored), ['spend', 'write']],
-    ['removing a wrapped answer', erase(key('wrapped', 'acc')), ['spend', 'write']],
+    ['taking the last use, or revoking', remove(stored), ['spend', 'write']],
+    ['removing a wrapped answer', remove(key('wrapped', 'acc')), ['spend', 'write']],
     ['storing the record', put(key('cluster')), ['genesis']],
     ['storing the keyring', put(key('keyring')), ['genesis']],
     ['storing the recovery key', put(key('recovery-key')), ['genesis']],
-    ['removing the keyring', erase(key('keyring')), []],
+    ['removing the keyring', remove(key('keyring')), []],
     ['storing anything else', put(key('policy', 'p')), ['write']],
-    ['removing anything else', erase(key('tidy-run', 'm', 'x')), ['write']],
+    ['removing anything else', remove(key('tidy-run', 'm', 'x')), ['write']],
   ])('%s', (_, change, uses) => expect(usesFor(change)).toEqual(uses))
 })

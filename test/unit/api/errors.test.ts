@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ApiError, answers, type Code, invalid, refusal } from '../../../shared/api/errors.ts'
+import { ApiError, type Code, errorCodes, invalid, refusal } from '../../../shared/api/errors.ts'
 
 /** Status of each code, and the phrases that clients look for. */
 const rows: [code: Code, status: number, text: string | undefined][] = [
@@ -23,12 +23,12 @@ const rows: [code: Code, status: number, text: string | undefined][] = [
 
 describe('failing answers', () => {
   test.each(rows)('%s is %i', (code, status, text) => {
-    const row: { status: number; always?: string } = answers[code]
+    const row: { status: number; always?: string } = errorCodes[code]
     expect(row).toEqual({ status, ...(text === undefined ? {} : { always: text }) })
   })
 
   test('are all of them', () =>
-    expect(Object.keys(answers).sort()).toEqual(rows.map(([code]) => code).sort()))
+    expect(Object.keys(errorCodes).sort()).toEqual(rows.map(([code]) => code).sort()))
 
   test('carry their cause and reason beside the text', () => {
     const cause = new Error('deep down')

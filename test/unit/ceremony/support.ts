@@ -59,7 +59,7 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
     sealer: kmsSealer({ store, clock, entropy, kms }),
     audit: { write: async (entry: Record<string, unknown>) => void audited.push(entry) },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    recall: new Map(),
+    keyHints: new Map(),
   } as unknown as Ports
   const served = serve(generateRootGroup, ports)
   const send = async (method: string, path: string, sent?: unknown): Promise<Told> => {

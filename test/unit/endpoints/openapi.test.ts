@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answer, data, nothing } from '../../../shared/api/call.ts'
 import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
-import { answers } from '../../../shared/api/errors.ts'
+import { errorCodes } from '../../../shared/api/errors.ts'
 import { int, text } from '../../../shared/api/fields.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
 
@@ -120,7 +120,7 @@ describe('the interface as an OpenAPI document', () => {
 
   test('every code of an error is told with its status', () => {
     const { description } = document.components.schemas.Errors
-    for (const [code, { status }] of Object.entries(answers))
+    for (const [code, { status }] of Object.entries(errorCodes))
       expect(description).toContain(`${code} (${status})`)
   })
 })

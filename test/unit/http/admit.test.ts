@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { answer, nothing } from '../../../shared/api/call.ts'
-import { type Access, anyone, endpoint, policy } from '../../../shared/api/endpoint.ts'
+import { type AccessRule, anyone, endpoint, policy } from '../../../shared/api/endpoint.ts'
 import { list, text } from '../../../shared/api/fields.ts'
 import { authorise } from '../../../shared/http/admit.ts'
 import type { Alive } from '../../../shared/http/authenticate.ts'
@@ -40,7 +40,7 @@ const parentItem = (parts: Partial<Token> = {}): Item<'token'> => {
 interface World {
   own?: Partial<Token>
   items?: Item[]
-  access?: Access
+  access?: AccessRule
   raw?: Record<string, unknown>
   params?: Record<string, string>
   wrapTtl?: number
@@ -95,7 +95,7 @@ describe('which capability a call needs', () => {
   const rules = (capabilities: string) =>
     policyItem('dev', `path "auth/cloud/thing" { capabilities = [${capabilities}] }`)
 
-  test.each<[access: Access, capabilities: string, exists: boolean, allowed: boolean]>([
+  test.each<[access: AccessRule, capabilities: string, exists: boolean, allowed: boolean]>([
     [policy('by-existence'), '"create"', false, true],
     [policy('by-existence'), '"create"', true, false],
     [policy('by-existence'), '"update"', true, true],

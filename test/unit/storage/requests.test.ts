@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { type Change, countDown, create, erase, eraseAs, replace } from '../../../shared/storage/changes.ts'
+import {
+  type Change,
+  countDown,
+  create,
+  remove,
+  removeIfUnchanged,
+  replace,
+} from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
   fromStored,
@@ -35,8 +42,12 @@ describe('changes: what a write expects to find', () => {
       replace(policy, undefined, policy.data),
       { put: policy, data: { text: '#' }, expected: 'absent', times: {} },
     ],
-    ['a deletion: whatever is there', erase(policy), { delete: policy, expected: 'any' }],
-    ['a deletion of what was read', eraseAs(policy), { delete: policy, expected: { rev: 'rev-1' } }],
+    ['a deletion: whatever is there', remove(policy), { delete: policy, expected: 'any' }],
+    [
+      'a deletion of what was read',
+      removeIfUnchanged(policy),
+      { delete: policy, expected: { rev: 'rev-1' } },
+    ],
     [
       'times',
       create(place, token(), { expires: 1, due: 2, ttl: 3 }),
@@ -70,10 +81,10 @@ describe('changes in the engine’s terms', () => {
         },
       },
     ],
-    ['a deletion', erase(policy), { Delete: { TableName: 'the-data', Key: { pk: 'policy', sk: 'dev' } } }],
+    ['a deletion', remove(policy), { Delete: { TableName: 'the-data', Key: { pk: 'policy', sk: 'dev' } } }],
     [
       'a deletion in the other table',
-      erase(key('tidy-run', 'm', 'x')),
+      remove(key('tidy-run', 'm', 'x')),
       { Delete: { TableName: 'the-cluster', Key: { pk: 'm#tidy', sk: 'x' } } },
     ],
     [
@@ -191,8 +202,8 @@ describe('what the engine can hold', () => {
     const text = (length: number) => create(policy, { text: 'x'.repeat(length) })
     expect(isStorable(written(text(390_000)))).toBe(true)
     expect(isStorable(written(text(400_000)))).toBe(false)
-    expect(isStorable(written(erase(key('policy', 'x'.repeat(1025)))))).toBe(false)
-    expect(isStorable(written(erase(key('policy', ''))))).toBe(false)
-    expect(isStorable(written(erase(policy)))).toBe(true)
+    expect(isStorable(written(remove(key('policy', 'x'.repeat(1025)))))).toBe(false)
+    expect(isStorable(written(remove(key('policy', ''))))).toBe(false)
+    expect(isStorable(written(remove(policy)))).toBe(true)
   })
 })

@@ -222,12 +222,12 @@ describe('what no request can make', () => {
     ],
     ['batch with a chosen text', { type: 'batch', id: 'mine' }, bySudo, 'cannot be chosen'],
     ['batch as root', { type: 'batch', ttl: 60 }, byRoot, 'cannot be root'],
-    ['by a token whose family is too deep', {}, { parent: parentOf(token({ depth: 32 })) }, 'too deep'],
+    ['by a token whose hierarchy is too deep', {}, { parent: parentOf(token({ depth: 32 })) }, 'too deep'],
   ])('%s', (_, given, facts, message) => {
     expect(() => decide(given, facts)).toThrow(message)
   })
 
-  test('a deep family ends in orphans', () => {
+  test('a deep hierarchy ends in orphans', () => {
     const parent = parentOf(token({ depth: 32 }))
     expect(decide({}, { parent, orphan: true }).token.depth).toBe(0)
   })

@@ -4,7 +4,7 @@ import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
 import { awsPorts } from '../../../../shared/adapters/aws/ports.ts'
 import type { Use } from '../../../../shared/api/endpoint.ts'
 import type { Ports } from '../../../../shared/ports.ts'
-import { type Change, create, erase } from '../../../../shared/storage/changes.ts'
+import { type Change, create, remove } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { NOW, token } from '../../tokens/support.ts'
 
@@ -48,9 +48,9 @@ describe('a function reaches only what its endpoints declare', () => {
     )
   })
 
-  const role: Change = erase(key('role', 'auth_1', 'dev'))
+  const role: Change = remove(key('role', 'auth_1', 'dev'))
   const minted: Change = create(key('token', 'acc'), token())
-  const ring: Change = erase(key('keyring'))
+  const ring: Change = remove(key('keyring'))
   test.each<[string, Change, Use | undefined]>([
     ['an ordinary item', role, 'write'],
     ['a token', minted, 'mint'],
@@ -58,7 +58,7 @@ describe('a function reaches only what its endpoints declare', () => {
   ])('%s is committed only with its use', async (_, change, use) => {
     const sent = engine()
     expect(() => portsOf('scan').store.commit([change], cluster)).toThrow('store.commit')
-    expect(() => portsOf('scan').store.commit([erase(key('wrapped', 'a')), change], cluster)).toThrow(
+    expect(() => portsOf('scan').store.commit([remove(key('wrapped', 'a')), change], cluster)).toThrow(
       'store.commit',
     )
     expect(sent).not.toHaveBeenCalled()
@@ -70,7 +70,7 @@ describe('a function reaches only what its endpoints declare', () => {
       throw Object.assign(new Error('slow down'), { name: 'ThrottlingException' })
     })
     const { store } = portsOf('write')
-    const change = erase(key('role', 'auth_1', 'dev'))
+    const change = remove(key('role', 'auth_1', 'dev'))
     await expect(store.commit([change], cluster, { tries: 1 })).rejects.toMatchObject({ code: 'busy' })
     expect(sent).toHaveBeenCalledTimes(1)
   })

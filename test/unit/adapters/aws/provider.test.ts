@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
 import { provider } from '../../../../shared/adapters/aws/provider.ts'
 import type { ClientSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
-import type { Access, ProviderSettings } from '../../../../shared/ports.ts'
+import type { AwsTarget, ProviderSettings } from '../../../../shared/ports.ts'
 
 const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
 const clock = { now: () => Date.now(), sleep: async () => undefined }
@@ -18,7 +18,7 @@ const settings: ProviderSettings = {
   stsRegion: '',
 }
 const assume = { role: 'arn:aws:iam::444455556666:role/look', externalId: '' }
-const access: Access = { region: 'eu-west-1', account: '444455556666', client: settings, assume }
+const target: AwsTarget = { region: 'eu-west-1', account: '444455556666', client: settings, assume }
 const never = () => new Promise<never>(() => undefined)
 
 describe('a call to AWS', () => {
@@ -28,7 +28,7 @@ describe('a call to AWS', () => {
   ])(
     'ends at its deadline though %s hangs',
     async (_, make, send) => {
-      const call = calls().call('ec2', access, Date.now() + 50, make, send)
+      const call = calls().call('ec2', target, Date.now() + 50, make, send)
       await expect(call).rejects.toMatchObject({ code: 'busy', message: 'EC2 did not answer in time' })
     },
     2000,
@@ -36,7 +36,7 @@ describe('a call to AWS', () => {
 })
 
 describe('a client', () => {
-  const changed: [string, Partial<Access>, 'ec2' | 'iam'][] = [
+  const changed: [string, Partial<AwsTarget>, 'ec2' | 'iam'][] = [
     ['another revision of the configuration', { client: { ...settings, version: 'rev-2' } }, 'ec2'],
     ['another region', { region: 'us-east-1' }, 'ec2'],
     ['another account', { account: '777788889999' }, 'ec2'],
@@ -48,8 +48,8 @@ describe('a client', () => {
     const provided = calls()
     const made: ClientSettings[] = []
     const make = (given: ClientSettings) => made.push(given)
-    const clientOf = (parts: Partial<Access>, service: 'ec2' | 'iam' = 'ec2') =>
-      provided.call(service, { ...access, ...parts }, Date.now() + 5000, make, async client => client)
+    const clientOf = (parts: Partial<AwsTarget>, service: 'ec2' | 'iam' = 'ec2') =>
+      provided.call(service, { ...target, ...parts }, Date.now() + 5000, make, async client => client)
     return { made, clientOf }
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { accessTo } from '../../../../shared/auth-method/config/accounts.ts'
+import { awsTarget } from '../../../../shared/auth-method/config/accounts.ts'
 import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
 import type { Sealer } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -20,7 +20,7 @@ const config = {
   maxRetries: 7,
 }
 const access = (client?: typeof config, sts?: { role: string; externalId: string }) =>
-  accessTo(
+  awsTarget(
     '444455556666',
     'us-east-1',
     {

@@ -5,7 +5,7 @@ import { gatherEc2, seeEc2 } from '../../../../shared/auth-method/login-ec2/gath
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
-import type { Access } from '../../../../shared/ports.ts'
+import type { AwsTarget } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
@@ -51,10 +51,10 @@ function world({
     ports: {
       store: prepared.store,
       sealer: plainSealer,
-      recall: new Map<string, string>(),
+      keyHints: new Map<string, string>(),
       clock: { now: () => 0, sleep: async () => undefined },
       instances: {
-        describe: async ({ account, region }: Access, id: string) => {
+        describe: async ({ account, region }: AwsTarget, id: string) => {
           asked.push(`${id} in ${account} ${region}`)
           return { ...usualInstance, tags }
         },

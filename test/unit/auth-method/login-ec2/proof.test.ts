@@ -33,15 +33,15 @@ const weak = signer(keys.rsa(1024))
 type Registered = [pem: string, type: 'pkcs7' | 'identity', mount?: string][]
 
 /** A login at a mount with some certificates. */
-function callAt(items: readonly Item[], legacySignatures = false, recall = new Map<string, string>()) {
+function callAt(items: readonly Item[], legacySignatures = false, keyHints = new Map<string, string>()) {
   const { store, reads } = preparedStore(items)
   const lists: string[] = []
   const list: typeof store.list = where => {
     lists.push(where.kind)
     return store.list(where)
   }
-  const ports = { store: { ...store, list }, recall, deployment: { legacySignatures } }
-  return { call: callWith({ mount: mount(), fetched: fetchedItems(), ports }), reads, lists, recall }
+  const ports = { store: { ...store, list }, keyHints, deployment: { legacySignatures } }
+  return { call: callWith({ mount: mount(), fetched: fetchedItems(), ports }), reads, lists, keyHints }
 }
 
 /** How a proof fares: refused at once, with certificates of the mount, or verified by whom. */
@@ -140,9 +140,9 @@ describe('a certificate that vouched before', () => {
   }
 
   test('is read alone the next time', async () => {
-    const { recall, lists } = await remembered()
+    const { keyHints, lists } = await remembered()
     expect(lists).toEqual(['certificate'])
-    const again = callAt([vouching], false, recall)
+    const again = callAt([vouching], false, keyHints)
     expect(await provenDocument(again.call, await early())).toMatchObject({ instanceId: expect.any(String) })
     expect([again.reads, again.lists]).toEqual([['certificate home'], []])
   })
@@ -152,15 +152,15 @@ describe('a certificate that vouched before', () => {
     ['replaced by another one', [item(place, { pem: weak.pem, type: 'pkcs7' })]],
     ['registered for the other form', [item(place, { pem: own.pem, type: 'identity' })]],
   ])('vouches no more once it is %s', async (_, items) => {
-    const { recall } = await remembered()
-    await expect(provenDocument(callAt(items, false, recall).call, await early())).rejects.toThrow(
+    const { keyHints } = await remembered()
+    await expect(provenDocument(callAt(items, false, keyHints).call, await early())).rejects.toThrow(
       'could not be verified',
     )
   })
 
   test('is not needed where another one vouches', async () => {
-    const { recall } = await remembered()
+    const { keyHints } = await remembered()
     const other = item(key('certificate', accessor, 'other'), { pem: own.pem, type: 'pkcs7' })
-    await provenDocument(callAt([other], false, recall).call, await early())
+    await provenDocument(callAt([other], false, keyHints).call, await early())
   })
 })

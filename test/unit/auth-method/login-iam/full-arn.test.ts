@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { fullArnOf } from '../../../../shared/auth-method/login-iam/full-arn.ts'
-import type { Access, Principal } from '../../../../shared/ports.ts'
+import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
 import { type Entity, parseEntity } from '../../../../shared/values/arn.ts'
 import { callWith } from '../../support/call.ts'
 
 const HOUR = 3_600_000
 let versions = 0
 /** A configuration that nothing is known of yet. */
-const freshAccess = (parts: Partial<Access> = {}): Access => {
+const freshAccess = (parts: Partial<AwsTarget> = {}): AwsTarget => {
   versions += 1
   return {
     account: '111122223333',
     region: 'us-east-1',
     client: { version: `full-arn ${versions}` },
     ...parts,
-  } as Access
+  } as AwsTarget
 }
 
 const entity = (arn: string) => parseEntity(arn) ?? expect.fail()
@@ -31,7 +31,7 @@ interface Given {
 
 /** Looks up with a prepared answer; tells the ARN, or why not, and how often IAM was asked. */
 async function lookUp(
-  access: Access,
+  target: AwsTarget,
   { answer = found, who = app, uniqueId = 'AROAEXAMPLE', now = 0 }: Given = {},
 ) {
   let asked = 0
@@ -41,7 +41,7 @@ async function lookUp(
     return answer === 'nobody' ? undefined : answer
   }
   const call = callWith({ now, ports: { principals: { find } } })
-  const arn = await fullArnOf(call, access, who, uniqueId === 'unknown' ? undefined : uniqueId).catch(
+  const arn = await fullArnOf(call, target, who, uniqueId === 'unknown' ? undefined : uniqueId).catch(
     (error: ApiError) => error.reason?.['why'] ?? error.code,
   )
   return { arn, asked }
@@ -91,16 +91,16 @@ describe('the ARN of a caller with its path: CVE-2025-11621', () => {
 
 describe('what is remembered of it', () => {
   test('is used for an hour, and then looked up again', async () => {
-    const access = freshAccess()
-    expect((await lookUp(access)).asked).toBe(1)
-    expect(await lookUp(access, { now: HOUR - 1 })).toEqual({ arn: found.arn, asked: 0 })
-    expect((await lookUp(access, { now: HOUR })).asked).toBe(1)
+    const target = freshAccess()
+    expect((await lookUp(target)).asked).toBe(1)
+    expect(await lookUp(target, { now: HOUR - 1 })).toEqual({ arn: found.arn, asked: 0 })
+    expect((await lookUp(target, { now: HOUR })).asked).toBe(1)
   })
 
-  test.each<[string, Partial<Access>, Given]>([
+  test.each<[string, Partial<AwsTarget>, Given]>([
     ['account', { account: '444455556666' }, {}],
     ['STS role', { assume: { role: 'arn:aws:iam::111122223333:role/r', externalId: '' } }, {}],
-    ['client configuration', { client: { version: 'full-arn another' } as Access['client'] }, {}],
+    ['client configuration', { client: { version: 'full-arn another' } as AwsTarget['client'] }, {}],
     ['unique ID', {}, { uniqueId: 'AROAOTHER', answer: { ...found, uniqueId: 'AROAOTHER' } }],
     [
       'partition',
@@ -121,24 +121,24 @@ describe('what is remembered of it', () => {
       },
     ],
   ])('is not used for another %s', async (_, parts, given) => {
-    const access = freshAccess()
-    await lookUp(access)
-    expect((await lookUp({ ...access, ...parts }, given)).asked).toBe(1)
+    const target = freshAccess()
+    await lookUp(target)
+    expect((await lookUp({ ...target, ...parts }, given)).asked).toBe(1)
   })
 
   test('is used for every session of the role', async () => {
-    const access = freshAccess()
-    await lookUp(access)
+    const target = freshAccess()
+    await lookUp(target)
     const who = entity('arn:aws:sts::111122223333:assumed-role/app/another')
-    expect((await lookUp(access, { who })).asked).toBe(0)
+    expect((await lookUp(target, { who })).asked).toBe(0)
   })
 
   test.each<[string, Given['answer'] & {}, string]>([
     ['a refusal', 'nobody', 'principal-lookup'],
     ['a fault', new ApiError('provider_failed', 'down'), 'provider_failed'],
   ])('is never %s', async (_, answer, why) => {
-    const access = freshAccess()
-    expect((await lookUp(access, { answer })).arn).toBe(why)
-    expect(await lookUp(access)).toEqual({ arn: found.arn, asked: 1 })
+    const target = freshAccess()
+    expect((await lookUp(target, { answer })).arn).toBe(why)
+    expect(await lookUp(target)).toEqual({ arn: found.arn, asked: 1 })
   })
 })

@@ -5,7 +5,7 @@ import { gatherIam, seeIam } from '../../../../shared/auth-method/login-iam/gath
 import type { VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
-import type { Access } from '../../../../shared/ports.ts'
+import type { AwsTarget } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { callerOf, usualArn } from '../../../builders/iam-facts.ts'
@@ -42,16 +42,16 @@ function world({
     ports: {
       store: prepared.store,
       sealer: plainSealer,
-      recall: new Map<string, string>(),
+      keyHints: new Map<string, string>(),
       clock: { now: () => 0, sleep: async () => undefined },
       instances: {
-        describe: async ({ account, region }: Access, id: string) => {
+        describe: async ({ account, region }: AwsTarget, id: string) => {
           asked.push(`${id} in ${account} ${region}`)
           return usualInstance
         },
       },
       principals: {
-        find: async ({ account, region }: Access, { type, name }: { type: string; name: string }) => {
+        find: async ({ account, region }: AwsTarget, { type, name }: { type: string; name: string }) => {
           asked.push(`${type} ${name} in ${account} ${region}`)
           return { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
         },

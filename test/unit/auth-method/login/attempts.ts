@@ -36,7 +36,7 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
   const ports = {
     store,
     sealer: plainSealer,
-    recall: new Map<string, string>(),
+    keyHints: new Map<string, string>(),
     clock: { now: () => NOW, sleep: async () => undefined },
     entropy: {
       uuid: () => `uuid-${++drawn.uuids}`,

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { seeInstance } from '../../../../shared/auth-method/login/see-instance.ts'
-import type { Access, Instance, InstanceProfile } from '../../../../shared/ports.ts'
+import type { AwsTarget, Instance, InstanceProfile } from '../../../../shared/ports.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../support/call.ts'
 
-const access = { account: '111122223333', region: 'eu-west-1' } as Access
+const target = { account: '111122223333', region: 'eu-west-1' } as AwsTarget
 const NOW = 1_000_000_000
 const binding = ec2Role({ bound: { bound_iam_role_arn: ['*'] } })
 const usualProfile: InstanceProfile = {
@@ -27,7 +27,7 @@ function world(
     ports: {
       clock: { now: () => NOW * 1000, sleep: async () => void asked.push('sleep') },
       instances: {
-        describe: async (to: Access, id: string) => {
+        describe: async (to: AwsTarget, id: string) => {
           asked.push(`describe ${id} in ${to.account}`)
           const next = left.length > 1 ? left.shift() : left[0]
           if (next instanceof Error) throw next
@@ -35,7 +35,7 @@ function world(
         },
       },
       principals: {
-        profile: async (_: Access, name: string) => {
+        profile: async (_: AwsTarget, name: string) => {
           asked.push(`profile ${name}`)
           return profile
         },
@@ -51,7 +51,7 @@ const ASK = `describe ${usualInstance.id} in 111122223333`
 describe('the look-up of an instance', () => {
   test('is one call to EC2', async () => {
     const { call, asked } = world([usualInstance])
-    expect(await seeInstance(call, access, usualInstance.id, ec2Role(), OLD)).toEqual({
+    expect(await seeInstance(call, target, usualInstance.id, ec2Role(), OLD)).toEqual({
       instance: usualInstance,
     })
     expect(asked).toEqual([ASK])
@@ -59,17 +59,17 @@ describe('the look-up of an instance', () => {
 
   test('an unknown instance is asked for again only while it is young', async () => {
     const old = world([undefined])
-    expect(await seeInstance(old.call, access, usualInstance.id, ec2Role(), OLD)).toEqual({
+    expect(await seeInstance(old.call, target, usualInstance.id, ec2Role(), OLD)).toEqual({
       instance: undefined,
     })
     expect(old.asked).toEqual([ASK])
     const young = world([undefined])
-    expect(await seeInstance(young.call, access, usualInstance.id, ec2Role(), YOUNG)).toEqual({
+    expect(await seeInstance(young.call, target, usualInstance.id, ec2Role(), YOUNG)).toEqual({
       instance: undefined,
     })
     expect(young.asked).toEqual([ASK, 'sleep', ASK, 'sleep', ASK])
     const late = world([undefined, usualInstance])
-    expect(await seeInstance(late.call, access, usualInstance.id, ec2Role(), YOUNG)).toEqual({
+    expect(await seeInstance(late.call, target, usualInstance.id, ec2Role(), YOUNG)).toEqual({
       instance: usualInstance,
     })
     expect(late.asked).toEqual([ASK, 'sleep', ASK])
@@ -79,20 +79,20 @@ describe('the look-up of an instance', () => {
     const refused = world([
       new ApiError('invalid_request', 'AWS said no', { reason: { why: 'provider-refused' } }),
     ])
-    await expect(seeInstance(refused.call, access, 'i-1', ec2Role(), OLD)).rejects.toMatchObject({
+    await expect(seeInstance(refused.call, target, 'i-1', ec2Role(), OLD)).rejects.toMatchObject({
       code: 'invalid_request',
       message: 'failed to verify the instance i-1: AWS said no',
       reason: { why: 'provider-refused' },
     })
     const busy = new ApiError('busy', 'throttled')
-    await expect(seeInstance(world([busy]).call, access, 'i-1', ec2Role(), OLD)).rejects.toBe(busy)
+    await expect(seeInstance(world([busy]).call, target, 'i-1', ec2Role(), OLD)).rejects.toBe(busy)
   })
 })
 
 describe('the role behind the profile: CVE-2025-11621', () => {
   const roleArn = async (profile: InstanceProfile | undefined, instance: Instance = usualInstance) => {
     const { call, asked } = world([instance], profile)
-    return { asked, seen: (await seeInstance(call, access, instance.id, binding, OLD)).roleArn }
+    return { asked, seen: (await seeInstance(call, target, instance.id, binding, OLD)).roleArn }
   }
 
   test('is that of the profile which the instance has', async () => {
@@ -119,7 +119,7 @@ describe('the role behind the profile: CVE-2025-11621', () => {
     const { profileArn: _, ...bare } = usualInstance
     expect((await roleArn(usualProfile, bare)).asked).toEqual([ASK])
     const { call, asked } = world([usualInstance])
-    await seeInstance(call, access, usualInstance.id, ec2Role(), OLD)
+    await seeInstance(call, target, usualInstance.id, ec2Role(), OLD)
     expect(asked).toEqual([ASK])
   })
 })

@@ -3,7 +3,7 @@ import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
 import { renewLogin } from '../../../../shared/auth-method/renewal/renewal.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { LoginRecord } from '../../../../shared/model/token.ts'
-import type { Access, Instance } from '../../../../shared/ports.ts'
+import type { AwsTarget, Instance } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { accessItem, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
@@ -38,14 +38,14 @@ function renew(world: World = {}) {
     ...('entry' in world && !world.entry ? [] : [entry]),
     ...(world.others ?? []),
   ]
-  const asked: Access[] = []
+  const asked: AwsTarget[] = []
   const call = callWith({
     now: NOW,
     ports: {
       ...preparedStore(items),
       sealer: plainSealer,
       instances: {
-        describe: async (access: Access) => {
+        describe: async (access: AwsTarget) => {
           asked.push(access)
           return 'instance' in world ? world.instance : instance
         },

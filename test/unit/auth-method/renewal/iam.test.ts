@@ -3,7 +3,7 @@ import { ApiError } from '../../../../shared/api/errors.ts'
 import { renewLogin } from '../../../../shared/auth-method/renewal/renewal.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { LoginRecord } from '../../../../shared/model/token.ts'
-import type { Access, Instance, Principal } from '../../../../shared/ports.ts'
+import type { AwsTarget, Instance, Principal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
@@ -54,15 +54,15 @@ function renew(world: World = {}) {
       ...preparedStore(items),
       sealer: plainSealer,
       principals: {
-        find: async (access: Access, entity: { type: string; name: string }) => {
-          asked.push(`${entity.type} ${entity.name} in ${access.account} ${access.region}`)
+        find: async (target: AwsTarget, entity: { type: string; name: string }) => {
+          asked.push(`${entity.type} ${entity.name} in ${target.account} ${target.region}`)
           if (world.principal instanceof Error) throw world.principal
           return world.principal
         },
       },
       instances: {
-        describe: async (access: Access, id: string) => {
-          asked.push(`${id} in ${access.account} ${access.region}`)
+        describe: async (target: AwsTarget, id: string) => {
+          asked.push(`${id} in ${target.account} ${target.region}`)
           return 'instance' in world ? world.instance : usualInstance
         },
       },

@@ -4,7 +4,7 @@ import { readFields } from '../../../../shared/api/fields.ts'
 import { roleFields } from '../../../../shared/auth-method/roles/fields.ts'
 import { roleAnswer } from '../../../../shared/auth-method/roles/read.ts'
 import { writeRole } from '../../../../shared/auth-method/roles/write.ts'
-import type { Access, Principal } from '../../../../shared/ports.ts'
+import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
 import { callWith } from '../../support/call.ts'
@@ -37,9 +37,9 @@ async function write(raw: Record<string, unknown>, failing?: ApiError) {
       sealer: plainSealer,
       entropy: { uuid: () => 'uuid' },
       principals: {
-        find: async (access: Access, { type, name }: { type: string; name: string }) => {
+        find: async (target: AwsTarget, { type, name }: { type: string; name: string }) => {
           asked.push(
-            [type, name, access.account, access.region, access.assume?.role].filter(Boolean).join(' '),
+            [type, name, target.account, target.region, target.assume?.role].filter(Boolean).join(' '),
           )
           if (failing) throw failing
           return known[`${type} ${name}`]

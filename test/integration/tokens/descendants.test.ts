@@ -7,40 +7,40 @@ type Made = Awaited<ReturnType<typeof make>>
 
 /** A token, its child, its child’s child …, all of which may make more. */
 async function chain(depth: number): Promise<Made[]> {
-  const family: Made[] = [await make({ policies: 'root', ttl: '1h', no_parent: true })]
-  for (let made = family[0]; made && family.length < depth; made = family.at(-1))
-    family.push(await make({ policies: 'root', ttl: '1h' }, { token: made.client_token }))
-  return family
+  const line: Made[] = [await make({ policies: 'root', ttl: '1h', no_parent: true })]
+  for (let made = line[0]; made && line.length < depth; made = line.at(-1))
+    line.push(await make({ policies: 'root', ttl: '1h' }, { token: made.client_token }))
+  return line
 }
 
-const livesAll = (family: readonly Made[]) => Promise.all(family.map(one => lives(one.client_token)))
+const livesAll = (line: readonly Made[]) => Promise.all(line.map(one => lives(one.client_token)))
 const accessors = async (): Promise<string[]> =>
   (await done('GET', '/auth/token/accessors?list=true')).body.data.keys
 
-describe('families of tokens: CVE-2019-18616', () => {
+describe('descendants of tokens: CVE-2019-18616', () => {
   test.each<[string, (made: Made) => Promise<unknown>]>([
     ['revoke', ({ client_token: token }) => done('POST', '/auth/token/revoke', { token })],
     ['revoke-self', ({ client_token: token }) => done('POST', '/auth/token/revoke-self', {}, { token })],
     ['revoke-accessor', ({ accessor }) => done('POST', '/auth/token/revoke-accessor', { accessor })],
   ])('%s takes all descendants along', async (_, revoke) => {
-    const family = await chain(6)
-    const [top, second] = family as [Made, Made]
+    const line = await chain(6)
+    const [top, second] = line as [Made, Made]
     const sibling = await make({ policies: 'default' }, { token: top.client_token })
     expect((await revoke(second)) as object).toMatchObject({ status: 204, text: '' })
-    expect(await livesAll(family)).toEqual([true, false, false, false, false, false])
+    expect(await livesAll(line)).toEqual([true, false, false, false, false, false])
     expect(await lives(sibling.client_token)).toBe(true)
     const listed = await accessors()
-    for (const { accessor } of family.slice(1)) expect(listed).not.toContain(accessor)
+    for (const { accessor } of line.slice(1)) expect(listed).not.toContain(accessor)
     expect(listed).toContain(top.accessor)
   })
 
-  test('a family may be 33 tokens deep; the whole of it dies with its first', async () => {
-    const family = await chain(33)
-    expect(await lives(family.at(-1)?.client_token ?? '')).toBe(true)
-    const deeper = await tryMake({ ttl: '1h' }, { token: family.at(-1)?.client_token ?? '' })
+  test('a hierarchy may be 33 tokens deep; the whole of it dies with its first', async () => {
+    const line = await chain(33)
+    expect(await lives(line.at(-1)?.client_token ?? '')).toBe(true)
+    const deeper = await tryMake({ ttl: '1h' }, { token: line.at(-1)?.client_token ?? '' })
     expect(errorsOf(deeper)).toContain('too deep')
-    await done('POST', '/auth/token/revoke', { token: family[0]?.client_token })
-    expect(await lives(family.at(-1)?.client_token ?? '')).toBe(false)
+    await done('POST', '/auth/token/revoke', { token: line[0]?.client_token })
+    expect(await lives(line.at(-1)?.client_token ?? '')).toBe(false)
   })
 
   test('a child dies with its parent’s expiry, whatever its own lifetime', async () => {
@@ -60,14 +60,14 @@ describe('families of tokens: CVE-2019-18616', () => {
   })
 
   test('revoke-orphan leaves the children, and they keep theirs', async () => {
-    const family = await chain(4)
-    const [top, second, third] = family as [Made, Made, Made]
+    const line = await chain(4)
+    const [top, second, third] = line as [Made, Made, Made]
     await done('POST', '/auth/token/revoke-orphan', { token: top.client_token })
-    expect(await livesAll(family)).toEqual([false, true, true, true])
+    expect(await livesAll(line)).toEqual([false, true, true, true])
     expect(await lookUp(second.client_token)).toMatchObject({ orphan: true })
     expect(await lookUp(third.client_token)).toMatchObject({ orphan: false })
     await done('POST', '/auth/token/revoke', { token: second.client_token })
-    expect(await livesAll(family)).toEqual([false, false, false, false])
+    expect(await livesAll(line)).toEqual([false, false, false, false])
   })
 
   test('revoke-orphan while the children are in use loses none of them', async () => {
@@ -175,11 +175,11 @@ describe('families of tokens: CVE-2019-18616', () => {
     const keys = await aws.createAccessKey({ account, user: 'worker' })
     const login = await loginWith(path, keys, { role: 'worker' })
     const token: string = login.body.auth.client_token
-    const family = [await make({}, { token }), await make({ type: 'batch' }, { token })]
-    expect(await livesAll(family)).toEqual([true, true])
+    const line = [await make({}, { token }), await make({ type: 'batch' }, { token })]
+    expect(await livesAll(line)).toEqual([true, true])
     await done('DELETE', `/sys${path}`)
     expect(await lives(token)).toBe(false)
-    expect(await livesAll(family)).toEqual([false, false])
+    expect(await livesAll(line)).toEqual([false, false])
   })
 })
 

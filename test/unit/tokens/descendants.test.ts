@@ -5,12 +5,12 @@ import type { ClusterRead, Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
   ancestorsLive,
-  DEEPEST_FAMILY,
+  DEEPEST_HIERARCHY,
   isAlive,
   livingToken,
   orphanChildren,
-  sweepFamily,
-} from '../../../shared/tokens/family.ts'
+  sweepDescendants,
+} from '../../../shared/tokens/descendants.ts'
 import { memoryStore } from '../support/memory-store.ts'
 import { mount, NOW, token } from './support.ts'
 
@@ -28,7 +28,7 @@ const mounts = { mounts: [mount()], removing: [] }
 const cluster = { readAt: NOW } as ClusterRead
 
 /** a → b → c, and a → d */
-const family = [
+const tokens = [
   tokenItem('a'),
   tokenItem('b', { parent: 'a' }),
   tokenItem('c', { parent: 'b' }),
@@ -53,9 +53,9 @@ describe('a token dies with its ancestors', () => {
     ancestorsLive({ parent }, { ports: around(items).ports, mounts })
 
   test.each<[name: string, items: Item[], alive: boolean]>([
-    ['all of them live', family, true],
-    ['the parent is gone', family.filter(item => item.pk !== 'token#b'), false],
-    ['the grandparent is gone', family.filter(item => item.pk !== 'token#a'), false],
+    ['all of them live', tokens, true],
+    ['the parent is gone', tokens.filter(item => item.pk !== 'token#b'), false],
+    ['the grandparent is gone', tokens.filter(item => item.pk !== 'token#a'), false],
     ['the parent has expired', [tokenItem('b', { ttl: 10 })], false],
     ['the parent’s mount is gone', [tokenItem('b', { mount: 'gone' })], false],
     ['the parent’s mount is there', [tokenItem('b', { mount: 'auth_cloud_1' })], true],
@@ -65,19 +65,19 @@ describe('a token dies with its ancestors', () => {
     expect(await ancestorsLive({}, { ports: around([]).ports, mounts })).toBe(true)
   })
 
-  test('a family is as deep as it may be, and a circle has no end', async () => {
-    const line = Array.from({ length: DEEPEST_FAMILY + 2 }, (_, at) =>
+  test('a hierarchy is as deep as it may be, and a circle has no end', async () => {
+    const line = Array.from({ length: DEEPEST_HIERARCHY + 2 }, (_, at) =>
       tokenItem(`t${at}`, at > 0 ? { parent: `t${at - 1}` } : {}),
     )
-    expect(await lives(line, `t${DEEPEST_FAMILY}`)).toBe(true)
-    expect(await lives(line, `t${DEEPEST_FAMILY + 1}`)).toBe(false)
+    expect(await lives(line, `t${DEEPEST_HIERARCHY}`)).toBe(true)
+    expect(await lives(line, `t${DEEPEST_HIERARCHY + 1}`)).toBe(false)
     expect(await lives([tokenItem('x', { parent: 'y' }), tokenItem('y', { parent: 'x' })], 'x')).toBe(false)
   })
 
   test('a token that has lost one is not found', async () => {
-    const { ports } = around(family)
+    const { ports } = around(tokens)
     expect(await livingToken('c', { ports, mounts })).toMatchObject({ rev: 'rev-c' })
-    expect(await livingToken('c', { ports: around(family.slice(1)).ports, mounts })).toBeUndefined()
+    expect(await livingToken('c', { ports: around(tokens.slice(1)).ports, mounts })).toBeUndefined()
     expect(await livingToken('zzz', { ports, mounts })).toBeUndefined()
   })
 
@@ -93,19 +93,19 @@ describe('a token dies with its ancestors', () => {
 
 describe('what follows a revocation', () => {
   test('descendants are removed with the ways to them', async () => {
-    const { ports, names } = around(family.slice(1))
-    expect(await sweepFamily('a', ports, async () => cluster, NOW + 1)).toBe(3)
+    const { ports, names } = around(tokens.slice(1))
+    expect(await sweepDescendants('a', ports, async () => cluster, NOW + 1)).toBe(3)
     expect(names()).toEqual([])
   })
 
   test('only as long as there is time', async () => {
-    const { ports, names } = around(family.slice(1))
-    expect(await sweepFamily('a', ports, async () => cluster, NOW)).toBe(0)
+    const { ports, names } = around(tokens.slice(1))
+    expect(await sweepDescendants('a', ports, async () => cluster, NOW)).toBe(0)
     expect(names()).toHaveLength(6)
   })
 
   test('children that survive have no parent, and keep their own children', async () => {
-    const { ports, stored, names } = around(family)
+    const { ports, stored, names } = around(tokens)
     expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(true)
     expect(names().filter(name => name.startsWith('child'))).toEqual(['child token#b c'])
     expect((stored.get('token#b\ntoken') as Item<'token'>).data).not.toHaveProperty('parent')
@@ -114,7 +114,7 @@ describe('what follows a revocation', () => {
   })
 
   test('a child that was used meanwhile is to be tried again', async () => {
-    const { ports, stored } = around(family, ['conflict', 'done'])
+    const { ports, stored } = around(tokens, ['conflict', 'done'])
     expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(false)
     expect((stored.get('token#b\ntoken') as Item<'token'>).data.parent).toBe('a')
   })
@@ -151,7 +151,7 @@ describe('an id that was chosen again', () => {
       pointer('mine', 'lost'),
     ]
     const swept = around(items)
-    expect(await sweepFamily('gone', swept.ports, async () => cluster, NOW + 1)).toBe(2)
+    expect(await sweepDescendants('gone', swept.ports, async () => cluster, NOW + 1)).toBe(2)
     expect(swept.names()).toEqual([
       'child token#mine kid',
       'token token#kid token',
@@ -170,7 +170,7 @@ describe('an id that was chosen again', () => {
       tokenItem('kid', { parent: 'mine', parentCreatedAt: LATER }),
       pointer('mine', 'kid'),
     ])
-    await sweepFamily('mine', ports, async () => cluster, NOW + 1)
+    await sweepDescendants('mine', ports, async () => cluster, NOW + 1)
     await orphanChildren(tokenItem('mine'), 'mine', ports, cluster)
     expect(names()).toEqual(['child token#mine kid', 'token token#kid token', 'token token#mine token'])
   })
@@ -216,7 +216,7 @@ describe('an id that was chosen again', () => {
             if (holder) holder.gone = true
             stored.delete(`token#${id}\ntoken`)
           }
-          if (what === 'revoke') await sweepFamily(id, ports, async () => cluster, NOW + 1)
+          if (what === 'revoke') await sweepDescendants(id, ports, async () => cluster, NOW + 1)
           for (const one of holders.filter(other => !other.gone)) {
             const its = at(one.id)
             const alive = its !== undefined && (await ancestorsLive(its.data, { ports, mounts }))

@@ -1,20 +1,20 @@
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { endOf, secondsOf, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
-import { type Change, eraseAs, replace } from '../storage/changes.ts'
+import { type Change, removeIfUnchanged, replace } from '../storage/changes.ts'
 import { type Item, key, partitions } from '../storage/kinds.ts'
 
-/** How deep a family of tokens may be: every use of a token walks up to its first ancestor. */
-export const DEEPEST_FAMILY = 32
+/** How deep a hierarchy of tokens may be: every use of a token walks up to its first ancestor. */
+export const DEEPEST_HIERARCHY = 32
 
-/** What a family is judged with. */
-export interface Around {
+/** What a token and its ancestors are judged with. */
+export interface TokenDependencies {
   ports: Pick<Ports, 'store' | 'clock'>
   mounts: MountTable
 }
 
 /** Whether a token has neither expired nor lost the mount whose login made it. */
-export function isAlive(token: Readonly<Token>, { ports, mounts }: Around): boolean {
+export function isAlive(token: Readonly<Token>, { ports, mounts }: TokenDependencies): boolean {
   const end = endOf(token)
   return (
     (end === undefined || end > secondsOf(ports.clock.now())) &&
@@ -30,11 +30,16 @@ const isParentOf = (child: Child, there: Readonly<Token> | undefined): boolean =
   there !== undefined && (child.parentCreatedAt === undefined || child.parentCreatedAt === there.createdAt)
 
 /** Whether every ancestor of a token still lives: a token dies with its parent, at once. */
-export async function ancestorsLive(token: Child, around: Around): Promise<boolean> {
+export async function ancestorsLive(token: Child, dependencies: TokenDependencies): Promise<boolean> {
   let child = token
   for (let depth = 0; child.parent !== undefined; depth++) {
-    const [item] = await around.ports.store.read([key('token', child.parent)])
-    if (!item || depth > DEEPEST_FAMILY || !isParentOf(child, item.data) || !isAlive(item.data, around))
+    const [item] = await dependencies.ports.store.read([key('token', child.parent)])
+    if (
+      !item ||
+      depth > DEEPEST_HIERARCHY ||
+      !isParentOf(child, item.data) ||
+      !isAlive(item.data, dependencies)
+    )
       return false
     child = item.data
   }
@@ -42,9 +47,14 @@ export async function ancestorsLive(token: Child, around: Around): Promise<boole
 }
 
 /** A token that lives together with its ancestors; undefined otherwise. */
-export async function livingToken(accessor: string, around: Around): Promise<Item<'token'> | undefined> {
-  const [item] = await around.ports.store.read([key('token', accessor)])
-  return item && isAlive(item.data, around) && (await ancestorsLive(item.data, around)) ? item : undefined
+export async function livingToken(
+  accessor: string,
+  dependencies: TokenDependencies,
+): Promise<Item<'token'> | undefined> {
+  const [item] = await dependencies.ports.store.read([key('token', accessor)])
+  return item && isAlive(item.data, dependencies) && (await ancestorsLive(item.data, dependencies))
+    ? item
+    : undefined
 }
 
 /** A pointer to a child, and the child; nobody where the child is gone, or its id has been chosen by others. */
@@ -67,7 +77,7 @@ async function childrenOf(accessor: string, { store }: Pick<Ports, 'store'>): Pr
  * frees their places. Who lives is left alone, whatever points at it. Stops at the deadline: tidy removes the rest.
  * @param eldest `dead`: the token is dead, although it may still be stored
  */
-export async function sweepFamily(
+export async function sweepDescendants(
   accessor: string,
   ports: Pick<Ports, 'store' | 'clock'>,
   cluster: () => Promise<ClusterRead>,
@@ -82,7 +92,7 @@ export async function sweepFamily(
     const [there] = eldest === 'dead' && next === accessor ? [] : await ports.store.read([key('token', next)])
     for (const { pointer, child } of children) {
       if (child && isParentOf(child.data, there?.data)) continue
-      const changes = [...(child ? [eraseAs(child)] : []), eraseAs(pointer)]
+      const changes = [...(child ? [removeIfUnchanged(child)] : []), removeIfUnchanged(pointer)]
       if ((await ports.store.commit(changes, await cluster())) === 'conflict') continue
       waiting.push(pointer.sk)
       removed += 1
@@ -105,7 +115,7 @@ export async function orphanChildren(
   const results: ('done' | 'conflict')[] = []
   for (const { pointer, child } of await childrenOf(accessor, ports)) {
     if (child && !isParentOf(child.data, parent.data)) continue
-    const changes = [...(child ? [orphaned(child)] : []), eraseAs(pointer)]
+    const changes = [...(child ? [orphaned(child)] : []), removeIfUnchanged(pointer)]
     results.push(await ports.store.commit(changes, cluster))
   }
   return results.every(result => result === 'done')

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { type Check, enforce, failed, report } from '../../../../shared/auth-method/login/checks.ts'
-import { type GateFacts, gates } from '../../../../shared/auth-method/login/gates.ts'
+import { type CommonFacts, commonChecks } from '../../../../shared/auth-method/login/common-checks.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 
-const usual: GateFacts = {
+const usual: CommonFacts = {
   type: 'ec2',
   roleName: 'dev',
   role: ec2Role(),
@@ -13,9 +13,9 @@ const usual: GateFacts = {
 }
 
 /** Code, reason and text of the first gate that refuses. */
-function refused(parts: Partial<GateFacts>): unknown[] {
+function refused(parts: Partial<CommonFacts>): unknown[] {
   try {
-    enforce(gates, { ...usual, ...parts })
+    enforce(commonChecks, { ...usual, ...parts })
     return []
   } catch (error) {
     return error instanceof ApiError ? [error.code, error.reason?.['why'], error.message] : [error]
@@ -25,7 +25,7 @@ function refused(parts: Partial<GateFacts>): unknown[] {
 describe('gates common to both types', () => {
   const inTen = ec2Role({ token: { boundCidrs: ['10.0.0.0/8'] } })
   const source = ['permission_denied', 'source-address', '']
-  test.each<[string, Partial<GateFacts>, unknown[]]>([
+  test.each<[string, Partial<CommonFacts>, unknown[]]>([
     ['a role without networks', {}, []],
     ['an address inside', { role: inTen }, []],
     ['the same address as IPv6', { role: inTen, source: '::ffff:10.0.0.1' }, []],

@@ -5,7 +5,7 @@ import { anyContains } from '../../values/cidr.ts'
 import type { Check } from './checks.ts'
 
 /** What the rules common to both types of login look at. */
-export interface GateFacts {
+export interface CommonFacts {
   type: 'ec2' | 'iam'
   roleName: string
   role: Role
@@ -15,8 +15,8 @@ export interface GateFacts {
   aliasName: string
 }
 
-/** In their order. @see docs/spec/login-ec2.md#gates */
-export const gates: readonly Check<GateFacts>[] = [
+/** In their order. @see docs/spec/login-ec2.md#common-checks */
+export const commonChecks: readonly Check<CommonFacts>[] = [
   {
     name: 'token_bound_cidrs',
     applies: ({ role }) => role.token.boundCidrs.length > 0,
