@@ -1,0 +1,94 @@
+import { createHash, randomUUID } from 'node:crypto'
+import jsonata from 'jsonata'
+import { StateFault } from './fault.ts'
+
+/** What expressions can name, without the dollar sign. */
+export type Names = Readonly<Record<string, unknown>>
+
+const EXPRESSION = /^\{%([\s\S]*)%\}$/
+const compiled = new Map<string, jsonata.Expression>()
+
+/**
+ * The value of a template: each text of the form `{% … %}` in it is replaced by the value of the expression.
+ * @throws StateFault `States.QueryEvaluationError`, also where an expression has no value
+ */
+export async function evaluate(template: unknown, names: Names): Promise<unknown> {
+  if (Array.isArray(template)) return Promise.all(template.map(one => evaluate(one, names)))
+  if (typeof template === 'object' && template !== null) {
+    const members = Object.entries(template).map(async ([name, one]) => [name, await evaluate(one, names)])
+    return Object.fromEntries(await Promise.all(members))
+  }
+  const [, expression] = typeof template === 'string' ? (EXPRESSION.exec(template) ?? []) : []
+  return expression === undefined ? template : resultOf(expression, names)
+}
+
+async function resultOf(expression: string, names: Names): Promise<unknown> {
+  const program = compiled.get(expression) ?? jsonata(expression)
+  compiled.set(expression, program)
+  const value = await program.evaluate(undefined, { ...added, ...names }).catch((error: unknown) => {
+    // the library throws objects that are no errors
+    const { message = String(error) } = error as { message?: string }
+    throw failed(expression, message)
+  })
+  const text = typeof value === 'function' ? undefined : JSON.stringify(value)
+  if (text === undefined) throw failed(expression, 'it has no value that JSON knows')
+  return JSON.parse(text)
+}
+
+const failed = (expression: string, why: string) =>
+  new StateFault('States.QueryEvaluationError', `the expression ${expression.trim()}: ${why}`)
+
+/**
+ * Functions that the service has besides those of the language.
+ * @see https://docs.aws.amazon.com/step-functions/latest/dg/transforming-data.html
+ */
+const added: Names = {
+  parse: (text: string): unknown => JSON.parse(text),
+  uuid: () => randomUUID(),
+  hash: (text: string, algorithm: string) =>
+    createHash(algorithm.replace('-', '').toLowerCase()).update(text).digest('hex'),
+  range: (first: number, last: number, step: number) =>
+    Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, index) => first + index * step),
+  partition: (list: readonly unknown[], size: number) =>
+    Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
+      list.slice(index * size, (index + 1) * size),
+    ),
+}
+
+/** Texts, quoted names, comments and regular expressions: what stands in them is no part of the program. */
+const QUOTED =
+  /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|\/\*[\s\S]*?\*\/|(?<=[(,>]\s*)\/(?:\\.|[^/\\])+\/[im]*/g
+
+/** What our library takes and the service, whose version of the language is older, does not. */
+const UNKNOWN_THERE: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\?\s*:/, 'the operator ?:'],
+  [/\?\?/, 'the operator ??'],
+  [/\$eval\b/, 'the function $eval'],
+]
+
+/** What is wrong with the expressions of a template, each with its text; empty: nothing. */
+export function faultsOf(template: unknown): string[] {
+  if (typeof template === 'object' && template !== null) return Object.values(template).flatMap(faultsOf)
+  if (typeof template !== 'string') return []
+  const [, expression] = EXPRESSION.exec(template) ?? []
+  if (expression === undefined) {
+    return template.includes('{%') || template.includes('%}')
+      ? [`${template}: is no expression as a whole`]
+      : []
+  }
+  const program = expression.replace(QUOTED, '""')
+  const unknown = UNKNOWN_THERE.filter(([pattern]) => pattern.test(program))
+  return [
+    ...unknown.map(([, name]) => `${template}: ${name} is unknown to the service`),
+    ...(isProgram(expression) ? [] : [`${template}: cannot be read`]),
+  ]
+}
+
+function isProgram(expression: string): boolean {
+  try {
+    jsonata(expression)
+    return true
+  } catch {
+    return false
+  }
+}

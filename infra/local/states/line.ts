@@ -1,0 +1,211 @@
+import { applyBranches, applyElements, choose, pause } from './control.ts'
+import type { Body, State } from './definition.ts'
+import { evaluate, type Names } from './expressions.ts'
+import { StateFault, standsFor, withinLimit } from './fault.ts'
+import type { Place } from './store.ts'
+import { runTask } from './task.ts'
+import { type Line, record, type World } from './world.ts'
+
+/**
+ * Runs a line of states from where it stands, or from its beginning.
+ * @returns its output
+ * @throws StateFault, or the signal's reason
+ */
+export async function runLine(
+  world: World,
+  line: Line,
+  body: Body,
+  input: unknown,
+  variables: Place['variables'],
+): Promise<unknown> {
+  const begun = world.store.place(line.execution.arn, line.path)
+  let place = begun ?? enter(world, line, body, body.StartAt, input, variables)
+  while (place.result === undefined) place = await step(world, line, body, place)
+  return place.result.value
+}
+
+function enter(
+  world: World,
+  line: Line,
+  body: Body,
+  state: string,
+  input: unknown,
+  variables: Place['variables'],
+): Place {
+  const now = world.time.now()
+  const place: Place = { state, input, variables, entered: now, tried: now, retries: [] }
+  const type = `${body.States[state]?.Type}StateEntered`
+  const details = { stateEnteredEventDetails: { name: state, input: JSON.stringify(input) } }
+  if (record(world, line.execution.arn, type, details) >= world.mostEvents)
+    throw new StateFault('States.Runtime', `the execution has reached ${world.mostEvents} events`)
+  return keep(world, line, place)
+}
+
+function keep(world: World, { execution, path }: Line, place: Place): Place {
+  world.store.putPlace(execution.arn, path, place)
+  return place
+}
+
+async function step(world: World, line: Line, body: Body, place: Place): Promise<Place> {
+  const state = body.States[place.state]
+  if (!state) throw new StateFault('States.Runtime', `there is no state ${place.state}`)
+  try {
+    line.signal.throwIfAborted()
+    const names = namesOf(line, place)
+    const { result, next, shaping = shapingOf(state) } = await perform(world, line, state, place, names)
+    const leaving =
+      result === undefined
+        ? { names, shown: place.input }
+        : { names: withStates(names, { result }), shown: result }
+    return await leave(world, line, body, place, { ...leaving, shaping, next })
+  } catch (error) {
+    if (line.signal.aborted) throw error
+    const fault = error instanceof StateFault ? error : new StateFault('States.Runtime', String(error))
+    return recover(world, line, body, place, state, fault)
+  }
+}
+
+/** What expressions of a state can name. */
+function namesOf({ execution, item }: Line, place: Place): Names {
+  const context = {
+    Execution: {
+      Id: execution.arn,
+      Input: JSON.parse(execution.input) as unknown,
+      Name: execution.name,
+      StartTime: new Date(execution.started).toISOString(),
+    },
+    StateMachine: { Id: execution.machine, Name: execution.machine.split(':').at(-1) },
+    State: {
+      Name: place.state,
+      EnteredTime: new Date(place.entered).toISOString(),
+      RetryCount: place.retries.reduce((sum, count) => sum + (count ?? 0), 0),
+    },
+    ...(item ? { Map: { Item: item } } : {}),
+  }
+  return { ...place.variables, states: { input: place.input, context } }
+}
+
+const withStates = (names: Names, more: object): Names => ({
+  ...names,
+  states: { ...(names['states'] as object), ...more },
+})
+
+interface Shaping {
+  Assign?: unknown
+  Output?: unknown
+}
+
+const shapingOf = (state: State): Shaping => (state.Type === 'Fail' ? {} : state)
+
+interface Performed {
+  /** absent: the input goes through */
+  result?: unknown
+  /** where to go; undefined: the end of the line */
+  next: string | undefined
+  /** instead of the state's own */
+  shaping?: Shaping
+}
+
+async function perform(
+  world: World,
+  line: Line,
+  state: State,
+  place: Place,
+  names: Names,
+): Promise<Performed> {
+  // the pause before another try
+  if (place.until !== undefined && state.Type !== 'Wait') await world.time.until(place.until, line.signal)
+  const child = (index: number, more: Partial<Line> = {}): Line => ({
+    ...line,
+    ...more,
+    path: `${line.path}/${index}`,
+  })
+  const run = (body: Body, input: unknown, one: Line) => runLine(world, one, body, input, place.variables)
+  switch (state.Type) {
+    case 'Task':
+      return { result: await runTask(world, line, state, place, names), next: state.Next }
+    case 'Choice': {
+      const { Next, ...shaping } = await choose(state, names)
+      return { next: Next, shaping }
+    }
+    case 'Wait':
+      await pause(world, line, state, place, names)
+      return { next: state.Next }
+    case 'Map':
+      return { result: await applyElements(line, state, place, names, { child, run }), next: state.Next }
+    case 'Parallel':
+      return { result: await applyBranches(line, state, place, names, { child, run }), next: state.Next }
+    case 'Pass':
+      return { next: state.Next }
+    case 'Succeed':
+      return { next: undefined }
+    case 'Fail':
+      throw new StateFault(
+        String(await evaluate(state.Error, names)),
+        String(await evaluate(state.Cause, names)),
+      )
+  }
+}
+
+interface Leaving {
+  shaping: Shaping
+  names: Names
+  /** the output, unless it is shaped */
+  shown: unknown
+  next: string | undefined
+}
+
+/** Leaves a state: shapes its output, assigns variables, enters the next or ends the line. */
+async function leave(
+  world: World,
+  line: Line,
+  body: Body,
+  place: Place,
+  { shaping, names, shown, next }: Leaving,
+): Promise<Place> {
+  const { arn } = line.execution
+  const output = shaping.Output === undefined ? shown : await evaluate(shaping.Output, names)
+  const assigned = (await evaluate(shaping.Assign ?? {}, names)) as Record<string, unknown>
+  const variables = { ...place.variables, ...assigned }
+  withinLimit('the output', output)
+  for (const [name, value] of Object.entries(assigned)) withinLimit(`the variable ${name}`, value)
+  const details = { stateExitedEventDetails: { name: place.state, output: JSON.stringify(output) } }
+  record(world, arn, `${body.States[place.state]?.Type}StateExited`, details)
+  world.store.dropBelow(arn, line.path)
+  if (next !== undefined) return enter(world, line, body, next, output, variables)
+  return keep(world, line, { ...place, result: { value: output } })
+}
+
+/** Tries a state again, or goes where a catcher leads. @throws StateFault when nothing stands for the fault */
+async function recover(
+  world: World,
+  line: Line,
+  body: Body,
+  place: Place,
+  state: State,
+  fault: StateFault,
+): Promise<Place> {
+  const { Retry = [], Catch = [] } = 'Retry' in state ? state : {}
+  const index = Retry.findIndex(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
+  const retrier = Retry[index]
+  const tries = place.retries[index] ?? 0
+  if (retrier && tries < retrier.MaxAttempts) {
+    const { IntervalSeconds, BackoffRate, MaxDelaySeconds = Number.POSITIVE_INFINITY } = retrier
+    const pause = Math.min(IntervalSeconds * BackoffRate ** tries, MaxDelaySeconds)
+    const share = retrier.JitterStrategy === 'FULL' ? Math.random() : 1
+    const until = world.time.now() + pause * share * 1000
+    const retries = Retry.map((_, at) => (place.retries[at] ?? 0) + Number(at === index))
+    const { state: name, input, variables, entered } = place
+    world.store.dropBelow(line.execution.arn, line.path)
+    return keep(world, line, { state: name, input, variables, entered, tried: until, retries, until })
+  }
+  const catcher = Catch.find(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
+  if (!catcher) throw fault
+  const errorOutput = { Error: fault.error, Cause: fault.reason }
+  return leave(world, line, body, place, {
+    shaping: catcher,
+    names: withStates(namesOf(line, place), { errorOutput }),
+    shown: errorOutput,
+    next: catcher.Next,
+  })
+}

@@ -1,0 +1,185 @@
+import { type Machine, readDefinition } from './definition.ts'
+import { StateFault, withinLimit } from './fault.ts'
+import { runLine } from './line.ts'
+import type { Execution, StateStore, WaitingTask } from './store.ts'
+import { record, type Time, type World } from './world.ts'
+
+/** A refusal that callers are told by its name. */
+export class ServiceFault extends Error {
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+export interface MachinesOptions {
+  store: StateStore
+  time: Time
+  /** definitions by ARN */
+  definitions: ReadonlyMap<string, unknown>
+  invoke: World['invoke']
+  /** events that the history of an execution may have; default: what AWS allows */
+  mostEvents?: number
+}
+
+/** The state machines of a host, and their executions. */
+export interface Machines {
+  store: StateStore
+  /** The same name with the same input again is the same execution, while it runs. @throws ServiceFault */
+  start(machine: string, name: string, input: string): Execution
+  /** @throws ServiceFault */
+  stop(execution: string, error: string | null, cause: string | null): Execution
+  /** Ends a task that waits. @throws ServiceFault when nobody waits for that any more */
+  answer(token: string, answer: NonNullable<WaitingTask['answer']>): void
+  /** A sign of life of a task that waits. @throws ServiceFault */
+  beat(token: string): void
+  /** leaves all executions as they stand, for the next start */
+  close(): Promise<void>
+}
+
+/** Why an execution is not run any more. */
+type Halt = 'closed' | 'stopped' | 'timed out'
+
+const executionArn = (machine: string, name: string): string =>
+  `${machine.replace(':stateMachine:', ':execution:')}:${name}`
+
+/** Starts with what an earlier start has left unfinished. @throws Error when a definition is none that can be run */
+export function startMachines({
+  store,
+  time,
+  definitions,
+  invoke,
+  mostEvents = 25_000,
+}: MachinesOptions): Machines {
+  for (const definition of definitions.values()) readDefinition(definition)
+  const world: World = { store, time, invoke, mostEvents, waiting: new Map() }
+  const running = new Map<string, { halt: (why: Halt) => void; ended: Promise<void> }>()
+
+  function run(execution: Execution): void {
+    const { arn } = execution
+    const controller = new AbortController()
+    const halt = (why: Halt) => controller.abort(new Error(why, { cause: why }))
+    const ended = runToEnd(world, execution, controller.signal, halt).finally(() => running.delete(arn))
+    running.set(arn, { halt, ended })
+  }
+  for (const execution of store.running()) run(execution)
+
+  function taskOf(token: string): WaitingTask {
+    const task = store.task(token)
+    if (task && task.answer === undefined) return task
+    if (!isToken(token)) throw new ServiceFault('InvalidToken', 'the token is none of this service')
+    throw new ServiceFault('TaskTimedOut', 'nobody waits for this task any more')
+  }
+  function change(token: string, task: WaitingTask): void {
+    store.putTask(token, task)
+    world.waiting.get(token)?.()
+  }
+
+  return {
+    store,
+    start: (machine, name, input) => {
+      const definition = definitions.get(machine)
+      if (definition === undefined)
+        throw new ServiceFault('StateMachineDoesNotExist', `there is no state machine ${machine}`)
+      const arn = executionArn(machine, name)
+      const before = store.find(arn)
+      if (before?.status === 'RUNNING' && before.input === input) return before
+      if (before) throw new ServiceFault('ExecutionAlreadyExists', `there is an execution ${arn} already`)
+      const execution: Execution = {
+        ...{ arn, machine, name, definition: JSON.stringify(definition), input },
+        ...{ status: 'RUNNING', started: time.now(), stopped: null, output: null, error: null, cause: null },
+      }
+      store.add(execution)
+      record(world, arn, 'ExecutionStarted', { executionStartedEventDetails: { input } })
+      run(execution)
+      return execution
+    },
+    stop: (arn, error, cause) => {
+      const execution = store.find(arn)
+      if (!execution) throw new ServiceFault('ExecutionDoesNotExist', `there is no execution ${arn}`)
+      if (execution.status !== 'RUNNING') return execution
+      running.get(arn)?.halt('stopped')
+      end(world, arn, 'ABORTED', { error, cause })
+      return store.find(arn) ?? execution
+    },
+    answer: (token, answer) => change(token, { ...taskOf(token), answer }),
+    beat: token => change(token, { ...taskOf(token), beat: time.now() }),
+    close: async () => {
+      for (const { halt } of running.values()) halt('closed')
+      await Promise.all([...running.values()].map(({ ended }) => ended))
+      store.close()
+    },
+  }
+}
+
+function isToken(token: string): boolean {
+  try {
+    return Array.isArray(JSON.parse(Buffer.from(token, 'base64').toString('utf8')))
+  } catch {
+    return false
+  }
+}
+
+/** Runs an execution from where it stands to its end, which is written down. */
+async function runToEnd(
+  world: World,
+  execution: Execution,
+  signal: AbortSignal,
+  halt: (why: Halt) => void,
+): Promise<void> {
+  const { arn, started } = execution
+  const machine = readDefinition(JSON.parse(execution.definition))
+  const late = new AbortController()
+  limit(world, machine, started, AbortSignal.any([signal, late.signal]), halt)
+  try {
+    const input: unknown = JSON.parse(execution.input)
+    const output = await runLine(world, { execution, path: '', signal }, machine, input, {})
+    if (!signal.aborted)
+      end(world, arn, 'SUCCEEDED', { output: JSON.stringify(withinLimit('the output', output)) })
+  } catch (error) {
+    const why = signal.aborted ? (signal.reason as Error).cause : undefined
+    if (why === 'timed out') end(world, arn, 'TIMED_OUT', {})
+    else if (why === undefined) end(world, arn, 'FAILED', faultIn(error))
+  } finally {
+    late.abort()
+  }
+}
+
+function limit(
+  { time }: World,
+  { TimeoutSeconds }: Machine,
+  started: number,
+  signal: AbortSignal,
+  halt: (why: Halt) => void,
+): void {
+  if (TimeoutSeconds === undefined) return
+  time.until(started + 1000 * TimeoutSeconds, signal).then(
+    () => halt('timed out'),
+    () => undefined, // it ended in time
+  )
+}
+
+const faultIn = (error: unknown): { error: string; cause: string } =>
+  error instanceof StateFault
+    ? { error: error.error, cause: error.reason }
+    : { error: 'States.Runtime', cause: String(error) }
+
+const ENDS = {
+  SUCCEEDED: ['ExecutionSucceeded', 'executionSucceededEventDetails'],
+  FAILED: ['ExecutionFailed', 'executionFailedEventDetails'],
+  TIMED_OUT: ['ExecutionTimedOut', 'executionTimedOutEventDetails'],
+  ABORTED: ['ExecutionAborted', 'executionAbortedEventDetails'],
+} as const
+
+function end(
+  world: World,
+  arn: string,
+  status: keyof typeof ENDS,
+  how: Partial<Pick<Execution, 'output' | 'error' | 'cause'>>,
+): void {
+  const [type, member] = ENDS[status]
+  record(world, arn, type, { [member]: how })
+  const none = { output: null, error: null, cause: null }
+  world.store.end(arn, { ...none, ...how, status, stopped: world.time.now() })
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import * as v from 'valibot'
+import { type Machines, ServiceFault } from './machines.ts'
+import type { Execution, HistoryEvent } from './store.ts'
+
+export interface StatesService {
+  url: string
+  close(): Promise<void>
+}
+
+const TARGET = 'AWSStepFunctions.'
+
+/** Bytes of an execution's input and of a task's answer. */
+const MOST_BYTES = 262_144
+
+const json = (code: string) =>
+  v.pipe(
+    v.string(),
+    v.check(isJson, code),
+    v.check(text => Buffer.byteLength(text) <= MOST_BYTES, code),
+  )
+const arn = v.pipe(v.string(), v.startsWith('arn:', 'InvalidArn'))
+const name = v.pipe(v.string(), v.regex(/^[^\s<>{}[\]?*"#%\\^|~`$&,;:/]{1,80}$/, 'InvalidName'))
+const token = v.pipe(v.string(), v.nonEmpty('InvalidToken'))
+const paged = {
+  maxResults: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1000)), 0),
+  nextToken: v.optional(v.pipe(v.string(), v.regex(/^\d+$/, 'InvalidToken')), '0'),
+}
+const text = (longest: number) => v.nullish(v.pipe(v.string(), v.maxLength(longest)), null)
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const action = <S extends v.GenericSchema>(
+  schema: S,
+  perform: (machines: Machines, input: v.InferOutput<S>) => object,
+) => ({ schema, perform: perform as (machines: Machines, input: unknown) => object })
+
+const startInput = v.object({
+  stateMachineArn: arn,
+  name: v.optional(name, () => randomUUID()),
+  input: v.optional(json('InvalidExecutionInput'), '{}'),
+})
+const listInput = v.object({ stateMachineArn: arn, statusFilter: v.optional(v.string(), '%'), ...paged })
+const historyInput = v.object({ executionArn: arn, reverseOrder: v.optional(v.boolean(), false), ...paged })
+
+/**
+ * What the service can be asked.
+ * @see https://docs.aws.amazon.com/step-functions/latest/apireference/API_Operations.html
+ */
+const actions = {
+  StartExecution: action(startInput, (machines, { stateMachineArn, name, input }) => {
+    const { arn, started } = machines.start(stateMachineArn, name, input)
+    return { executionArn: arn, startDate: started / 1000 }
+  }),
+  StopExecution: action(
+    v.object({ executionArn: arn, error: text(256), cause: text(32_768) }),
+    (machines, { executionArn, error, cause }) => ({
+      stopDate: (machines.stop(executionArn, error, cause).stopped ?? 0) / 1000,
+    }),
+  ),
+  DescribeExecution: action(v.object({ executionArn: arn }), (machines, { executionArn }) =>
+    described(found(machines, executionArn)),
+  ),
+  ListExecutions: action(listInput, ({ store }, { stateMachineArn, statusFilter, maxResults, nextToken }) => {
+    const after = Number(nextToken)
+    const limit = maxResults || 100
+    const all = store.list(stateMachineArn, statusFilter, { after, limit: limit + 1 })
+    return { executions: all.slice(0, limit).map(summary), ...further(all.length, after, limit) }
+  }),
+  GetExecutionHistory: action(
+    historyInput,
+    (machines, { executionArn, reverseOrder, maxResults, nextToken }) => {
+      const all = machines.store.history(found(machines, executionArn).arn)
+      if (reverseOrder) all.reverse()
+      const after = Number(nextToken)
+      const limit = maxResults || 100
+      const events = all.slice(after, after + limit).map(eventOf)
+      return { events, ...further(all.length - after, after, limit) }
+    },
+  ),
+  SendTaskSuccess: action(
+    v.object({ taskToken: token, output: json('InvalidOutput') }),
+    (machines, { taskToken, output }) => {
+      machines.answer(taskToken, { output: JSON.parse(output) as unknown })
+      return {}
+    },
+  ),
+  SendTaskFailure: action(
+    v.object({ taskToken: token, error: text(256), cause: text(32_768) }),
+    (machines, { taskToken, error, cause }) => {
+      machines.answer(taskToken, { error: error ?? '', cause: cause ?? '' })
+      return {}
+    },
+  ),
+  SendTaskHeartbeat: action(v.object({ taskToken: token }), (machines, { taskToken }) => {
+    machines.beat(taskToken)
+    return {}
+  }),
+}
+
+function found({ store }: Machines, executionArn: string): Execution {
+  const execution = store.find(executionArn)
+  if (!execution) throw new ServiceFault('ExecutionDoesNotExist', `there is no execution ${executionArn}`)
+  return execution
+}
+
+const further = (there: number, after: number, limit: number): { nextToken?: string } =>
+  there > limit ? { nextToken: String(after + limit) } : {}
+
+const summary = ({ arn, machine, name, status, started, stopped }: Execution) => ({
+  executionArn: arn,
+  stateMachineArn: machine,
+  name,
+  status,
+  startDate: started / 1000,
+  ...(stopped === null ? {} : { stopDate: stopped / 1000 }),
+})
+
+const described = (execution: Execution) => {
+  const { input, output, error, cause } = execution
+  const known = Object.entries({ input, output, error, cause }).filter(([, value]) => value !== null)
+  return { ...summary(execution), ...Object.fromEntries(known) }
+}
+
+const eventOf = ({ id, at, type, details }: HistoryEvent) => ({
+  id,
+  previousEventId: id - 1,
+  timestamp: at / 1000,
+  type,
+  ...details,
+})
+
+/** The API of AWS Step Functions (JSON 1.0) on loopback. Signatures are not looked at. */
+export async function startStatesService(machines: Machines): Promise<StatesService> {
+  const server = createServer((request, response) => {
+    serve(machines, request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
+  const address = server.address()
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    close: () => {
+      server.closeAllConnections()
+      return new Promise(resolve => server.close(() => resolve()))
+    },
+  }
+}
+
+async function serve(machines: Machines, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  const answer = (status: number, body: object) => {
+    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' })
+    response.end(JSON.stringify(body))
+  }
+  try {
+    const target = String(request.headers['x-amz-target'] ?? '')
+    answer(200, perform(machines, target, Buffer.concat(chunks).toString('utf8')))
+  } catch (error) {
+    if (!(error instanceof ServiceFault))
+      return answer(500, { __type: 'InternalFailure', message: String(error) })
+    answer(400, { __type: `com.amazonaws.stepfunctions#${error.code}`, message: error.message })
+  }
+}
+
+/** @throws ServiceFault */
+function perform(machines: Machines, target: string, body: string): object {
+  const wanted = target.startsWith(TARGET) ? target.slice(TARGET.length) : ''
+  if (!Object.hasOwn(actions, wanted)) throw new ServiceFault('UnknownOperationException', target)
+  if (!isJson(body)) throw new ServiceFault('SerializationException', 'the body is not JSON')
+  const { schema, perform: act } = actions[wanted as keyof typeof actions]
+  const read = v.safeParse(schema, JSON.parse(body))
+  if (read.success) return act(machines, read.output)
+  const [issue] = read.issues
+  const code = /^[A-Z]\w+$/.test(issue.message) ? issue.message : 'ValidationException'
+  throw new ServiceFault(code, `${v.getDotPath(issue)}: ${issue.message}`)
+}

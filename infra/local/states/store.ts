@@ -1,0 +1,156 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+
+/** One run of a state machine. Times are epoch milliseconds. */
+export interface Execution {
+  arn: string
+  machine: string
+  name: string
+  /** as it was when the execution began, JSON */
+  definition: string
+  /** JSON */
+  input: string
+  status: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED'
+  started: number
+  stopped: number | null
+  /** JSON */
+  output: string | null
+  error: string | null
+  cause: string | null
+}
+
+/**
+ * How far one line of states has come: that of the whole machine (`''`), or of a branch or an element below a state
+ * of it (`/0`, `/0/3` …). It is written whenever a state is entered, so that whoever starts again goes on there.
+ */
+export interface Place {
+  /** name of the state; after the end, the last one */
+  state: string
+  input: unknown
+  variables: Readonly<Record<string, unknown>>
+  /** when the state was entered, and when its last try began */
+  entered: number
+  tried: number
+  /** tries again so far, by retrier */
+  retries: readonly number[]
+  /** when a wait, or the pause before another try, is over */
+  until?: number
+  /** what somebody else ends the task with, and whether the function has been given it */
+  token?: string
+  handed?: true
+  /** the value of the whole line, at its end */
+  result?: { value: unknown }
+}
+
+/** A task that waits for somebody else. */
+export interface WaitingTask {
+  execution: string
+  path: string
+  /** when it last gave a sign of life */
+  beat: number
+  answer?: { output: unknown } | { error: string; cause: string }
+}
+
+export interface HistoryEvent {
+  id: number
+  at: number
+  type: string
+  /** by the name of the member that holds them in an answer of the service */
+  details: Readonly<Record<string, unknown>>
+}
+
+/** What has to outlive this process: executions, how far they have come, what they have been through. */
+export interface StateStore {
+  add(execution: Execution): void
+  find(arn: string): Execution | undefined
+  /** newest first */
+  list(machine: string, status: string, page: { after: number; limit: number }): Execution[]
+  running(): Execution[]
+  end(arn: string, end: Pick<Execution, 'status' | 'stopped' | 'output' | 'error' | 'cause'>): void
+  place(execution: string, path: string): Place | undefined
+  putPlace(execution: string, path: string, place: Place): void
+  /** forgets all lines below one */
+  dropBelow(execution: string, path: string): void
+  task(token: string): WaitingTask | undefined
+  putTask(token: string, task: WaitingTask): void
+  dropTask(token: string): void
+  record(execution: string, event: Omit<HistoryEvent, 'id'>): number
+  history(execution: string): HistoryEvent[]
+  close(): void
+}
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS executions (arn TEXT PRIMARY KEY, machine TEXT, status TEXT, data TEXT);
+  CREATE TABLE IF NOT EXISTS places (execution TEXT, path TEXT, data TEXT, PRIMARY KEY (execution, path));
+  CREATE TABLE IF NOT EXISTS tasks (token TEXT PRIMARY KEY, execution TEXT, data TEXT);
+  CREATE TABLE IF NOT EXISTS events (execution TEXT, id INTEGER, data TEXT, PRIMARY KEY (execution, id));
+`
+
+/** @param file of the database; `:memory:` keeps nothing */
+export function openStateStore(file: string): StateStore {
+  const database = new DatabaseSync(file)
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${SCHEMA}`)
+  const statements = new Map<string, StatementSync>()
+  const sql = (text: string): StatementSync => {
+    const statement = statements.get(text) ?? database.prepare(text)
+    statements.set(text, statement)
+    return statement
+  }
+  const rows = <T>(text: string, ...values: (string | number)[]): T[] =>
+    sql(text)
+      .all(...values)
+      .map(row => JSON.parse(String(row['data'])) as T)
+  const run = (text: string, ...values: (string | number)[]): void => void sql(text).run(...values)
+
+  const find = (arn: string) => rows<Execution>('SELECT data FROM executions WHERE arn = ?', arn)[0]
+  const put = (one: Execution) =>
+    run(
+      'INSERT INTO executions VALUES (?, ?, ?, ?) ON CONFLICT (arn) DO UPDATE SET status = excluded.status, data = excluded.data',
+      one.arn,
+      one.machine,
+      one.status,
+      JSON.stringify(one),
+    )
+  return {
+    add: put,
+    find,
+    list: (machine, status, { after, limit }) =>
+      rows(
+        'SELECT data FROM executions WHERE machine = ? AND status LIKE ? ORDER BY rowid DESC LIMIT ? OFFSET ?',
+        machine,
+        status,
+        limit,
+        after,
+      ),
+    running: () => rows("SELECT data FROM executions WHERE status = 'RUNNING'"),
+    end: (arn, end) => {
+      const one = find(arn)
+      if (one) put({ ...one, ...end })
+      run('DELETE FROM places WHERE execution = ?', arn)
+      run('DELETE FROM tasks WHERE execution = ?', arn)
+    },
+    place: (execution, path) =>
+      rows<Place>('SELECT data FROM places WHERE execution = ? AND path = ?', execution, path)[0],
+    putPlace: (execution, path, place) =>
+      run('INSERT OR REPLACE INTO places VALUES (?, ?, ?)', execution, path, JSON.stringify(place)),
+    // "0" follows "/" in the order of texts
+    dropBelow: (execution, path) =>
+      run(
+        'DELETE FROM places WHERE execution = ? AND path > ? AND path < ?',
+        execution,
+        `${path}/`,
+        `${path}0`,
+      ),
+    task: token => rows<WaitingTask>('SELECT data FROM tasks WHERE token = ?', token)[0],
+    putTask: (token, task) =>
+      run('INSERT OR REPLACE INTO tasks VALUES (?, ?, ?)', token, task.execution, JSON.stringify(task)),
+    dropTask: token => run('DELETE FROM tasks WHERE token = ?', token),
+    record: (execution, event) => {
+      const [last] = sql('SELECT MAX(id) AS id FROM events WHERE execution = ?').all(execution)
+      const id = Number(last?.['id'] ?? 0) + 1
+      run('INSERT INTO events VALUES (?, ?, ?)', execution, id, JSON.stringify({ id, ...event }))
+      return id
+    },
+    history: execution => rows('SELECT data FROM events WHERE execution = ? ORDER BY id', execution),
+    close: () => database.close(),
+  }
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import type { Task } from './definition.ts'
+import { evaluate, type Names } from './expressions.ts'
+import { StateFault, withinLimit } from './fault.ts'
+import type { Place } from './store.ts'
+import { type Line, record, type World } from './world.ts'
+
+/** A function that failed: the name of its error, and what it said. */
+export class FunctionFault extends Error {
+  readonly type: string
+  constructor(type: string, message: string) {
+    super(message)
+    this.type = type
+  }
+}
+
+/** Times at which a task's time is up, each with the error that it then fails with. */
+type Limits = readonly (readonly [moment: number, error: string])[]
+
+/** Invokes a function; where it says so, the result is what somebody else sends with the task's token. */
+export async function runTask(
+  world: World,
+  line: Line,
+  task: Task,
+  place: Place,
+  names: Names,
+): Promise<unknown> {
+  const limits: Limits =
+    task.TimeoutSeconds === undefined
+      ? []
+      : [[place.tried + 1000 * Number(await evaluate(task.TimeoutSeconds, names)), 'States.Timeout']]
+  const resource = task.Resource.endsWith('.waitForTaskToken') ? 'invoke.waitForTaskToken' : 'invoke'
+  const about = { resourceType: 'lambda', resource }
+  const { arn } = line.execution
+  try {
+    const work = resource === 'invoke' ? invoked : answered
+    const result = withinLimit('the result', await work(world, line, task, place, names, limits))
+    const details = { taskSucceededEventDetails: { ...about, output: JSON.stringify(result) } }
+    record(world, arn, 'TaskSucceeded', details)
+    return result
+  } catch (error) {
+    if (error instanceof StateFault && !line.signal.aborted) {
+      const { token } = world.store.place(arn, line.path) ?? {}
+      if (token !== undefined) world.store.dropTask(token)
+      const details = { taskFailedEventDetails: { ...about, error: error.error, cause: error.reason } }
+      record(world, arn, 'TaskFailed', details)
+    }
+    throw error
+  }
+}
+
+type Work = (
+  world: World,
+  line: Line,
+  task: Task,
+  place: Place,
+  names: Names,
+  limits: Limits,
+) => Promise<unknown>
+
+const invoked: Work = async (world, line, task, _, names, limits) => {
+  const given = withinLimit('the arguments', await evaluate(task.Arguments, names)) as Task['Arguments']
+  const parameters = JSON.stringify(given)
+  record(world, line.execution.arn, 'TaskScheduled', {
+    taskScheduledEventDetails: { resourceType: 'lambda', resource: 'invoke', region: 'local', parameters },
+  })
+  const call = world.invoke(given.FunctionName, given.Payload).catch((error: unknown) => {
+    throw faultOf(error)
+  })
+  const Payload = (await inTime(world, line.signal, call, limits)) ?? null
+  return { ExecutedVersion: '$LATEST', Payload, StatusCode: 200 }
+}
+
+function faultOf(error: unknown): StateFault {
+  if (!(error instanceof FunctionFault)) return new StateFault('Lambda.Unknown', String(error))
+  const cause = { errorType: error.type, errorMessage: error.message }
+  return new StateFault(error.type, JSON.stringify(cause))
+}
+
+/** The result of some work, unless its time is up before. */
+async function inTime<T>({ time }: World, outer: AbortSignal, work: Promise<T>, limits: Limits): Promise<T> {
+  const done = new AbortController()
+  const signal = AbortSignal.any([outer, done.signal])
+  const ends = limits.map(async ([moment, error]) => {
+    await time.until(moment, signal)
+    throw new StateFault(error, 'its time is up')
+  })
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    if (signal.aborted) reject(signal.reason)
+  })
+  try {
+    return await Promise.race([work, stopped, ...ends])
+  } finally {
+    done.abort()
+    // what lost the race has nobody left to tell
+    for (const one of [work, stopped, ...ends]) one.catch(() => undefined)
+  }
+}
+
+/** A token says where it belongs; the rest of it nobody can guess. */
+const newToken = ({ execution, path }: Line): string =>
+  Buffer.from(JSON.stringify([execution.arn, path, randomUUID()])).toString('base64')
+
+const answered: Work = async (world, line, task, place, names, limits) => {
+  const { store, time } = world
+  const { arn } = line.execution
+  const token = place.token ?? newToken(line)
+  if (place.token === undefined) {
+    store.putTask(token, { execution: arn, path: line.path, beat: time.now() })
+    store.putPlace(arn, line.path, { ...place, token })
+  }
+  if (!place.handed) {
+    const { context, ...states } = names['states'] as { context: object }
+    const withToken = { ...names, states: { ...states, context: { ...context, Task: { Token: token } } } }
+    await invoked(world, line, task, place, withToken, limits)
+    store.putPlace(arn, line.path, { ...place, token, handed: true })
+  }
+  const heartbeat =
+    task.HeartbeatSeconds === undefined ? undefined : Number(await evaluate(task.HeartbeatSeconds, names))
+  for (;;) {
+    const { answer, beat } = store.task(token) ?? { beat: time.now() }
+    if (answer !== undefined) {
+      store.dropTask(token)
+      if ('output' in answer) return answer.output
+      throw new StateFault(answer.error, answer.cause)
+    }
+    const silent: Limits =
+      heartbeat === undefined ? [] : [[beat + 1000 * heartbeat, 'States.HeartbeatTimeout']]
+    const news = new Promise<void>(resolve => world.waiting.set(token, resolve))
+    await inTime(world, line.signal, news, [...limits, ...silent]).finally(() => world.waiting.delete(token))
+  }
+}

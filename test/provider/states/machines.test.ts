@@ -1,0 +1,410 @@
+import {
+  ListExecutionsCommand,
+  SendTaskFailureCommand,
+  SendTaskHeartbeatCommand,
+  SendTaskSuccessCommand,
+  StopExecutionCommand,
+} from '@aws-sdk/client-sfn'
+import { describe, expect, test } from 'vitest'
+import { FunctionFault } from '../../../infra/local/states/task.ts'
+import { stateMachine, task, tokenTask, until } from './support.ts'
+
+const fault = (type: string) => new FunctionFault(type, 'as the test wants')
+
+describe('a state machine runs as it does on AWS', () => {
+  test('from state to state: results, variables, choices, and the context', async () => {
+    const machine = await stateMachine(
+      {
+        Begin: {
+          Type: 'Pass',
+          Assign: { name: '{% $states.input.name %}', id: '{% $states.context.Execution.Name %}' },
+          Next: 'Ask',
+        },
+        Ask: task({ Next: 'Decide', End: undefined }),
+        Decide: {
+          Type: 'Choice',
+          Choices: [{ Condition: '{% $states.input.count > 10 %}', Next: 'Many' }],
+          Default: 'Few',
+        },
+        Many: { Type: 'Succeed', Output: { many: true } },
+        Few: {
+          Type: 'Succeed',
+          Output: { greeting: "{% 'for ' & $name & ': ' & $states.input.count %}", of: '{% $id %}' },
+        },
+      },
+      (name, event: { name: string }) => ({ count: name === 'f' ? event.name.length : 0 }),
+    )
+    const arn = await machine.start({ name: 'web' }, 'first')
+    expect(await machine.ended(arn)).toMatchObject({
+      status: 'SUCCEEDED',
+      output: { greeting: 'for web: 3', of: 'first' },
+    })
+    expect(await machine.run({ name: 'a long name' })).toMatchObject({ output: { many: true } })
+    const types = (await machine.events(arn)).map(({ type }) => type)
+    expect(types).toEqual([
+      'ExecutionStarted',
+      'PassStateEntered',
+      'PassStateExited',
+      'TaskStateEntered',
+      'TaskScheduled',
+      'TaskSucceeded',
+      'TaskStateExited',
+      'ChoiceStateEntered',
+      'ChoiceStateExited',
+      'SucceedStateEntered',
+      'SucceedStateExited',
+      'ExecutionSucceeded',
+    ])
+  })
+
+  test('an expression without value fails, whatever else it might have meant', async () => {
+    const machine = await stateMachine({
+      A: { Type: 'Pass', Output: '{% $states.input.absent %}', End: true },
+    })
+    expect(await machine.run()).toMatchObject({ status: 'FAILED', error: 'States.QueryEvaluationError' })
+  })
+
+  test('a condition that is neither true nor false fails, and so does a choice where none applies', async () => {
+    const choice = { Type: 'Choice', Choices: [{ Condition: '{% $states.input.is %}', Next: 'B' }] }
+    const machine = await stateMachine({ A: choice, B: { Type: 'Succeed' } })
+    expect(await machine.run({ is: 1 })).toMatchObject({ error: 'States.QueryEvaluationError' })
+    expect(await machine.run({ is: false })).toMatchObject({ error: 'States.NoChoiceMatched' })
+    expect(await machine.run({ is: true })).toMatchObject({ status: 'SUCCEEDED' })
+  })
+
+  test('256 KB are the limit of what a state passes on, and no catcher of everything holds beyond it', async () => {
+    const large = 'x'.repeat(262_145)
+    const machine = await stateMachine(
+      {
+        A: task({
+          Catch: [{ ErrorEquals: ['States.ALL'], Next: 'B' }],
+          Retry: [{ ErrorEquals: ['States.ALL'] }],
+        }),
+        B: { Type: 'Succeed' },
+      },
+      () => large,
+    )
+    expect(await machine.run()).toMatchObject({ status: 'FAILED', error: 'States.DataLimitExceeded' })
+    await expect(machine.start({ large })).rejects.toMatchObject({ name: 'InvalidExecutionInput' })
+  })
+
+  test('what fails is tried again after its pauses, then caught with its error', async () => {
+    let calls = 0
+    const machine = await stateMachine(
+      {
+        A: task({
+          Retry: [
+            { ErrorEquals: ['Other'], MaxAttempts: 9 },
+            { ErrorEquals: ['States.TaskFailed'], IntervalSeconds: 2, BackoffRate: 3, MaxAttempts: 2 },
+          ],
+          Catch: [{ ErrorEquals: ['Busy'], Next: 'B', Output: '{% $states.errorOutput %}' }],
+        }),
+        B: {
+          Type: 'Succeed',
+          Output: { error: '{% $states.input.Error %}', cause: '{% $parse($states.input.Cause) %}' },
+        },
+      },
+      () => {
+        calls += 1
+        throw fault('Busy')
+      },
+    )
+    const arn = await machine.start()
+    await until(() => calls === 1)
+    machine.time.pass(1)
+    expect(calls).toBe(1)
+    machine.time.pass(1)
+    await until(() => calls === 2)
+    machine.time.pass(5)
+    expect(calls).toBe(2)
+    machine.time.pass(1)
+    expect(await machine.ended(arn)).toMatchObject({
+      output: { error: 'Busy', cause: { errorType: 'Busy', errorMessage: 'as the test wants' } },
+    })
+    expect(calls).toBe(3)
+  })
+
+  test('a task that takes too long has timed out, which is no failure of its own', async () => {
+    const machine = await stateMachine(
+      {
+        A: task({
+          TimeoutSeconds: 10,
+          Retry: [{ ErrorEquals: ['States.TaskFailed'] }],
+          Catch: [{ ErrorEquals: ['States.Timeout'], Next: 'B' }],
+        }),
+        B: { Type: 'Fail', Error: 'Late', Cause: "{% 'after ' & $states.input.Error %}" },
+      },
+      () => new Promise(() => undefined),
+    )
+    const arn = await machine.start()
+    await until(async () => (await machine.events(arn)).some(({ type }) => type === 'TaskScheduled'))
+    machine.time.pass(10)
+    expect(await machine.ended(arn)).toMatchObject({
+      status: 'FAILED',
+      error: 'Late',
+      cause: 'after States.Timeout',
+    })
+  })
+
+  test('a Map serves each element, so many at a time, and keeps their order', async () => {
+    let [atOnce, most] = [0, 0]
+    const machine = await stateMachine(
+      {
+        A: {
+          Type: 'Map',
+          Items: '{% $states.input.list %}',
+          ItemSelector: {
+            n: '{% $states.context.Map.Item.Value %}',
+            at: '{% $states.context.Map.Item.Index %}',
+          },
+          MaxConcurrency: 2,
+          ItemProcessor: { StartAt: 'B', States: { B: task() } },
+          End: true,
+        },
+      },
+      async (_, { n, at }: { n: number; at: number }) => {
+        atOnce += 1
+        most = Math.max(most, atOnce)
+        await new Promise(resolve => setTimeout(resolve, 10 - n))
+        atOnce -= 1
+        return [n * n, at]
+      },
+    )
+    expect(await machine.run({ list: [3, 1, 2, 5] })).toMatchObject({
+      output: [
+        [9, 0],
+        [1, 1],
+        [4, 2],
+        [25, 3],
+      ],
+    })
+    expect(most).toBe(2)
+    expect(await machine.run({ list: 3 })).toMatchObject({ error: 'States.QueryEvaluationError' })
+  })
+
+  test('branches run side by side; one that fails ends the others', async () => {
+    const branch = (name: string) => ({ StartAt: name, States: { [name]: task({ Output: name }) } })
+    const machine = await stateMachine(
+      { A: { Type: 'Parallel', Branches: [branch('B'), branch('C')], End: true } },
+      (_, { bad }: { bad: boolean }) => {
+        if (bad) throw fault('Bad')
+        return 'fine'
+      },
+    )
+    expect(await machine.run({ bad: false })).toMatchObject({ output: ['B', 'C'] })
+    expect(await machine.run({ bad: true })).toMatchObject({ status: 'FAILED', error: 'Bad' })
+  })
+
+  test('a machine that takes too long has timed out as a whole', async () => {
+    const machine = await stateMachine({ A: { Type: 'Wait', Seconds: 100, End: true } }, undefined, {
+      TimeoutSeconds: 50,
+    })
+    const arn = await machine.start()
+    await until(async () => (await machine.events(arn)).length > 1)
+    machine.time.pass(51)
+    expect(await machine.ended(arn)).toMatchObject({ status: 'TIMED_OUT' })
+  })
+
+  test('an endless machine ends when its history is full', async () => {
+    const machine = await stateMachine({ A: { Type: 'Pass', Next: 'A' } })
+    const arn = await machine.start()
+    expect(await machine.ended(arn)).toMatchObject({ status: 'FAILED', error: 'States.Runtime' })
+  })
+})
+
+describe('tasks that somebody else ends', () => {
+  const waiting = async (more: object = {}, states: object = {}) => {
+    const tokens: string[] = []
+    const machine = await stateMachine(
+      { A: tokenTask(more), ...states },
+      (_, { token }: { token: string }) => {
+        tokens.push(token)
+      },
+    )
+    const arn = await machine.start()
+    await until(async () => tokens.length === 1 && (await machine.events(arn)).length === 3)
+    const taskToken = tokens[0] ?? ''
+    const succeed = (output: unknown) =>
+      machine.client.send(new SendTaskSuccessCommand({ taskToken, output: JSON.stringify(output) }))
+    return { machine, arn, taskToken, tokens, succeed }
+  }
+
+  test('an answer becomes the result, once', async () => {
+    const { machine, arn, succeed } = await waiting()
+    await succeed({ by: 'an operator' })
+    expect(await machine.ended(arn)).toMatchObject({ output: { by: 'an operator' } })
+    await expect(succeed({})).rejects.toMatchObject({ name: 'TaskTimedOut' })
+  })
+
+  test('a failure is a failure of the task', async () => {
+    const { machine, arn, taskToken } = await waiting()
+    await machine.client.send(new SendTaskFailureCommand({ taskToken, error: 'Refused', cause: 'by law' }))
+    expect(await machine.ended(arn)).toMatchObject({ status: 'FAILED', error: 'Refused', cause: 'by law' })
+  })
+
+  test('one that gives no sign of life has timed out', async () => {
+    const { machine, arn, taskToken } = await waiting({ HeartbeatSeconds: 60, TimeoutSeconds: 1000 })
+    machine.time.pass(59)
+    await machine.client.send(new SendTaskHeartbeatCommand({ taskToken }))
+    machine.time.pass(59)
+    expect(await machine.describe(arn)).toMatchObject({ status: 'RUNNING' })
+    machine.time.pass(2)
+    expect(await machine.ended(arn)).toMatchObject({ error: 'States.HeartbeatTimeout' })
+    await expect(machine.client.send(new SendTaskHeartbeatCommand({ taskToken }))).rejects.toMatchObject({
+      name: 'TaskTimedOut',
+    })
+  })
+
+  test('what is no token is refused', async () => {
+    const { machine } = await waiting()
+    const command = new SendTaskSuccessCommand({ taskToken: 'guessed', output: '{}' })
+    await expect(machine.client.send(command)).rejects.toMatchObject({ name: 'InvalidToken' })
+  })
+
+  test('a restart in between forgets neither the wait nor the token, and does not ask again', async () => {
+    const { machine, arn, tokens, succeed } = await waiting()
+    await machine.restart()
+    await succeed('after the restart')
+    expect(await machine.ended(arn)).toMatchObject({ output: 'after the restart' })
+    expect(tokens).toHaveLength(1)
+  })
+})
+
+describe('an execution goes on where it stood when the service starts again', () => {
+  test('states that are behind it are not run again', async () => {
+    const calls: string[] = []
+    let stuck = true
+    const machine = await stateMachine(
+      {
+        A: task({
+          Output: '{% $states.input %}',
+          Assign: { seen: '{% $states.result.Payload %}' },
+          Next: 'B',
+          End: undefined,
+        }),
+        B: task({ Output: { seen: '{% $seen %}', input: '{% $states.input %}' } }),
+      },
+      () => {
+        calls.push('called')
+        return calls.length === 2 && stuck ? new Promise(() => undefined) : calls.length
+      },
+    )
+    const arn = await machine.start({ a: 1 })
+    await until(() => calls.length === 2)
+    stuck = false
+    await machine.restart()
+    expect(await machine.ended(arn)).toMatchObject({ output: { seen: 1, input: { a: 1 } } })
+    expect(calls).toHaveLength(3)
+  })
+
+  test('a wait is not begun anew', async () => {
+    const machine = await stateMachine({
+      A: { Type: 'Wait', Seconds: 100, Next: 'B' },
+      B: { Type: 'Succeed' },
+    })
+    const arn = await machine.start()
+    await until(async () => (await machine.events(arn)).length === 2)
+    machine.time.pass(60)
+    await machine.restart()
+    machine.time.pass(40)
+    expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
+  })
+
+  test('elements of a Map that are done are not done again', async () => {
+    const done: number[] = []
+    let stuck = true
+    const machine = await stateMachine(
+      {
+        A: {
+          Type: 'Map',
+          Items: [1, 2, 3],
+          MaxConcurrency: 1,
+          ItemProcessor: { StartAt: 'B', States: { B: task() } },
+          End: true,
+        },
+      },
+      (_, n: number) => {
+        done.push(n)
+        return n === 2 && stuck ? new Promise(() => undefined) : n
+      },
+    )
+    const arn = await machine.start()
+    await until(() => done.length === 2)
+    stuck = false
+    await machine.restart()
+    expect(await machine.ended(arn)).toMatchObject({ output: [1, 2, 3] })
+    expect(done).toEqual([1, 2, 2, 3])
+  })
+
+  test('pauses before another try, and the tries so far, are kept', async () => {
+    let calls = 0
+    const machine = await stateMachine(
+      { A: task({ Retry: [{ ErrorEquals: ['States.ALL'], IntervalSeconds: 100, MaxAttempts: 1 }] }) },
+      () => {
+        calls += 1
+        throw fault('Busy')
+      },
+    )
+    const arn = await machine.start()
+    await until(async () => (await machine.events(arn)).some(({ type }) => type === 'TaskFailed'))
+    await machine.restart()
+    expect(calls).toBe(1)
+    machine.time.pass(100)
+    expect(await machine.ended(arn)).toMatchObject({ status: 'FAILED', error: 'Busy' })
+    expect(calls).toBe(2)
+  })
+})
+
+describe('executions by name', () => {
+  const sleeping = { A: { Type: 'Wait', Seconds: 100, End: true } }
+
+  test('the same name with the same input is the same execution, with another one an error', async () => {
+    const machine = await stateMachine(sleeping)
+    const arn = await machine.start({ a: 1 }, 'one')
+    expect(await machine.start({ a: 1 }, 'one')).toBe(arn)
+    await expect(machine.start({ a: 2 }, 'one')).rejects.toMatchObject({ name: 'ExecutionAlreadyExists' })
+    await expect(machine.start({}, 'not a name')).rejects.toMatchObject({ name: 'InvalidName' })
+  })
+
+  test('one that has ended leaves its name taken', async () => {
+    const machine = await stateMachine({ A: { Type: 'Succeed' } })
+    await machine.ended(await machine.start({}, 'one'))
+    await expect(machine.start({}, 'one')).rejects.toMatchObject({ name: 'ExecutionAlreadyExists' })
+  })
+
+  test('one can be stopped, with a reason', async () => {
+    const machine = await stateMachine(sleeping)
+    const executionArn = await machine.start()
+    await machine.client.send(new StopExecutionCommand({ executionArn, error: 'E', cause: 'because' }))
+    expect(await machine.ended(executionArn)).toMatchObject({
+      status: 'ABORTED',
+      error: 'E',
+      cause: 'because',
+    })
+    machine.time.pass(1000)
+    await machine.restart()
+    expect(await machine.describe(executionArn)).toMatchObject({ status: 'ABORTED' })
+  })
+
+  test('they are listed newest first, by status, in pages', async () => {
+    const machine = await stateMachine(sleeping)
+    const arns: string[] = []
+    for (const name of ['one', 'two', 'three']) arns.unshift(await machine.start({}, name))
+    await machine.client.send(new StopExecutionCommand({ executionArn: arns[0] }))
+    const list = async (more: object) => {
+      const { executions = [], nextToken } = await machine.client.send(
+        new ListExecutionsCommand({ stateMachineArn: machine.arn, ...more }),
+      )
+      return { arns: executions.map(({ executionArn }) => executionArn), nextToken }
+    }
+    expect(await list({ statusFilter: 'RUNNING' })).toMatchObject({ arns: arns.slice(1) })
+    const first = await list({ maxResults: 2 })
+    expect(first.arns).toEqual(arns.slice(0, 2))
+    expect(await list({ nextToken: first.nextToken })).toEqual({ arns: arns.slice(2), nextToken: undefined })
+  })
+
+  test('of a machine that is not there, none', async () => {
+    const machine = await stateMachine(sleeping)
+    await expect(machine.describe('arn:of:nothing')).rejects.toMatchObject({ name: 'ExecutionDoesNotExist' })
+  })
+})

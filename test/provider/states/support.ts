@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import {
+  DescribeExecutionCommand,
+  type DescribeExecutionOutput,
+  GetExecutionHistoryCommand,
+  SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn'
+import { onTestFinished } from 'vitest'
+import { startMachines } from '../../../infra/local/states/machines.ts'
+import { startStatesService } from '../../../infra/local/states/service.ts'
+import { openStateStore } from '../../../infra/local/states/store.ts'
+import type { Time } from '../../../infra/local/states/world.ts'
+
+const PREFIX = 'arn:aws:states:eu-west-1:111122223333:stateMachine:'
+
+/** Time that stands still until a test moves it. */
+export function stillTime(): Time & { pass(seconds: number): void } {
+  let now = Date.UTC(2026, 0, 1)
+  const waiting = new Set<{ moment: number; resolve: () => void }>()
+  return {
+    now: () => now,
+    until: (moment, signal) =>
+      new Promise((resolve, reject) => {
+        if (moment <= now) return resolve()
+        waiting.add({ moment, resolve })
+        const fail = () => reject(signal.reason)
+        if (signal.aborted) fail()
+        signal.addEventListener('abort', fail, { once: true })
+      }),
+    pass: seconds => {
+      now += seconds * 1000
+      for (const one of waiting) {
+        if (one.moment > now) continue
+        waiting.delete(one)
+        one.resolve()
+      }
+    },
+  }
+}
+
+type Invoke = (functionName: string, event: never) => unknown
+
+/** A service with one machine, `m`, asked through the SDK; it can be ended and started again as it stood. */
+export async function stateMachine(states: object, invoke: Invoke = () => null, more: object = {}) {
+  const directory = mkdtempSync(`${tmpdir()}/states-`)
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const time = stillTime()
+  const [first] = Object.keys(states)
+  const definition = { QueryLanguage: 'JSONata', StartAt: first, States: states, ...more }
+  const begin = async () => {
+    const machines = startMachines({
+      store: openStateStore(`${directory}/states.sqlite`),
+      time,
+      definitions: new Map([[`${PREFIX}m`, definition]]),
+      mostEvents: 100,
+      invoke: async (name, event) => invoke(name, event as never),
+    })
+    const service = await startStatesService(machines)
+    const client = new SFNClient({
+      endpoint: service.url,
+      region: 'eu-west-1',
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+      maxAttempts: 1,
+    })
+    const end = async () => {
+      client.destroy()
+      await service.close()
+      await machines.close()
+    }
+    return { client, end }
+  }
+  let running = await begin()
+  onTestFinished(() => running.end())
+
+  const start = async (input: unknown = {}, name?: string): Promise<string> => {
+    const command = new StartExecutionCommand({
+      stateMachineArn: `${PREFIX}m`,
+      input: JSON.stringify(input),
+      ...(name === undefined ? {} : { name }),
+    })
+    return (await running.client.send(command)).executionArn ?? ''
+  }
+  const describe = (executionArn: string): Promise<DescribeExecutionOutput> =>
+    running.client.send(new DescribeExecutionCommand({ executionArn }))
+  const ended = async (arn: string) => {
+    for (;;) {
+      const { status, output, error, cause } = await describe(arn)
+      if (status !== 'RUNNING') return { status, output: output && JSON.parse(output), error, cause }
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+  }
+  return {
+    time,
+    arn: `${PREFIX}m`,
+    get client() {
+      return running.client
+    },
+    start,
+    describe,
+    ended,
+    /** runs it to its end */
+    run: async (input: unknown = {}) => ended(await start(input)),
+    events: async (executionArn: string) => {
+      const { events = [] } = await running.client.send(
+        new GetExecutionHistoryCommand({ executionArn, maxResults: 1000 }),
+      )
+      return events
+    },
+    /** ends the service and starts it again from what it has written down */
+    restart: async () => {
+      await running.end()
+      running = await begin()
+    },
+  }
+}
+
+/** A state that invokes the function `f`. */
+export const task = (more: object = {}) => ({
+  Type: 'Task',
+  Resource: 'arn:aws:states:::lambda:invoke',
+  Arguments: { FunctionName: 'f', Payload: '{% $states.input %}' },
+  Output: '{% $states.result.Payload %}',
+  End: true,
+  ...more,
+})
+
+/** The same, ended by whoever gets the token. */
+export const tokenTask = (more: object = {}) => ({
+  Type: 'Task',
+  Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken',
+  Arguments: { FunctionName: 'f', Payload: { token: '{% $states.context.Task.Token %}' } },
+  End: true,
+  ...more,
+})
+
+/** Waits until something is so. */
+export async function until(probe: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await probe())) await new Promise(resolve => setTimeout(resolve, 5))
+}
