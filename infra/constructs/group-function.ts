@@ -39,12 +39,16 @@ export interface GroupFunctionProps extends Surroundings {
 /** Name of the Lambda that runs background jobs: fixed, so that others can name it without depending on it. */
 const workerName = ({ stage }: Settings): string => `cloud-auth-${stage}-job`
 
-/** What the ARNs of all state machines begin with: fixed, so that functions can name them without depending on them. */
-const workflowArns = (scope: Construct, { stage }: Settings): string =>
+/** Name of a workflow's state machine: fixed, so that functions can name it without depending on it. */
+export const workflowName = ({ stage }: Settings, workflow: string): string =>
+  `cloud-auth-${stage}-${workflow}`
+
+/** What the ARNs of all state machines begin with. */
+const workflowArns = (scope: Construct, settings: Settings): string =>
   Stack.of(scope).formatArn({
     service: 'states',
     resource: 'stateMachine',
-    resourceName: `cloud-auth-${stage}-`,
+    resourceName: workflowName(settings, ''),
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   })
 

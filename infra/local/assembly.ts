@@ -8,6 +8,7 @@ export interface Model {
   functions: FunctionModel[]
   routes: { key: string; functionName: string }[]
   schedules: { name: string; minutes: number; functionName: string }[]
+  machines: { arn: string; definition: unknown }[]
   /** KMS keys, by ARN */
   keys: string[]
 }
@@ -68,6 +69,7 @@ const HONOURED = [
   'AWS::Events::Rule',
   'AWS::KMS::Key',
   'AWS::Lambda::Function',
+  'AWS::StepFunctions::StateMachine',
 ]
 
 /**
@@ -105,6 +107,10 @@ export function readAssembly(directory: string, place: Place): Model {
     ),
     routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
+    machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({
+      arn: names.attribute(stack, id, 'Arn'),
+      definition: properties['Definition'],
+    })),
     keys: ofType('AWS::KMS::Key').map(({ stack, id }) => names.attribute(stack, id, 'Arn')),
   }
 }
@@ -142,7 +148,8 @@ interface Asset {
 function namesOf({ account, region, tablePrefix = '' }: Place, stacks: Stacks) {
   const resource = (stack: string, id: string): Resource | undefined => stacks[stack]?.Resources[id]
   const ref = (stack: string, id: string): string => {
-    const given = resource(stack, id)?.Properties?.['FunctionName']
+    const { FunctionName, StateMachineName } = resource(stack, id)?.Properties ?? {}
+    const given = FunctionName ?? StateMachineName
     const prefix = resource(stack, id)?.Type === 'AWS::DynamoDB::GlobalTable' ? tablePrefix : ''
     return typeof given === 'string' ? given : `${prefix}${stack}-${id}`
   }
@@ -150,6 +157,7 @@ function namesOf({ account, region, tablePrefix = '' }: Place, stacks: Stacks) {
     'AWS::DynamoDB::GlobalTable': name => `arn:aws:dynamodb:${region}:${account}:table/${name}`,
     'AWS::Lambda::Function': name => `arn:aws:lambda:${region}:${account}:function:${name}`,
     'AWS::KMS::Key': name => `arn:aws:kms:${region}:${account}:key/${name}`,
+    'AWS::StepFunctions::StateMachine': name => `arn:aws:states:${region}:${account}:stateMachine:${name}`,
   }
   const attribute = (stack: string, id: string, name: string): string => {
     const type = resource(stack, id)?.Type ?? ''

@@ -5,9 +5,12 @@ import type { FunctionModel } from './assembly.ts'
 /** What the front end sees of a failed invocation. */
 export class InvocationFault extends Error {
   readonly timedOut: boolean
-  constructor(message: string, timedOut: boolean) {
+  /** name of the error that the function threw */
+  readonly type: string
+  constructor(message: string, { timedOut = false, type = 'Error' } = {}) {
     super(message)
     this.timedOut = timedOut
+    this.type = type
   }
 }
 
@@ -31,6 +34,14 @@ export interface EnvironmentOptions {
   onLine: (line: string) => void
   /** told whenever there is room for another request, and when the environment has ended */
   onChange: () => void
+}
+
+/** What an environment says of an invocation that has ended. */
+export interface Settled {
+  id: string
+  result?: unknown
+  /** what was thrown: the name of the error, and what it says */
+  error?: { type: string; message: string }
 }
 
 interface Pending {
@@ -59,12 +70,13 @@ export function startEnvironment(options: EnvironmentOptions): Environment {
   }
   const fail = (message: string): void => {
     retired = true
-    for (const id of [...pending.keys()]) settled(id)?.reject(new InvocationFault(message, false))
+    for (const id of [...pending.keys()])
+      settled(id)?.reject(new InvocationFault(message, { type: 'Runtime.ExitError' }))
   }
-  worker.on('message', ({ id, result, error }: { id: string; result?: unknown; error?: string }) => {
+  worker.on('message', ({ id, result, error }: Settled) => {
     const one = settled(id)
     if (error === undefined) one?.resolve(result)
-    else one?.reject(new InvocationFault(error, false))
+    else one?.reject(new InvocationFault(error.message, { type: error.type }))
   })
   worker.on('error', error => fail(error.message))
   worker.on('exit', () => {
@@ -75,7 +87,7 @@ export function startEnvironment(options: EnvironmentOptions): Environment {
   // a request that hangs may hang others, too: where it timed out nothing new begins
   const expire = (id: string): void => {
     retired = true
-    settled(id)?.reject(new InvocationFault(`Task timed out after ${timeout} seconds`, true))
+    settled(id)?.reject(new InvocationFault(`Task timed out after ${timeout} seconds`, { timedOut: true }))
   }
 
   return {

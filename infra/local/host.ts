@@ -25,6 +25,7 @@ import { startStorageTap } from './storage-tap.ts'
 import { startSweeper } from './sweeper.ts'
 import { synthesise } from './synth.ts'
 import { unrouted } from './unrouted.ts'
+import { startWorkflows } from './workflows.ts'
 
 export interface HostOptions {
   /** name of the cluster, and of its folder under .local/ */
@@ -58,6 +59,8 @@ export interface ClusterFile {
   metadata_url: string
   /** the Invoke call of AWS Lambda */
   lambda_url: string
+  /** the API of AWS Step Functions */
+  states_url: string
   /** where calls to the tables can be counted and made to fail; only when asked for */
   tap_url?: string
   root_token: string
@@ -153,18 +156,20 @@ async function assemble(
     provider: provider.url,
     tables: tap?.url ?? engine.url,
   })
-  const lambdaUrl = { value: '' }
+  const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
   const lambdas = started(
     startLambdas({
       functions: model.functions,
-      environment: withLate(environment, 'AWS_ENDPOINT_URL_LAMBDA', () => lambdaUrl.value),
+      environment: withLate(environment, late),
       capacity: { ...CAPACITY, ...options.capacity },
       ...(options.timeouts ? { timeouts: options.timeouts } : {}),
       onLine: lineWriter(options, directory),
     }),
   )
   const service = started(await startLambdaService(lambdas))
-  lambdaUrl.value = service.url
+  late.AWS_ENDPOINT_URL_LAMBDA = service.url
+  const workflows = started(await startWorkflows(model, directory, lambdas))
+  late.AWS_ENDPOINT_URL_SFN = workflows.url
   started(startSweeper(engine.client, model.tables))
   started(startSchedules(model, lambdas))
   const gateway = started(
@@ -180,6 +185,7 @@ async function assemble(
     provider_url: provider.url,
     metadata_url: metadata.url,
     lambda_url: service.url,
+    states_url: workflows.url,
     ...(tap ? { tap_url: tap.url } : {}),
     ...(await initialised(gateway, directory)),
     pid: process.pid,
@@ -262,12 +268,17 @@ async function executionKey(control: Control, directory: string): Promise<Engine
   return made
 }
 
-// Functions are told the address of a service that can start only once they are there.
+// Functions are told the addresses of services that can start only once they are there.
 const withLate = (
   environment: Record<string, string>,
-  name: string,
-  value: () => string,
-): Record<string, string> => Object.defineProperty({ ...environment }, name, { enumerable: true, get: value })
+  late: Readonly<Record<string, string>>,
+): Record<string, string> =>
+  Object.defineProperties(
+    { ...environment },
+    Object.fromEntries(
+      Object.keys(late).map(name => [name, { enumerable: true, get: () => late[name] ?? '' }]),
+    ),
+  )
 
 /** What has no route is reachable on loopback only. */
 const loopbackOnly = ({ functions }: Model): Record<string, string> =>

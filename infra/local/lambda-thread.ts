@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { Settled } from './environment.ts'
 
 /** One environment of a Lambda: loads the bundle once, then serves events, several at once if they come so. */
 const { code, handler, functionName } = workerData as { code: string; handler: string; functionName: string }
@@ -24,11 +25,15 @@ parentPort?.on('message', ({ id, event, deadline }: Invocation) => {
     callbackWaitsForEmptyEventLoop: true,
     getRemainingTimeInMillis: () => deadline - Date.now(),
   }
-  const answer = (result: unknown) => parentPort?.postMessage({ id, result })
+  const tell = (settled: Settled) => parentPort?.postMessage(settled)
+  const answer = (result: unknown) => tell({ id, result })
   const fail = (error: unknown) =>
-    parentPort?.postMessage({
+    tell({
       id,
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      error:
+        error instanceof Error
+          ? { type: error.name, message: error.stack ?? error.message }
+          : { type: 'Error', message: String(error) },
     })
   loaded.then(module => module[member]?.(event, context)).then(answer, fail)
 })

@@ -4,13 +4,16 @@ import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets'
 import { type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
+import { type Workflow, workflows } from '../../shared/workers/workflows.ts'
 import { GroupFunction } from '../constructs/group-function.ts'
+import { WorkflowMachine } from '../constructs/workflow.ts'
 import type { ApiStack } from './api.ts'
 
 /** Lambdas that answer schedules and run jobs. */
 export class WorkersStack extends Stack {
   constructor(scope: Construct, id: string, { surroundings }: ApiStack) {
     super(scope, id)
+    const lambdas = new Map<string, IFunction>()
     for (const [name, worker] of Object.entries<Worker>(workers)) {
       if (worker.withApi) continue
       const { lambda } = new GroupFunction(this, name, {
@@ -20,8 +23,13 @@ export class WorkersStack extends Stack {
         // a job that outlives its Lambda starts itself again
         ...(name === 'on-job' ? { recursiveLoop: RecursiveLoop.ALLOW } : {}),
       })
+      lambdas.set(name, lambda)
       if (worker.every !== undefined) this.schedule(name, worker.summary, worker.every, lambda)
     }
+    const worker = lambdas.get('on-operation')
+    const { settings } = surroundings
+    for (const [name, workflow] of Object.entries<Workflow>(worker ? workflows : {}))
+      if (worker) new WorkflowMachine(this, `${name} workflow`, { name, workflow, settings, worker })
   }
 
   private schedule(name: string, description: string, hours: number, lambda: IFunction): void {

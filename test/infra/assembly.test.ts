@@ -51,6 +51,14 @@ const rule = (expression: string) => ({
   Properties: { ScheduleExpression: expression, Targets: [{ Arn: { 'Fn::GetAtt': ['Login', 'Arn'] } }] },
 })
 
+const machine = {
+  Type: 'AWS::StepFunctions::StateMachine',
+  Properties: {
+    StateMachineName: 'x-machine',
+    Definition: { Resource: { 'Fn::GetAtt': ['Login', 'Arn'] } },
+  },
+}
+
 const SHARED = '#/components/x-amazon-apigateway-integrations/'
 const integration = {
   type: 'aws_proxy',
@@ -97,7 +105,7 @@ const api = (
 })
 
 describe('what the embedded host reads from the templates', () => {
-  test('functions, tables, routes, schedules and keys, with their names resolved', () => {
+  test('functions, tables, routes, schedules, keys and state machines, with their names resolved', () => {
     const { directory, model } = read({
       Login: login,
       Data: table,
@@ -105,6 +113,7 @@ describe('what the embedded host reads from the templates', () => {
       Hourly: rule('rate(1 hour)'),
       Key: { Type: 'AWS::KMS::Key' },
       Role: { Type: 'AWS::IAM::Role' },
+      Machine: machine,
     })
     expect(model).toEqual({
       functions: [
@@ -126,6 +135,12 @@ describe('what the embedded host reads from the templates', () => {
       ],
       schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
       keys: ['arn:aws:kms:eu-west-1:111122223333:key/api-Key'],
+      machines: [
+        {
+          arn: 'arn:aws:states:eu-west-1:111122223333:stateMachine:x-machine',
+          definition: { Resource: 'arn:aws:lambda:eu-west-1:111122223333:function:x-login' },
+        },
+      ],
     })
   })
 

@@ -9,3 +9,7 @@ declare module 'node-vault-client' {
     static clear(): void
   }
 }
+
+declare module 'asl-validator' {
+  export default function validate(definition: unknown): Promise<{ isValid: boolean; errors: unknown[] }>
+}

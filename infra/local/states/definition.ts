@@ -114,7 +114,6 @@ type Succeed = v.InferOutput<typeof succeed>
 export type Fail = v.InferOutput<typeof fail>
 export type MapState = v.InferOutput<typeof map>
 export type Parallel = v.InferOutput<typeof parallel>
-export type Retrier = v.InferOutput<typeof retrier>
 export type State = Task | Choice | Wait | Pass | Succeed | Fail | MapState | Parallel
 
 /** States that lead to one another: a machine's, a branch's, or those that serve each element of a list. */

@@ -13,10 +13,11 @@ import { startStatesService } from '../../../infra/local/states/service.ts'
 import { openStateStore } from '../../../infra/local/states/store.ts'
 import type { Time } from '../../../infra/local/states/world.ts'
 
-const PREFIX = 'arn:aws:states:eu-west-1:111122223333:stateMachine:'
+/** What the ARNs of machines begin with. */
+export const PREFIX = 'arn:aws:states:eu-west-1:111122223333:stateMachine:'
 
 /** Time that stands still until a test moves it. */
-export function stillTime(): Time & { pass(seconds: number): void } {
+function stillTime(): Time & { pass(seconds: number): void } {
   let now = Date.UTC(2026, 0, 1)
   const waiting = new Set<{ moment: number; resolve: () => void }>()
   return {
@@ -69,7 +70,7 @@ export async function stateMachine(states: object, invoke: Invoke = () => null, 
       await service.close()
       await machines.close()
     }
-    return { client, end }
+    return { client, end, url: service.url }
   }
   let running = await begin()
   onTestFinished(() => running.end())
@@ -94,6 +95,9 @@ export async function stateMachine(states: object, invoke: Invoke = () => null, 
   return {
     time,
     arn: `${PREFIX}m`,
+    get url() {
+      return running.url
+    },
     get client() {
       return running.client
     },

@@ -1,0 +1,49 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib'
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions'
+import { Construct } from 'constructs'
+import type { Workflow } from '../../shared/workers/workflows.ts'
+import type { Settings } from '../settings.ts'
+import { alarm } from './alarm.ts'
+import { workflowName } from './group-function.ts'
+import { definitionOf } from './workflow-definition.ts'
+
+interface WorkflowMachineProps {
+  name: string
+  workflow: Workflow
+  settings: Settings
+  /** does the steps */
+  worker: IFunction
+}
+
+/** A workflow as a state machine of Step Functions, with an alarm for executions that failed. */
+export class WorkflowMachine extends Construct {
+  constructor(scope: Construct, id: string, { name, workflow, settings, worker }: WorkflowMachineProps) {
+    super(scope, id)
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('states.amazonaws.com') })
+    role.addToPolicy(
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [worker.functionArn] }),
+    )
+    const invoke = Stack.of(this).formatArn({
+      service: 'states',
+      region: '',
+      account: '',
+      resource: 'lambda',
+      resourceName: 'invoke',
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    })
+    const machine = new CfnStateMachine(this, 'Machine', {
+      stateMachineName: workflowName(settings, name),
+      roleArn: role.roleArn,
+      definition: definitionOf(name, workflow, { invoke, worker: worker.functionArn }),
+    })
+    machine.node.addDependency(role)
+    alarm(this, 'Failed', settings.alarmActionArns, {
+      alarmDescription: `The workflow ${name} failed: its operation says why`,
+      namespace: 'AWS/States',
+      metricName: 'ExecutionsFailed',
+      dimensions: [{ name: 'StateMachineArn', value: machine.ref }],
+    })
+  }
+}

@@ -1,0 +1,59 @@
+import { ListExecutionsCommand } from '@aws-sdk/client-sfn'
+import { describe, expect, test, vi } from 'vitest'
+import { stepFunctions } from '../../shared/adapters/aws/workflows.ts'
+import { PREFIX, stateMachine, tokenTask, until } from '../provider/states/support.ts'
+import { closedPort } from '../support/server.ts'
+
+const meter = { count: () => undefined, measured: () => Promise.reject(new Error('not here')) }
+
+/** The port, to a service at an address. */
+function portTo(url: string) {
+  vi.stubEnv('AWS_ENDPOINT_URL_SFN', url)
+  vi.stubEnv('AWS_REGION', 'eu-west-1')
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'a')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b')
+  return stepFunctions(PREFIX, meter)
+}
+
+describe('workflows on Step Functions', () => {
+  test('an operation has one execution, however often it is started, and its id is all that goes in', async () => {
+    const machine = await stateMachine({ A: { Type: 'Succeed' } })
+    const port = portTo(machine.url)
+    await port.start('m', 'op-1')
+    await machine.ended(`${machine.arn.replace('stateMachine', 'execution')}:op-1`)
+    await port.start('m', 'op-1')
+    await port.start('m', 'op-2')
+    const { executions = [] } = await machine.client.send(
+      new ListExecutionsCommand({ stateMachineArn: machine.arn }),
+    )
+    expect(executions.map(({ name }) => name)).toEqual(['op-2', 'op-1'])
+    const { input } = await machine.describe(executions[1]?.executionArn ?? '')
+    expect(input).toBe('{"operation":"op-1"}')
+  })
+
+  test('a step that waits is answered once; then nobody waits', async () => {
+    const tokens: string[] = []
+    const machine = await stateMachine({ A: tokenTask() }, (_, { token }: { token: string }) => {
+      tokens.push(token)
+    })
+    const port = portTo(machine.url)
+    await port.start('m', 'op')
+    await until(() => tokens.length === 1)
+    expect(await port.signal(tokens[0] ?? '', { done: true })).toBe(true)
+    const arn = `${machine.arn.replace('stateMachine', 'execution')}:op`
+    expect(await machine.ended(arn)).toMatchObject({ output: { done: true } })
+    expect(await port.signal(tokens[0] ?? '', {})).toBe(false)
+    expect(await port.signal('guessed', {})).toBe(false)
+  })
+
+  test('what cannot be reached is busy, and may be tried again', async () => {
+    const port = portTo(await closedPort())
+    await expect(port.start('m', 'op')).rejects.toMatchObject({ code: 'busy' })
+    await expect(port.signal('x', {})).rejects.toMatchObject({ code: 'busy' })
+  })
+
+  test('so is a machine that is not there', async () => {
+    const machine = await stateMachine({ A: { Type: 'Succeed' } })
+    await expect(portTo(machine.url).start('other', 'op')).rejects.toMatchObject({ code: 'busy' })
+  })
+})

@@ -1,0 +1,46 @@
+import validate from 'asl-validator'
+import { App, Stack } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { describe, expect, test } from 'vitest'
+import { WorkflowMachine } from '../../infra/constructs/workflow.ts'
+import { definitionOf } from '../../infra/constructs/workflow-definition.ts'
+import { readSettings } from '../../infra/settings.ts'
+
+const workflow = { summary: 'of the test', steps: ['first', { seconds: 30 }, 'second'] }
+const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
+
+describe('the state machine of a workflow', () => {
+  test('is one that AWS would take', async () => {
+    const { isValid, errors } = await validate(definitionOf('example', workflow, arns))
+    expect(errors).toEqual([])
+    expect(isValid).toBe(true)
+  })
+
+  test('may invoke its worker and nothing else, and tells when it fails', () => {
+    const stack = new Stack(new App(), 'stack')
+    const worker = LambdaFunction.fromFunctionArn(
+      stack,
+      'Worker',
+      'arn:aws:lambda:eu-west-1:111122223333:function:worker',
+    )
+    const settings = readSettings({ stage: 'test' })
+    new WorkflowMachine(stack, 'example workflow', { name: 'example', workflow, settings, worker })
+    const template = Template.fromStack(stack)
+    template.hasResourceProperties('AWS::StepFunctions::StateMachine', {
+      StateMachineName: 'cloud-auth-test-example',
+    })
+    template.hasResourceProperties('AWS::IAM::Policy', {
+      PolicyDocument: {
+        Statement: [
+          {
+            Action: 'lambda:InvokeFunction',
+            Effect: 'Allow',
+            Resource: 'arn:aws:lambda:eu-west-1:111122223333:function:worker',
+          },
+        ],
+      },
+    })
+    template.resourceCountIs('AWS::CloudWatch::Alarm', 1)
+  })
+})
