@@ -3,7 +3,7 @@ import type { MountTable } from './model/mount.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
-import type { Sealed, Secret } from './values/secret.ts'
+import type { Encrypted, Secret } from './values/secret.ts'
 
 /** The items of several keys, in their order; undefined where there is none (or it has died). */
 export type Items<K extends readonly Key[]> = {
@@ -70,23 +70,23 @@ export interface ClusterRead {
 }
 
 /** The keyring at work. Its keys never leave the adapter. */
-export interface Sealer {
+export interface FieldCipher {
   /** tells what the cluster record says: a remembered keyring of another name, or without its newest term, is forgotten */
   expect(record: Pick<ClusterRecord, 'keyring' | 'term'>): void
-  seal(key: Key, field: string, text: string): Promise<Sealed>
-  open(key: Key, field: string, text: Sealed): Promise<Secret>
-  /** a batch token's content, sealed and opened again; undefined for anything that we did not seal */
-  sealToken(content: string): Promise<string>
-  openToken(text: string): Promise<string | undefined>
+  encrypt(key: Key, field: string, text: string): Promise<Encrypted>
+  decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
+  /** a batch token's content, encrypted and decrypted again; undefined for anything that we did not encrypt */
+  encryptToken(content: string): Promise<string>
+  decryptToken(text: string): Promise<string | undefined>
   /** `hmac-sha256:…` of a value, for the audit log and for accessors: the same for the life of the cluster */
   hmac(text: string): Promise<string>
 }
 
 /** Makes keys. Times are epoch milliseconds. */
 export interface Genesis {
-  /** a new keyring, wrapped for storage, and a sealer that works with it before it is stored */
-  newKeyring(now: number): Promise<{ keyring: Keyring; sealer: Pick<Sealer, 'seal'> }>
-  /** the same keyring with one more term, which seals from now on, under a new data key */
+  /** a new keyring, wrapped for storage, and a cipher that works with it before it is stored */
+  newKeyring(now: number): Promise<{ keyring: Keyring; cipher: Pick<FieldCipher, 'encrypt'> }>
+  /** the same keyring with one more term, which encrypts from now on, under a new data key */
   withNextTerm(keyring: Keyring, now: number): Promise<Keyring>
 }
 
@@ -263,7 +263,7 @@ export interface Deployment {
 /** What a handler may reach. Each endpoint names what it uses; the rest throws. */
 export interface Ports {
   store: Store
-  sealer: Sealer
+  cipher: FieldCipher
   instances: Instances
   principals: Principals
   callerIdentity: CallerIdentity

@@ -19,7 +19,7 @@ export class DataStack extends Stack {
   readonly cluster: TableV2
   /** secrets of a ceremony while it lasts: no copy of it is ever made */
   readonly ceremony: TableV2
-  /** wraps the keyring; without it, sealed items and batch tokens are lost */
+  /** wraps the keyring; without it, encrypted items and batch tokens are lost */
   readonly key: Key
 
   constructor(scope: Construct, id: string, settings: Settings) {

@@ -5,12 +5,12 @@ import { encryptFor, fingerprintOf } from '../cluster/pgp.ts'
 import { readShare, unite } from '../cluster/shares.ts'
 import type { Attempt, PgpKey, Secrets } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH, tokenText } from '../model/token.ts'
-import type { Sealer } from '../ports.ts'
+import type { FieldCipher } from '../ports.ts'
 import { issueService } from '../tokens/mint.ts'
 import { rootToken } from '../tokens/root-token.ts'
 import { decideKey, decideShare, decideStart, type Refused, tried } from './decide.ts'
 import { masked, newOtp } from './encode.ts'
-import { type Gathered, gatherSlot, openSecrets, sealAttempt, storeSlot } from './slot.ts'
+import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, storeSlot } from './slot.ts'
 
 export const startFields = {
   otp: text(
@@ -57,14 +57,14 @@ export function showAttempt(call: Call): Outcome {
 
 /** POST sys/generate-root/attempt: takes the slot. */
 export async function startAttempt(call: Call<typeof startFields>): Promise<Outcome> {
-  const { entropy, sealer } = call.ports
+  const { entropy, cipher } = call.ports
   const gathered = gatherSlot(call)
   const { otp, made, pgp, warnings } = await protectionOf(call.given, entropy.bytes)
   const facts = { slot: gathered.slot, now: call.now }
   const verdict = decideStart(facts)
   if (!('start' in verdict)) throw refused(verdict)
   const secrets: Secrets = { nonce: entropy.uuid(), otp, shares: [] }
-  const attempt = await sealAttempt({ purpose: 'root', ...(pgp ? { pgp } : {}) }, secrets, sealer)
+  const attempt = await encryptAttempt({ purpose: 'root', ...(pgp ? { pgp } : {}) }, secrets, cipher)
   const change = storeSlot(gathered, { tries: tried(facts), attempt }, call.now)
   const body = shown({ attempt, required: gathered.required, ...(made ? { otp } : {}) })
   return after([change], data(body, warnings))
@@ -95,28 +95,28 @@ async function protectionOf(
 
 /** POST sys/generate-root/update: one share. The last one needed makes the token. */
 export async function giveShare(call: Call<typeof shareFields>): Promise<Outcome> {
-  const { sealer } = call.ports
+  const { cipher } = call.ports
   const share = readShare(call.given.key ?? '')
   const gathered = gatherSlot(call)
   const { slot, required } = gathered
-  const facts = { slot, secrets: await openSecrets(slot, sealer), required, now: call.now }
+  const facts = { slot, secrets: await decryptSecrets(slot, cipher), required, now: call.now }
   const verdict = decideShare({ purpose: 'root', nonce: call.given.nonce ?? '', share }, facts)
   if (!('attempt' in verdict)) throw refused(verdict)
   const { attempt, secrets, enough } = verdict
   if (!enough) {
-    const next = await sealAttempt(attempt, secrets, sealer)
+    const next = await encryptAttempt(attempt, secrets, cipher)
     const change = storeSlot(gathered, { ...slot, attempt: next }, call.now)
     return after([change], data(shown({ attempt: next, required })))
   }
-  const judged = decideKey(attempt.purpose, await unite(secrets.shares), await recoveryKey(gathered, sealer))
+  const judged = decideKey(attempt.purpose, await unite(secrets.shares), await recoveryKey(gathered, cipher))
   if ('right' in judged) return complete(call, gathered, attempt, secrets)
-  const emptied = await sealAttempt(attempt, { ...secrets, shares: [] }, sealer)
+  const emptied = await encryptAttempt(attempt, { ...secrets, shares: [] }, cipher)
   const reset = storeSlot(gathered, { tries: tried(facts), attempt: emptied }, call.now)
   return { ...after([reset]), fault: invalid(judged.refuse, { reason: { why: 'recovery-shares' } }) }
 }
 
-const recoveryKey = async ({ recovery }: Gathered, sealer: Pick<Sealer, 'open'>): Promise<Buffer> =>
-  Buffer.from((await sealer.open(recovery, 'key', recovery.data.key)).reveal(), 'base64')
+const recoveryKey = async ({ recovery }: Gathered, cipher: Pick<FieldCipher, 'decrypt'>): Promise<Buffer> =>
+  Buffer.from((await cipher.decrypt(recovery, 'key', recovery.data.key)).reveal(), 'base64')
 
 /** The token and the emptied slot, in one commit. */
 async function complete(

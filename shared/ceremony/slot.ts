@@ -3,7 +3,7 @@ import { ApiError } from '../api/errors.ts'
 import { type Attempt, IDLE, type Secrets, type Slot } from '../model/ceremony.ts'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
-import type { Sealer } from '../ports.ts'
+import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
@@ -36,24 +36,24 @@ export const storeSlot = ({ item }: Pick<Gathered, 'item'>, slot: Slot, now: num
 const FIELD = 'secrets'
 
 /** An attempt with its secrets, ready to be stored. */
-export const sealAttempt = async (
+export const encryptAttempt = async (
   attempt: Pick<Attempt, 'purpose' | 'pgp'>,
   secrets: Secrets,
-  sealer: Pick<Sealer, 'seal'>,
+  cipher: Pick<FieldCipher, 'encrypt'>,
 ): Promise<Attempt> => ({
   ...attempt,
   nonce: secrets.nonce,
   progress: secrets.shares.length,
-  secrets: await sealer.seal(key('ceremony'), FIELD, JSON.stringify(secrets)),
+  secrets: await cipher.encrypt(key('ceremony'), FIELD, JSON.stringify(secrets)),
 })
 
 /** The secrets of the attempt in the slot; undefined when there is none. */
-export async function openSecrets(
+export async function decryptSecrets(
   { attempt }: Slot,
-  sealer: Pick<Sealer, 'open'>,
+  cipher: Pick<FieldCipher, 'decrypt'>,
 ): Promise<Secrets | undefined> {
   if (!attempt) return undefined
-  const text = (await sealer.open(key('ceremony'), FIELD, attempt.secrets)).reveal()
+  const text = (await cipher.decrypt(key('ceremony'), FIELD, attempt.secrets)).reveal()
   const secrets = JSON.parse(text) as Secrets
   if (secrets.nonce !== attempt.nonce) throw new Error('the secrets in the slot belong to another attempt')
   return secrets

@@ -38,7 +38,7 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
   if (call.cluster) throw alreadyDone()
   const division = divisionOf(given)
   await checkHolders(given, ports.deployment.initPgpKeys)
-  const { keyring, sealer } = await ports.genesis.newKeyring(now)
+  const { keyring, cipher } = await ports.genesis.newKeyring(now)
   const record: ClusterRecord = {
     id: ports.entropy.uuid(),
     name: ports.deployment.clusterName,
@@ -55,7 +55,7 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
   const changes = [
     create(key('cluster'), record),
     create(key('keyring'), keyring),
-    create(place, { ...division, key: await sealer.seal(place, 'key', recovery.toString('base64')) }),
+    create(place, { ...division, key: await cipher.encrypt(place, 'key', recovery.toString('base64')) }),
     ...storeMounts(undefined, firstMounts(ports.entropy.uuid)),
     ...issueService(rootToken(now), root).changes,
   ]

@@ -11,7 +11,7 @@ export const prepareKeys = async () => ({
 })
 
 /**
- * POST sys/rotate: one more term, which seals from now on; what older terms sealed still opens. The cluster record
+ * POST sys/rotate: one more term, which encrypts from now on; what older terms encrypted still decrypts. The cluster record
  * names the newest term, so that an environment which holds an older keyring learns of it with its next request.
  */
 export async function rotate(call: Call): Promise<Outcome> {
@@ -23,7 +23,7 @@ export async function rotate(call: Call): Promise<Outcome> {
   ])
 }
 
-/** GET sys/key-status: the term that seals, and since when. */
+/** GET sys/key-status: the term that encrypts, and since when. */
 export function keyStatus(call: Call): Outcome {
   const { term, since } = keysOf(call).keyring.data
   return answer(data({ term, install_time: printTime(since) }))

@@ -7,7 +7,7 @@ export const keysGroup: Group = {
     endpoint({
       method: 'POST',
       path: '/sys/rotate',
-      summary: 'Add a term to the keyring: what is sealed from now on is sealed by it',
+      summary: 'Add a term to the keyring: what is encrypted from now on is encrypted by it',
       access: policy('update', { sudo: true }),
       uses: ['genesis'],
       answers: 'nothing',
@@ -17,7 +17,7 @@ export const keysGroup: Group = {
     endpoint({
       method: 'GET',
       path: '/sys/key-status',
-      summary: 'The term that seals, and since when',
+      summary: 'The term that encrypts, and since when',
       access: policy('read'),
       answers: 'data',
       mirrored: true,

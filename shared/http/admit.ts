@@ -69,7 +69,7 @@ export async function admit(
  */
 async function identify(intake: Intake, base: Base, ports: Ports, before: Alive | undefined): Promise<Alive> {
   if (before?.spent) return before
-  const presented = await (await present(intake.token, ports.sealer))?.open()
+  const presented = await (await present(intake.token, ports.cipher))?.open()
   const alive = authenticate(presented, base.tokenItem, {
     mounts: base.mounts,
     source: intake.facts.source,

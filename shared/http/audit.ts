@@ -6,7 +6,7 @@ import { paramOf } from '../api/params.ts'
 import { type Mount, shownKeys } from '../model/mount.ts'
 import { entityIdOf } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
-import type { Ports, Sealer } from '../ports.ts'
+import type { FieldCipher, Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
 import { fitted } from './fit-entry.ts'
 import type { Intake } from './intake.ts'
@@ -32,16 +32,16 @@ export interface Trail {
  * Starts the trail of a request. Secrets appear as HMACs only; the reasons of a refusal, which callers do not
  * see, are there too. However much a request or its answer holds, an entry stays within its bound.
  */
-export function auditTrail(intake: Intake, { audit, sealer, clock }: Ports): Trail {
+export function auditTrail(intake: Intake, { audit, cipher, clock }: Ports): Trail {
   let begun: Begun | undefined
   const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
   const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
     audit.write(
-      await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text => sealer.hmac(text)),
+      await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
     )
   const begin = async (seen: Seen, error?: ApiError): Promise<Begun> => {
-    const path = await shownPath(intake, sealer)
-    const told = { request: await requestOf(intake, path, seen, sealer), ...authOf(seen) }
+    const path = await shownPath(intake, cipher)
+    const told = { request: await requestOf(intake, path, seen, cipher), ...authOf(seen) }
     begun = { told, path, shown: shownKeys(seen.tuned, 'response') }
     await write('request', { ...told, ...errorOf(error, intake, path) })
     return begun
@@ -51,7 +51,7 @@ export function auditTrail(intake: Intake, { audit, sealer, clock }: Ports): Tra
     response: async ending => {
       const error = 'error' in ending ? ending.error : undefined
       const { told, path, shown } = begun ?? (await begin({}, error))
-      const response = await responseOf(ending, endpoint, { path, shown }, sealer)
+      const response = await responseOf(ending, endpoint, { path, shown }, cipher)
       await write('response', { ...told, response, ...errorOf(error, intake, path) })
     },
   }
@@ -67,10 +67,10 @@ interface Begun {
 }
 
 /** The path, with the HMAC of what may be a secret in it. */
-async function shownPath({ facts: { path }, found }: Intake, sealer: Sealer): Promise<string> {
+async function shownPath({ facts: { path }, found }: Intake, cipher: FieldCipher): Promise<string> {
   const secret = secretIn(path, found)
   return secret !== '' && path.endsWith(secret)
-    ? `${path.slice(0, -secret.length)}${await sealer.hmac(secret)}`
+    ? `${path.slice(0, -secret.length)}${await cipher.hmac(secret)}`
     : path
 }
 
@@ -106,7 +106,7 @@ async function requestOf(
   { found, facts, token, raw, given }: Intake,
   path: string,
   { mount, tuned }: Seen,
-  sealer: Sealer,
+  cipher: FieldCipher,
 ): Promise<Record<string, unknown>> {
   const fields = 'miss' in found ? {} : found.endpoint.fields
   const tunedKeys = shownKeys(tuned, 'request')
@@ -121,10 +121,10 @@ async function requestOf(
     path,
     remote_address: facts.source,
     ...(mount ? { mount_accessor: mount.accessor, mount_type: mount.type } : {}),
-    ...(token ? { client_token: await sealer.hmac(token.reveal()) } : {}),
+    ...(token ? { client_token: await cipher.hmac(token.reveal()) } : {}),
     ...(facts.wrapTtl === undefined ? {} : { wrap_ttl: facts.wrapTtl }),
-    data: await hashed(expected, name => !shown.includes(name), sealer),
-    ...(await unknownIn(raw, known, sealer)),
+    data: await hashed(expected, name => !shown.includes(name), cipher),
+    ...(await unknownIn(raw, known, cipher)),
   }
 }
 
@@ -132,12 +132,12 @@ async function requestOf(
 async function unknownIn(
   raw: Intake['raw'],
   known: ReadonlySet<string>,
-  sealer: Sealer,
+  cipher: FieldCipher,
 ): Promise<Record<string, unknown>> {
   const unknown = Object.entries(raw).filter(([name]) => !known.has(name))
   if (unknown.length === 0) return {}
   const sorted = unknown.sort(([a], [b]) => (a < b ? -1 : 1))
-  const hmac = await sealer.hmac(JSON.stringify(Object.fromEntries(sorted)))
+  const hmac = await cipher.hmac(JSON.stringify(Object.fromEntries(sorted)))
   return { unknown: { count: unknown.length, hmac } }
 }
 
@@ -175,20 +175,20 @@ async function responseOf(
   ending: Ending,
   endpoint: Endpoint | undefined,
   { path, shown }: Pick<Begun, 'path' | 'shown'>,
-  sealer: Sealer,
+  cipher: FieldCipher,
 ): Promise<Record<string, unknown>> {
   if ('error' in ending) return { status: errorCodes[ending.error.code].status }
   const { answer, wrapped } = ending
   const warnings = answer.warnings?.length ? { warnings: answer.warnings } : {}
   const wrapInfo = wrapped
-    ? { wrap_info: { ...wrapped, token: await sealer.hmac(wrapped.token), creation_path: path } }
+    ? { wrap_info: { ...wrapped, token: await cipher.hmac(wrapped.token), creation_path: path } }
     : {}
   if (answer.kind === 'data') {
     return {
       data: await hashed(
         answer.data,
         name => isSecretAnswer(endpoint, name) && !shown.includes(name),
-        sealer,
+        cipher,
       ),
       ...warnings,
       ...wrapInfo,
@@ -196,9 +196,9 @@ async function responseOf(
   }
   if (answer.kind !== 'auth') return { ...warnings, ...wrapInfo }
   const { client_token, metadata, ...auth } = answer.auth
-  const details = metadata ? await hashed(metadata, name => name === 'nonce', sealer) : null
+  const details = metadata ? await hashed(metadata, name => name === 'nonce', cipher) : null
   return {
-    auth: { ...auth, client_token: await sealer.hmac(client_token), metadata: details },
+    auth: { ...auth, client_token: await cipher.hmac(client_token), metadata: details },
     ...warnings,
     ...wrapInfo,
   }
@@ -210,11 +210,11 @@ const isSecretAnswer = (endpoint: Endpoint | undefined, name: string): boolean =
 async function hashed(
   values: Readonly<Record<string, unknown>>,
   isSecret: (name: string) => boolean,
-  sealer: Sealer,
+  cipher: FieldCipher,
 ): Promise<Record<string, unknown>> {
   const entries = Object.entries(values).map(async ([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    return [name, isSecret(name) ? await sealer.hmac(text) : value] as const
+    return [name, isSecret(name) ? await cipher.hmac(text) : value] as const
   })
   return Object.fromEntries(await Promise.all(entries))
 }

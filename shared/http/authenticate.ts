@@ -1,7 +1,7 @@
 import { ApiError } from '../api/errors.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } from '../model/token.ts'
-import type { ClusterRead, Ports, Sealer } from '../ports.ts'
+import type { ClusterRead, FieldCipher, Ports } from '../ports.ts'
 import { countDown, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { anyContains } from '../values/cidr.ts'
@@ -19,21 +19,21 @@ export interface Opened {
   text: Secret
   /** what would be stored of a service token */
   hash?: string
-  /** of a batch token that we sealed */
+  /** of a batch token that we encrypted */
   batch?: Token
 }
 
 /** Reads the token of a request; it is not looked up yet. */
-export async function present(text: Secret | undefined, sealer: Sealer): Promise<Presented | undefined> {
+export async function present(text: Secret | undefined, cipher: FieldCipher): Promise<Presented | undefined> {
   if (!text) return undefined
   const plain = text.reveal()
   if (!plain.startsWith(BATCH_PREFIX)) {
-    const hash = await storedHashOf(plain, sealer)
+    const hash = await storedHashOf(plain, cipher)
     return { key: key('token', accessorOf(hash)), open: () => Promise.resolve({ text, hash }) }
   }
   return {
     open: async () => {
-      const content = await sealer.openToken(plain.slice(BATCH_PREFIX.length))
+      const content = await cipher.decryptToken(plain.slice(BATCH_PREFIX.length))
       return content === undefined ? { text } : { text, batch: JSON.parse(content) as Token }
     },
   }

@@ -76,7 +76,7 @@ async function atNoMount({ found }: Intake, ports: Ports): Promise<Base | undefi
 async function everything(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
   // a token sent along with a login is not even looked at
   const anonymous = !('miss' in intake.found) && intake.found.endpoint.access.by === 'anyone'
-  const token = anonymous ? undefined : await present(intake.token, ports.sealer)
+  const token = anonymous ? undefined : await present(intake.token, ports.cipher)
   const now = ports.clock.now()
   const table = ports.memory.mounts ? [] : [key('mounts')]
   const own = token?.key ? [token.key] : []
@@ -96,7 +96,7 @@ async function everything(intake: Intake, more: readonly Key[], ports: Ports): P
 /** The cluster record as it was read now, remembered. */
 function noted(record: Item<'cluster'> | undefined, readAt: number, ports: Ports): Pick<Base, 'cluster'> {
   if (!record) return {}
-  ports.sealer.expect(record.data)
+  ports.cipher.expect(record.data)
   const cluster = { record: record.data, readAt }
   ports.memory.cluster = cluster
   return { cluster }

@@ -211,7 +211,7 @@ async function completed(
   call: Ready,
   endpoint: Endpoint,
   { facts, warnings }: Intake,
-  { sealer, entropy }: Ports,
+  { cipher, entropy }: Ports,
 ): Promise<{ changes: Outcome['changes'] & {}; info?: WrapInfo; frame: Frame }> {
   const frame: Frame = {
     requestId: facts.id,
@@ -231,7 +231,7 @@ async function completed(
       wrappedAccessor: answer.kind === 'auth' ? answer.auth.accessor : '',
       text: tokenText(entropy.bytes),
     },
-    sealer,
+    cipher,
   )
   return { changes: [...changes, change], info, frame }
 }

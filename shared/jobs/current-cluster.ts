@@ -3,18 +3,18 @@ import { isActive } from '../model/cluster.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 
-type Dependencies = Pick<Ports, 'store' | 'clock' | 'sealer'>
+type Dependencies = Pick<Ports, 'store' | 'clock' | 'cipher'>
 
 /** The cluster record as it is now; undefined when this cluster does not serve any more. */
 export async function activeCluster({
   store,
   clock,
-  sealer,
+  cipher,
 }: Dependencies): Promise<ClusterRead | undefined> {
   const readAt = clock.now()
   const [item] = await store.read([key('cluster')])
   if (!item || !isActive(item.data)) return undefined
-  sealer.expect(item.data)
+  cipher.expect(item.data)
   return { record: item.data, readAt }
 }
 

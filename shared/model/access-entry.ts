@@ -1,11 +1,11 @@
-import type { Sealed } from '../values/secret.ts'
+import type { Encrypted } from '../values/secret.ts'
 
 /** An instance that has logged in. @see docs/spec/login-ec2.md#access-list */
 export interface AccessEntry {
   /** role of the first login */
   role: string
   /** absent when reauthentication is disallowed */
-  clientNonce?: Sealed
+  clientNonce?: Encrypted
   disallowReauthentication: boolean
   /** text of the document, verbatim */
   pendingTime: string

@@ -1,4 +1,4 @@
-import type { Sealed } from '../values/secret.ts'
+import type { Encrypted } from '../values/secret.ts'
 
 /** What an attempt is for. One slot serves all purposes, and a share counts for the one that was started. */
 export type Purpose = 'root'
@@ -13,7 +13,7 @@ export interface Attempt {
   /** shares given so far */
   progress: number
   /** `Secrets` as JSON */
-  secrets: Sealed
+  secrets: Encrypted
 }
 
 export interface PgpKey {

@@ -1,4 +1,4 @@
-import type { Sealed } from '../values/secret.ts'
+import type { Encrypted } from '../values/secret.ts'
 
 /** The role of a cluster in its DR set. @see docs/spec/cluster.md#modes */
 export type ClusterMode = 'disabled' | 'primary' | 'secondary' | 'bootstrapping'
@@ -9,7 +9,7 @@ export interface ClusterRecord {
   id: string
   name: string
   mode: ClusterMode
-  /** the keyring whose keys sealed this cluster's items */
+  /** the keyring whose keys encrypted this cluster's items */
   keyring: string
   /** the keyring's newest term: an environment that holds an older one reads the keyring again */
   term: number
@@ -17,16 +17,16 @@ export interface ClusterRecord {
   initialisedAt: number
 }
 
-/** The keys of this cluster, in an envelope: sealed by a data key that its own KMS key wraps. */
+/** The keys of this cluster, in an envelope: encrypted by a data key that its own KMS key wraps. */
 export interface Keyring {
   id: string
-  /** the term that seals; all terms open */
+  /** the term that encrypts; all terms decrypt */
   term: number
   /** epoch milliseconds at which that term was added */
   since: number
   /** the envelope's data key as KMS wrapped it, base64 */
   wrapped: string
-  /** keys of all terms, and those that never rotate, sealed by the data key */
+  /** keys of all terms, and those that never rotate, encrypted by the data key */
   keys: string
 }
 
@@ -34,7 +34,7 @@ export interface Keyring {
 export interface RecoveryKey {
   shares: number
   threshold: number
-  key: Sealed
+  key: Encrypted
 }
 
 /** Whether this cluster serves clients: a DR secondary does not. */

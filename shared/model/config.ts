@@ -1,12 +1,12 @@
 import type { ClientSettings } from '../auth-method/config/client-settings.ts'
-import type { Sealed } from '../values/secret.ts'
+import type { Encrypted } from '../values/secret.ts'
 
 /** How a mount reaches AWS. @see docs/spec/configuration.md#client */
 export interface ClientConfig extends ClientSettings {
-  secretKey?: Sealed
+  secretKey?: Encrypted
   /** the key pair before the last rotation, until it is known to be gone */
   previousAccessKey?: string
-  previousSecretKey?: Sealed
+  previousSecretKey?: Encrypted
 }
 
 /** `default` follows later changes of the default set; a list does not. */

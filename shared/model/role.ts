@@ -1,6 +1,6 @@
 import type { Bound } from '../auth-method/roles/bindings.ts'
 import type { TokenParameters } from '../tokens/terms.ts'
-import type { Sealed } from '../values/secret.ts'
+import type { Encrypted } from '../values/secret.ts'
 
 /** Who may log in, and what the token is like. @see docs/spec/roles.md */
 export interface Role {
@@ -16,7 +16,7 @@ export interface Role {
   /** UUID, new when a role is deleted and made again */
   roleId: string
   /** key of the role's tags: the bytes of a UUID's text */
-  hmacKey: Sealed
+  hmacKey: Encrypted
   /** key of the instance tag that carries a role tag; empty: none */
   roleTag: string
   allowInstanceMigration: boolean

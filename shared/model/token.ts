@@ -23,7 +23,7 @@ export interface LoginRecord {
   clientUserId?: string
 }
 
-/** A service token as stored, or a batch token as sealed; of limited uses, those that remain. */
+/** A service token as stored, or a batch token as encrypted; of limited uses, those that remain. */
 export interface Token extends KeptTerms {
   type: 'service' | 'batch'
   /** SHA-256 of the token's text, base64url; empty for a batch token */

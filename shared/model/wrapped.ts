@@ -1,10 +1,10 @@
-import type { Sealed } from '../values/secret.ts'
+import type { Encrypted } from '../values/secret.ts'
 
 /** An answer that waits for the one holder of its wrapping token. */
 export interface Wrapped {
   /** SHA-256 of the wrapping token */
   hash: string
-  response: Sealed
+  response: Encrypted
   creationPath: string
   /** accessor of the mount that answered, if one did */
   mount?: string

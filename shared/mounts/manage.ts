@@ -75,7 +75,7 @@ export const enableFields = {
   description: text('For people'),
   config: anything('What the tuning of a mount takes'),
   local: bool('Accepted and ignored: all mounts replicate'),
-  seal_wrap: bool('Accepted and ignored: secrets are always sealed'),
+  seal_wrap: bool('Accepted and ignored: secrets are always encrypted'),
 }
 
 const tableOf = (call: Call): Item<'mounts'> => {

@@ -1,7 +1,7 @@
 import { diffieHellman, hkdfSync, type KeyObject } from 'node:crypto'
 import { decodeBase64Url } from '../values/base64.ts'
 import { privateKey, publicKey, RAW_KEY, rawPublic } from '../values/raw-keys.ts'
-import { decrypt, encrypt, NONCE_LENGTH } from './sealing.ts'
+import { decrypt, encrypt, NONCE_LENGTH } from './encryption.ts'
 
 /** What a box is for: it opens for nothing else. */
 export interface BoxPlace {

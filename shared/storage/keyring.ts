@@ -1,10 +1,10 @@
-import { decrypt, encrypt } from './sealing.ts'
+import { decrypt, encrypt } from './encryption.ts'
 
 /** The keys of a keyring in clear: in memory only. */
 export interface Keys {
   /** base64; never replaced, so that what follows from it stays comparable for the life of the cluster */
   fixed: string
-  /** oldest first; the last one seals */
+  /** oldest first; the last one encrypts */
   terms: readonly DataKey[]
 }
 
@@ -26,10 +26,10 @@ export const firstKeys = (random: Random): Keys => ({
   terms: [{ version: 1, key: newKey(random) }],
 })
 
-/** The number of the term that seals. */
+/** The number of the term that encrypts. */
 export const newestTerm = ({ terms }: Keys): number => terms.at(-1)?.version ?? 0
 
-/** The same keys and one more term, which seals from now on. */
+/** The same keys and one more term, which encrypts from now on. */
 export const withNextTerm = (keys: Keys, random: Random): Keys => ({
   ...keys,
   terms: [...keys.terms, { version: newestTerm(keys) + 1, key: newKey(random) }],
@@ -42,8 +42,8 @@ export const closeEnvelope = (dataKey: Uint8Array, keyring: string, keys: Keys, 
   encrypt(Buffer.from(dataKey), placeOf(keyring), JSON.stringify(keys), nonce)
 
 /** @throws when the envelope was closed with another data key, or for another keyring */
-export function openEnvelope(dataKey: Uint8Array, keyring: string, sealed: string): Keys {
-  const text = decrypt(Buffer.from(dataKey), placeOf(keyring), sealed)
+export function openEnvelope(dataKey: Uint8Array, keyring: string, encrypted: string): Keys {
+  const text = decrypt(Buffer.from(dataKey), placeOf(keyring), encrypted)
   if (text === undefined) throw new Error('the keyring does not open with its data key')
   return JSON.parse(text) as Keys
 }

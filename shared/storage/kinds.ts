@@ -85,8 +85,8 @@ interface Spec {
   counter?: string
   /** the use that storing one needs instead of `write`; but for `mint`, nobody deletes one either */
   guard?: 'mint' | 'genesis' | 'ceremony'
-  /** fields that hold a `Sealed` text */
-  sealed?: readonly string[]
+  /** fields that hold an `Encrypted` text */
+  encrypted?: readonly string[]
 }
 
 /** One row per kind of item. Adding a kind is its line here and its type in `Stored`. */
@@ -100,7 +100,7 @@ export const kinds = {
     pk: mount => `${mount}#config`,
     goesWith: 'mount',
     sk: 'client',
-    sealed: ['secretKey', 'previousSecretKey'],
+    encrypted: ['secretKey', 'previousSecretKey'],
   },
   'identity-config': {
     table: 'data',
@@ -117,7 +117,7 @@ export const kinds = {
     class: 'replicated',
     pk: mount => `${mount}#role`,
     goesWith: 'mount',
-    sealed: ['hmacKey'],
+    encrypted: ['hmacKey'],
   },
   access: {
     table: 'data',
@@ -126,7 +126,7 @@ export const kinds = {
     goesWith: 'mount',
     spread: true,
     expiry: 'swept',
-    sealed: ['clientNonce'],
+    encrypted: ['clientNonce'],
   },
   deny: {
     table: 'data',
@@ -156,7 +156,7 @@ export const kinds = {
     sk: 'wrapped',
     expiry: 'dies',
     guard: 'mint',
-    sealed: ['response'],
+    encrypted: ['response'],
   },
   policy: { table: 'data', class: 'replicated', pk: 'policy' },
   alias: {
@@ -174,7 +174,7 @@ export const kinds = {
     pk: 'recovery',
     sk: 'key',
     guard: 'genesis',
-    sealed: ['key'],
+    encrypted: ['key'],
   },
   cluster: { table: 'cluster', class: 'local', pk: 'cluster', sk: 'record', guard: 'genesis' },
   keyring: { table: 'cluster', class: 'local', pk: 'cluster', sk: 'keyring', guard: 'genesis' },
@@ -194,7 +194,7 @@ export const kinds = {
     sk: 'slot',
     expiry: 'dies',
     guard: 'ceremony',
-    sealed: ['secrets'],
+    encrypted: ['secrets'],
   },
 } as const satisfies Record<Kind, Spec>
 

@@ -234,7 +234,7 @@ export async function creating(
   how: { orphan: boolean; role?: RoleRules },
 ): Promise<Outcome> {
   const caller = callerOf(call)
-  const { sealer, entropy } = call.ports
+  const { cipher, entropy } = call.ports
   const { path, source } = call.request
   const privileged = (['update', 'create'] as const).some(capability =>
     permits(caller.rights, { path, capability, sudo: true }),
@@ -250,8 +250,8 @@ export async function creating(
   })
   const chosen = chosenText(call.given.id)
   const text = chosen ?? tokenText(entropy.bytes)
-  const hash = await storedHashOf(text.reveal(), sealer)
-  const issued = token.type === 'batch' ? await issueBatch(token, sealer) : issueService(token, text, hash)
+  const hash = await storedHashOf(text.reveal(), cipher)
+  const issued = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, text, hash)
   if (chosen) await checkFree(call, accessorIn(issued.token))
   const unknown = await unknownPolicies(call, token.policies)
   return after([...issued.changes, ...wayFromParent(issued.token)], {

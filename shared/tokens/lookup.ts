@@ -55,13 +55,13 @@ export async function tokenByAccessor(call: Call, accessor: string) {
 /** A token by its text. @throws ApiError `bad_token` */
 export async function findToken(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_PREFIX)) {
-    const content = await call.ports.sealer.openToken(asked.slice(BATCH_PREFIX.length))
+    const content = await call.ports.cipher.decryptToken(asked.slice(BATCH_PREFIX.length))
     const token = content === undefined ? undefined : (JSON.parse(content) as Token)
     if (!token || !isAlive(token, call) || !(await ancestorsLive(token, call)))
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
-  const accessor = await accessorFor(asked, call.ports.sealer)
+  const accessor = await accessorFor(asked, call.ports.cipher)
   const item = await livingToken(accessor, call)
   if (!item) throw new ApiError('bad_token')
   return { token: item.data, id: asked, accessor }

@@ -13,7 +13,7 @@ import {
   type Token,
 } from '../model/token.ts'
 import { sanitisePolicies, withDefault } from '../policies/names.ts'
-import type { Sealer } from '../ports.ts'
+import type { FieldCipher } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import type { Secret } from '../values/secret.ts'
@@ -40,9 +40,9 @@ export interface Minted {
 }
 
 /** Mints the token of a login. A service token is one item to write, a batch token none. */
-export async function mintLogin(grant: Grant, facts: MintFacts, sealer: Sealer): Promise<Minted> {
+export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCipher): Promise<Minted> {
   const { token, warnings } = tokenOf(grant, facts)
-  const minted = token.type === 'batch' ? await issueBatch(token, sealer) : issueService(token, facts.text)
+  const minted = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, facts.text)
   const identityPolicies = sanitisePolicies(facts.alias.policies)
   return {
     ...minted,
@@ -131,8 +131,8 @@ export function issueService(token: Token, text: Secret, hash = hashOf(text.reve
  * A token that carries everything in itself: nothing is written.
  * @throws ApiError `invalid_request` when it would be longer than what a request may carry
  */
-export async function issueBatch(token: Token, sealer: Sealer): Promise<Issued> {
-  const text = BATCH_PREFIX + (await sealer.sealToken(JSON.stringify(token)))
+export async function issueBatch(token: Token, cipher: FieldCipher): Promise<Issued> {
+  const text = BATCH_PREFIX + (await cipher.encryptToken(JSON.stringify(token)))
   if (text.length > LONGEST_TOKEN)
     throw invalid('the policies and metadata are too long for a batch token, which carries them itself')
   return { token, text, changes: [] }

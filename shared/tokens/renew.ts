@@ -22,7 +22,7 @@ export const renewAccessorFields = { ...accessorField, ...increment }
 export async function renew(call: Call<typeof renewFields>): Promise<Outcome> {
   const asked = call.given.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw notRenewable()
-  const item = await livingToken(await accessorFor(asked, call.ports.sealer), call)
+  const item = await livingToken(await accessorFor(asked, call.ports.cipher), call)
   if (!item) throw invalid('token not found')
   return renewing(call, item, asked, call.given.increment ?? 0)
 }

@@ -15,7 +15,7 @@ import type { accessorField, requiredToken } from './lookup.ts'
 export async function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.given.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
-  return revoking(call, await accessorFor(asked, call.ports.sealer))
+  return revoking(call, await accessorFor(asked, call.ports.cipher))
 }
 
 const noBatch = () => invalid('batch tokens cannot be revoked')
@@ -41,7 +41,7 @@ const TRIES = 10
 export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.given.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
-  const accessor = await accessorFor(asked, call.ports.sealer)
+  const accessor = await accessorFor(asked, call.ports.cipher)
   const [item] = await call.ports.store.read([key('token', accessor)])
   if (!item) throw invalid('token not found')
   const release = async (cluster: ClusterRead) => {

@@ -24,7 +24,7 @@ async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrappe
 /** POST sys/wrapping/unwrap: the answer as it would have been. A second time there is nothing. */
 export async function unwrap(call: Call<typeof wrappingField>): Promise<Outcome> {
   const item = await wrappedOf(call)
-  const body = await call.ports.sealer.open(item, 'response', item.data.response)
+  const body = await call.ports.cipher.decrypt(item, 'response', item.data.response)
   return after([removeIfUnchanged(item)], { kind: 'unwrapped', body: body.reveal() })
 }
 
@@ -44,10 +44,10 @@ export async function lookupWrapping(call: Call<typeof wrappingField>): Promise<
 export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome> {
   const item = await wrappedOf(call)
   if (item.data.ttl > LONGEST_WRAPPING) throw invalid('the answer was wrapped for longer than 768h')
-  const { sealer, entropy } = call.ports
+  const { cipher, entropy } = call.ports
   const { info, change } = await wrap(
     {
-      response: (await sealer.open(item, 'response', item.data.response)).reveal(),
+      response: (await cipher.decrypt(item, 'response', item.data.response)).reveal(),
       path: item.data.creationPath,
       mount: item.data.mount,
       ttl: item.data.ttl,
@@ -55,7 +55,7 @@ export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome>
       wrappedAccessor: item.data.wrappedAccessor,
       text: tokenText(entropy.bytes),
     },
-    sealer,
+    cipher,
   )
   return after([removeIfUnchanged(item), change], { kind: 'wrapped', info })
 }

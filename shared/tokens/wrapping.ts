@@ -1,7 +1,7 @@
 import { SYSTEM_LEASE_TTL } from '../model/mount.ts'
 import { accessorOf, hashOf, secondsOf } from '../model/token.ts'
 import type { WrapInfo, Wrapped } from '../model/wrapped.ts'
-import type { Sealer } from '../ports.ts'
+import type { FieldCipher } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import type { Secret } from '../values/secret.ts'
@@ -24,12 +24,15 @@ export interface Wrapping {
 }
 
 /** Puts an answer away under a new single-use token. */
-export async function wrap(given: Wrapping, sealer: Sealer): Promise<{ info: WrapInfo; change: Change }> {
+export async function wrap(
+  given: Wrapping,
+  cipher: FieldCipher,
+): Promise<{ info: WrapInfo; change: Change }> {
   const hash = hashOf(given.text.reveal())
   const place = key('wrapped', accessorOf(hash))
   const item: Wrapped = {
     hash,
-    response: await sealer.seal(place, 'response', given.response),
+    response: await cipher.encrypt(place, 'response', given.response),
     creationPath: given.path,
     ...(given.mount === undefined ? {} : { mount: given.mount }),
     createdAt: given.now,

@@ -24,10 +24,10 @@ export class Secret {
   }
 }
 
-declare const sealed: unique symbol
+declare const encrypted: unique symbol
 
-/** A secret as stored: readable only with the keyring, and only in the place it was sealed for. */
-export type Sealed = string & { readonly [sealed]: true }
+/** A secret as stored: readable only with the keyring, and only in the place it was encrypted for. */
+export type Encrypted = string & { readonly [encrypted]: true }
 
 /** SHA-256 of a text or of bytes. */
 export const sha256 = (value: string | Uint8Array): Buffer => createHash('sha256').update(value).digest()

@@ -1,7 +1,7 @@
 import { unbound } from '../../shared/auth-method/roles/bindings.ts'
 import type { Role } from '../../shared/model/role.ts'
 import { defaultParameters } from '../../shared/tokens/parameters.ts'
-import type { Sealed } from '../../shared/values/secret.ts'
+import type { Encrypted } from '../../shared/values/secret.ts'
 
 type RoleParts = Partial<Omit<Role, 'bound' | 'token'>> & {
   bound?: Partial<Role['bound']>
@@ -16,7 +16,7 @@ const role = ({ bound = {}, token = {}, ...parts }: RoleParts, authType: Role['a
   inferredAwsRegion: '',
   resolveAwsUniqueIds: true,
   roleId: '7f3a91c4-0000-4000-8000-000000000001',
-  hmacKey: 'sealed' as Sealed,
+  hmacKey: 'encrypted' as Encrypted,
   roleTag: '',
   allowInstanceMigration: false,
   disallowReauthentication: false,

@@ -6,12 +6,12 @@ import { iamAccessKeys } from './access-keys.ts'
 import { auditLog } from './audit.ts'
 import { lambdaBackground } from './background.ts'
 import { stsCallerIdentity } from './caller-identity.ts'
+import { kmsCipher, kmsGenesis } from './cipher.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { ec2Instances } from './instances.ts'
 import { lazyKms } from './kms.ts'
 import { iamPrincipals } from './principals.ts'
 import { provider } from './provider.ts'
-import { kmsGenesis, kmsSealer } from './sealer.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
 import { dynamoStore } from './table.ts'
 import { stepFunctions } from './workflows.ts'
@@ -44,7 +44,7 @@ export function awsPorts(
   const calls = provider({ environment, clock, meter })
   const ports: Ports = {
     store: guardedStore(store, uses),
-    sealer: kmsSealer({ store, clock, entropy, kms }),
+    cipher: kmsCipher({ store, clock, entropy, kms }),
     instances: ec2Instances(calls),
     principals: iamPrincipals(calls),
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),

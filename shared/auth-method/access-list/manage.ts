@@ -6,7 +6,9 @@ import { printTime } from '../../values/time.ts'
 export async function readAccess(call: Call): Promise<Outcome> {
   const stored = storedOf(call, 'access')
   const { clientNonce, ...entry } = stored.data
-  const nonce = clientNonce ? (await call.ports.sealer.open(stored, 'clientNonce', clientNonce)).reveal() : ''
+  const nonce = clientNonce
+    ? (await call.ports.cipher.decrypt(stored, 'clientNonce', clientNonce)).reveal()
+    : ''
   return answer(
     data({
       client_nonce: nonce,

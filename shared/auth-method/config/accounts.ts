@@ -1,4 +1,4 @@
-import type { AwsTarget, ProviderSettings, Sealer } from '../../ports.ts'
+import type { AwsTarget, FieldCipher, ProviderSettings } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { providerSettings } from './client.ts'
 
@@ -17,9 +17,9 @@ export async function awsTarget(
   account: string,
   region: string,
   { client, sts }: AccountItems,
-  sealer: Sealer,
+  cipher: FieldCipher,
 ): Promise<AwsTarget> {
-  const settings: ProviderSettings = await providerSettings(client, sealer)
+  const settings: ProviderSettings = await providerSettings(client, cipher)
   return {
     account,
     region,

@@ -2,7 +2,7 @@ import { after, answer, type Call, data, nothing, type Outcome } from '../../api
 import { bool, text, unsupported } from '../../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
 import type { ClientConfig } from '../../model/config.ts'
-import type { ProviderSettings, Sealer } from '../../ports.ts'
+import type { FieldCipher, ProviderSettings } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
@@ -51,7 +51,7 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
     delete next.previousSecretKey
   }
   if (secret === '') delete next.secretKey
-  else if (secret !== undefined) next.secretKey = await call.ports.sealer.seal(place, 'secretKey', secret)
+  else if (secret !== undefined) next.secretKey = await call.ports.cipher.encrypt(place, 'secretKey', secret)
   return after([replace(place, stored, next)], nothing(warningsOf(next)))
 }
 
@@ -65,11 +65,11 @@ export const readClient = (call: Call): Outcome =>
 /** The settings of a mount's calls to AWS, with its secrets opened. */
 export async function providerSettings(
   stored: Item<'client-config'> | undefined,
-  sealer: Sealer,
+  cipher: FieldCipher,
 ): Promise<ProviderSettings> {
   const config = stored?.data ?? defaultClient
-  const credentials = await pair(stored, sealer, 'secretKey', config.accessKey)
-  const previous = await pair(stored, sealer, 'previousSecretKey', config.previousAccessKey ?? '')
+  const credentials = await pair(stored, cipher, 'secretKey', config.accessKey)
+  const previous = await pair(stored, cipher, 'previousSecretKey', config.previousAccessKey ?? '')
   return {
     version: stored?.rev ?? 'none',
     ...(credentials ? { credentials } : {}),
@@ -80,11 +80,11 @@ export async function providerSettings(
 
 async function pair(
   stored: Item<'client-config'> | undefined,
-  sealer: Sealer,
+  cipher: FieldCipher,
   field: 'secretKey' | 'previousSecretKey',
   accessKey: string,
 ): Promise<{ accessKey: string; secretKey: Secret } | undefined> {
-  const sealed = stored?.data[field]
-  if (!stored || !sealed || accessKey === '') return undefined
-  return { accessKey, secretKey: await sealer.open(stored, field, sealed) }
+  const encrypted = stored?.data[field]
+  if (!stored || !encrypted || accessKey === '') return undefined
+  return { accessKey, secretKey: await cipher.decrypt(stored, field, encrypted) }
 }

@@ -47,7 +47,7 @@ export async function denyTag(call: Call): Promise<Outcome> {
     key('tidy-settings', accessor, 'roletag-denylist'),
   ])
   if (!role) throw invalid('not a valid role tag: its role does not exist')
-  const tagKey = await call.ports.sealer.open(role, 'hmacKey', role.data.hmacKey)
+  const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
   if (!isSignedWith(parsed, tagKey)) throw invalid('not a valid role tag: it was not made for this role')
   const longest = Math.max(parsed.tag.maxTtl, role.data.token.maxTtl, maxTtlOf(mountOf(call)))
   const entry: DenyEntry = {

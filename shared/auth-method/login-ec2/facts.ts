@@ -16,7 +16,7 @@ export interface Ec2Facts extends CommonFacts {
   region: string
   identity: IdentityConfig
   entry: Item<'access'> | undefined
-  /** nonce of the entry, opened */
+  /** nonce of the entry, decrypted */
   entryNonce?: Secret
   /** absent: the client sent none */
   sentNonce?: string

@@ -76,9 +76,11 @@ export async function gatherEc2(
   const alias = aliasName(identity.ec2Alias, role.data.roleId, document)
   const [aliasItem] =
     alias === '' ? [undefined] : await fetchItems(call, [key('alias', mount.accessor, alias)])
-  const sealedNonce = entry?.data.clientNonce
+  const encryptedNonce = entry?.data.clientNonce
   const entryNonce =
-    entry && sealedNonce ? await call.ports.sealer.open(entry, 'clientNonce', sealedNonce) : undefined
+    entry && encryptedNonce
+      ? await call.ports.cipher.decrypt(entry, 'clientNonce', encryptedNonce)
+      : undefined
   const facts: Ec2Facts = {
     type: 'ec2',
     roleName,
@@ -109,7 +111,7 @@ export const askEc2: (call: LoginCall, gathered: GatheredEc2<Passed<Ec2Facts>>) 
 async function lookUp(call: LoginCall, { facts, role, reach }: GatheredEc2): Promise<SeenInstance> {
   const { document } = facts
   return call.once(instanceCall(reach, document.region, role.data), async () => {
-    const target = await awsTarget(document.accountId, document.region, reach, call.ports.sealer)
+    const target = await awsTarget(document.accountId, document.region, reach, call.ports.cipher)
     return seeInstance(call, target, document.instanceId, role.data, document.startedAt.seconds)
   })
 }
@@ -141,7 +143,7 @@ async function seeTag(call: LoginCall, gathered: GatheredEc2, seen: SeenInstance
   const value = tagOf(role, seen)
   const parsed = value ? parseTag(value) : undefined
   if (!value || !parsed) return { ...(value ? { value } : {}), genuine: false, denied: false }
-  const tagKey = await call.ports.sealer.open(role, 'hmacKey', role.data.hmacKey)
+  const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
   const [denial] = await fetchItems(call, denialOf(call, gathered, seen))
   return { value, tag: parsed.tag, genuine: isSignedWith(parsed, tagKey), denied: denial !== undefined }
 }

@@ -40,6 +40,6 @@ async function entryChange(
   const kept: AccessEntry =
     nonce === ''
       ? entry
-      : { ...entry, clientNonce: await call.ports.sealer.seal(place, 'clientNonce', nonce) }
+      : { ...entry, clientNonce: await call.ports.cipher.encrypt(place, 'clientNonce', nonce) }
   return replace(place, stored, kept, sweepTimes(entry.expiresAt, tidy))
 }

@@ -5,7 +5,7 @@ import { compareInstants, type Instant, parseInstant } from '../../values/time.t
 
 /** What decides whether an instance may log in again. */
 export interface ReauthenticationFacts {
-  /** the access-list entry, with its nonce opened; expired ones count like others */
+  /** the access-list entry, with its nonce decrypted; expired ones count like others */
   entry?: { stored: Omit<AccessEntry, 'clientNonce'>; nonce?: Secret }
   /** absent: the client sent none */
   sentNonce?: string

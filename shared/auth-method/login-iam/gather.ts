@@ -120,7 +120,7 @@ export async function seeIam<F extends IamFacts>(
   const { account, partition } = caller.entity
   const [sts] = await fetchItems(call, [key('sts-role', mountOf(call).accessor, account)])
   const items = { client, sts }
-  const reach = (region: string) => awsTarget(account, region, items, call.ports.sealer)
+  const reach = (region: string) => awsTarget(account, region, items, call.ports.cipher)
   const fullArn = lookUp
     ? await fullArnOf(call, await reach(iamRegionOf(partition)), caller.entity, caller.uniqueId)
     : undefined
@@ -137,7 +137,7 @@ async function seeInferred(
   const { account } = caller.entity
   const region = role.inferredAwsRegion
   const seen = await call.once(instanceCall(items, region, role), async () => {
-    const target = await awsTarget(account, region, items, call.ports.sealer)
+    const target = await awsTarget(account, region, items, call.ports.cipher)
     return seeInstance(call, target, instanceId, role, call.now / 1000)
   })
   return { ...seen, instanceId, region, account }

@@ -30,7 +30,7 @@ export async function renewEc2(call: Call, mount: Mount, login: LoginRecord): Pr
     throw notRenewed('entry-recreated')
   const instance = await call.once('instance', async () =>
     call.ports.instances.describe(
-      await awsTarget(account, region, { client, sts }, call.ports.sealer),
+      await awsTarget(account, region, { client, sts }, call.ports.cipher),
       instanceId,
       call.request.deadline,
     ),

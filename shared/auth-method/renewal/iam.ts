@@ -28,7 +28,7 @@ export async function renewIam(call: Call, mount: Mount, login: LoginRecord): Pr
     key('sts-role', mount.accessor, login.account),
   ])
   const role = sameRole(roleItem, login)
-  const reach: Reach = region => awsTarget(login.account, region, { client, sts }, call.ports.sealer)
+  const reach: Reach = region => awsTarget(login.account, region, { client, sts }, call.ports.cipher)
   await checkPrincipal(call, role, login, entity, reach)
   await checkInferred(call, role, login, reach)
   const { ttl, maxTtl, period } = role.token

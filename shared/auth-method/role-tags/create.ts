@@ -41,7 +41,7 @@ export async function createRoleTag(call: Call<typeof roleTagFields>): Promise<O
     maxTtl: given.max_ttl ?? 0,
   }
   if (tag.instanceId.includes(':')) throw invalid('instance_id must not contain ":"')
-  const key = await call.ports.sealer.open(item, 'hmacKey', role.hmacKey)
+  const key = await call.ports.cipher.decrypt(item, 'hmacKey', role.hmacKey)
   const value = renderTag(tag, key)
   if (value.length > LONGEST_TAG)
     throw invalid(`the tag is longer than the ${LONGEST_TAG} characters that a tag’s value may have`)

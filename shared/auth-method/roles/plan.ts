@@ -4,7 +4,7 @@ import { checksInstances, type Role } from '../../model/role.ts'
 import { defaultParameters, mergeParameters, parameterWarnings } from '../../tokens/parameters.ts'
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
 import { partitionOf } from '../../values/region.ts'
-import type { Sealed } from '../../values/secret.ts'
+import type { Encrypted } from '../../values/secret.ts'
 import { type BindingName, bindingNames, faultOf, isBound, mergeBound, unbound } from './bindings.ts'
 import type { roleFields } from './fields.ts'
 
@@ -19,7 +19,7 @@ export interface RoleFacts {
   /** seconds */
   mountMax: number
   /** used only on creation */
-  fresh: { roleId: string; hmacKey: Sealed }
+  fresh: { roleId: string; hmacKey: Encrypted }
 }
 
 export interface RolePlan {

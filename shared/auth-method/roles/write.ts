@@ -7,7 +7,7 @@ import { replace } from '../../storage/changes.ts'
 import { type Key, key } from '../../storage/kinds.ts'
 import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import type { Sealed } from '../../values/secret.ts'
+import type { Encrypted } from '../../values/secret.ts'
 import { awsTarget } from '../config/accounts.ts'
 import type { roleFields } from './fields.ts'
 import { planRole } from './plan.ts'
@@ -33,8 +33,8 @@ export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome>
   return after([replace(place, stored, role)], nothing(plan.warnings))
 }
 
-const newTagKey = (call: Call<typeof roleFields>, place: Key<'role'>): Promise<Sealed> =>
-  call.ports.sealer.seal(place, 'hmacKey', call.ports.entropy.uuid())
+const newTagKey = (call: Call<typeof roleFields>, place: Key<'role'>): Promise<Encrypted> =>
+  call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
 
 /** The unique IDs of principals, in their order. @see docs/spec/roles.md#unique-ids */
 async function resolveAll(call: Call<typeof roleFields>, arns: readonly string[]): Promise<string[]> {
@@ -67,9 +67,9 @@ async function resolve(
   entity: Entity,
   items: Parameters<typeof awsTarget>[2],
 ): Promise<string> {
-  const { sealer, principals } = call.ports
+  const { cipher, principals } = call.ports
   const arn = iamArn(entity)
-  const target = await awsTarget(entity.account, iamRegionOf(entity.partition), items, sealer)
+  const target = await awsTarget(entity.account, iamRegionOf(entity.partition), items, cipher)
   const found = await principals.find(target, entity, call.request.deadline).catch(error => {
     throw error instanceof ApiError && error.code === 'invalid_request'
       ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })

@@ -7,12 +7,12 @@ const PATIENCE_MS = 15_000
 
 /** Ends a rotation that could not delete its old key: the hourly round starts this for every such mount. */
 export async function dropOldKey(run: JobRun, { mount }: { mount: string }): Promise<JobResult> {
-  const { store, sealer, accessKeys, clock } = run.ports
+  const { store, cipher, accessKeys, clock } = run.ports
   const [config] = await store.read([key('client-config', mount)])
   const cluster = await run.cluster()
   if (!config?.data.previousSecretKey || !cluster) return 'done'
   const { userName } = await accessKeys.owner(
-    await providerSettings(config, sealer),
+    await providerSettings(config, cipher),
     clock.now() + PATIENCE_MS,
   )
   const finish =

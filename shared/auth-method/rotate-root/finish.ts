@@ -25,7 +25,7 @@ export async function finishRotation(
   ports: Ports,
   patience: number,
 ): Promise<Finish> {
-  const settings = await providerSettings(config, ports.sealer)
+  const settings = await providerSettings(config, ports.cipher)
   if (!(await becomesValid(settings, ports, patience))) return { state: 'unverified' }
   const { previousAccessKey: old = '', previousSecretKey: _, ...clean } = config.data
   try {

@@ -40,8 +40,8 @@ function configured(config: Config | undefined): Config {
 }
 
 async function rotate(call: Call, given: Config, lostSince: number): Promise<Answer> {
-  const { sealer, accessKeys, clock } = call.ports
-  const settings = await providerSettings(given, sealer)
+  const { cipher, accessKeys, clock } = call.ports
+  const settings = await providerSettings(given, cipher)
   const { userName } = await accessKeys.owner(settings, clock.now() + CALL_MS)
   if (userName === undefined)
     throw invalid('the access key belongs to the root user of its account, which cannot be rotated')
@@ -132,14 +132,14 @@ async function storeKey(
   userName: string,
   made: NewKey,
 ): Promise<Config> {
-  const { sealer, store, accessKeys, clock } = call.ports
+  const { cipher, store, accessKeys, clock } = call.ports
   const place = placeOf(call, 'client-config')
   const next: ClientConfig = {
     ...config.data,
     accessKey: made.accessKey,
-    secretKey: await sealer.seal(place, 'secretKey', made.secretKey.reveal()),
+    secretKey: await cipher.encrypt(place, 'secretKey', made.secretKey.reveal()),
     previousAccessKey: config.data.accessKey,
-    previousSecretKey: await sealer.seal(
+    previousSecretKey: await cipher.encrypt(
       place,
       'previousSecretKey',
       settings.credentials?.secretKey.reveal() ?? '',

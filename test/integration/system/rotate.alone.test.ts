@@ -17,7 +17,7 @@ const term = async (): Promise<number> => (await done('GET', '/sys/key-status'))
 const batchToken = async (): Promise<string> =>
   (await done('POST', '/auth/token/create', { type: 'batch', policies: ['default'], ttl: '1h' })).body.auth
     .client_token
-const sealedSecret = async (): Promise<string> => {
+const encryptedSecret = async (): Promise<string> => {
   await done('POST', '/auth/cloud/config/client', { access_key: 'AKIAEXAMPLE', secret_key: 'a secret' })
   const { accessor } = (await done('GET', '/sys/auth/cloud')).body.data
   const item = (await raw(host, key('client-config', accessor))) as { data: { secretKey: string } }
@@ -25,7 +25,7 @@ const sealedSecret = async (): Promise<string> => {
 }
 
 describe('sys/rotate', () => {
-  test('new data and new batch tokens are sealed by the new term; what older terms sealed is good for as long', async () => {
+  test('new data and new batch tokens are encrypted by the new term; what older terms encrypted is good for as long', async () => {
     const before = await term()
     const tokens = [await batchToken()]
     const role = { auth_type: 'ec2', bound_account_id: '111122223333', role_tag: 'T', token_policies: 'dev' }
@@ -39,18 +39,18 @@ describe('sys/rotate', () => {
     tokens.push(await batchToken())
     expect(tokens.map(token => token.split('.')[1])).toEqual([String(before), String(before + 1)])
     for (const token of tokens) await done('GET', '/auth/token/lookup-self', undefined, token)
-    expect(await sealedSecret()).toMatch(new RegExp(`^${before + 1}\\.`))
-    // signed with the role's key, which the older term sealed
+    expect(await encryptedSecret()).toMatch(new RegExp(`^${before + 1}\\.`))
+    // signed with the role's key, which the older term encrypted
     await done('POST', `/auth/cloud/roletag-denylist/${encodeURIComponent(tag)}`)
   })
 
-  test('every environment of every function seals by the new term from its next request on', async () => {
+  test('every environment of every function encrypts by the new term from its next request on', async () => {
     await Promise.all(Array.from({ length: 9 }, batchToken))
     await done('POST', '/sys/rotate')
     const newest = String(await term())
     const tokens = await Promise.all(Array.from({ length: 9 }, batchToken))
     expect(tokens.map(token => token.split('.')[1])).toEqual(Array(9).fill(newest))
-    expect((await sealedSecret()).split('.')[0]).toBe(newest)
+    expect((await encryptedSecret()).split('.')[0]).toBe(newest)
   })
 
   test('tokens of chosen ids keep their accessors, and are found', async () => {

@@ -9,10 +9,10 @@ import {
   tried,
 } from '../../../shared/ceremony/decide.ts'
 import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
-import type { Sealed } from '../../../shared/values/secret.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000
-const attempt: Attempt = { purpose: 'root', nonce: 'n-1', progress: 0, secrets: '' as Sealed }
+const attempt: Attempt = { purpose: 'root', nonce: 'n-1', progress: 0, secrets: '' as Encrypted }
 const idle: Slot = { tries: [] }
 const busy: Slot = { tries: [NOW], attempt }
 const secrets = (...shares: Buffer[]): Secrets => ({

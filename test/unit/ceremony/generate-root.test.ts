@@ -264,7 +264,7 @@ describe('guards of a slot that anybody may take', () => {
 })
 
 describe('what nobody may read', () => {
-  test('stands sealed in the slot while it is needed, and nowhere afterwards', async () => {
+  test('stands encrypted in the slot while it is needed, and nowhere afterwards', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start({ otp: OTP })).body
     const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]

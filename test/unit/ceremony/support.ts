@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { kmsGenesis, kmsSealer } from '../../../shared/adapters/aws/sealer.ts'
+import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
 import { divide } from '../../../shared/cluster/shares.ts'
 import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
@@ -27,7 +27,7 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
   }
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms, sleep: async () => undefined }
-  const { keyring, sealer } = await kmsGenesis({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
+  const { keyring, cipher } = await kmsGenesis({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
   const recovery = randomBytes(32)
   const place = key('recovery-key')
   const record = {
@@ -45,7 +45,7 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
     {
       ...place,
       rev: 'r',
-      data: { ...division, key: await sealer.seal(place, 'key', recovery.toString('base64')) },
+      data: { ...division, key: await cipher.encrypt(place, 'key', recovery.toString('base64')) },
     },
   ]
   const memory = memoryStore(items)
@@ -56,7 +56,7 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
     clock,
     entropy,
     memory: {},
-    sealer: kmsSealer({ store, clock, entropy, kms }),
+    cipher: kmsCipher({ store, clock, entropy, kms }),
     audit: { write: async (entry: Record<string, unknown>) => void audited.push(entry) },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     keyHints: new Map(),

@@ -7,7 +7,7 @@ import { encryptEach } from '../../../shared/cluster/pgp.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import { callWith } from '../support/call.ts'
-import { NOW, openSealer } from '../tokens/support.ts'
+import { clearCipher, NOW } from '../tokens/support.ts'
 
 interface HandedOut {
   keys: string[]
@@ -30,7 +30,7 @@ async function init(
     genesis: {
       newKeyring: async (since: number) => ({
         keyring: { id: 'ring-1', term: 1, since, wrapped: 'w', keys: 'k' },
-        sealer: openSealer,
+        cipher: clearCipher,
       }),
     },
     entropy: {
@@ -100,7 +100,7 @@ describe('initialisation', () => {
     expect(data['recovery-key']).toEqual({
       shares: 3,
       threshold: 2,
-      key: `sealed key ${Buffer.alloc(32, 5).toString('base64')}`,
+      key: `encrypted key ${Buffer.alloc(32, 5).toString('base64')}`,
     })
     expect(data['mounts']).toMatchObject({
       mounts: [

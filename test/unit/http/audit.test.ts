@@ -55,7 +55,7 @@ async function entries(taken: Partial<Intake>, ending: Ending, seen: Seen = {}):
   const written: Entries = []
   const ports = {
     audit: { write: async (entry: object) => void written.push(JSON.parse(JSON.stringify(entry))) },
-    sealer: { hmac: async (value: string) => `hmac:${value.length}` },
+    cipher: { hmac: async (value: string) => `hmac:${value.length}` },
     clock: { now: () => NOW },
   } as unknown as Ports
   const trail = auditTrail(intake(taken), ports)
@@ -122,7 +122,7 @@ describe('the audit trail of a request', () => {
     const written: Entries = []
     const ports = {
       audit: { write: async (entry: object) => void written.push(entry) },
-      sealer: { hmac: async () => 'hmac' },
+      cipher: { hmac: async () => 'hmac' },
       clock: { now: () => NOW },
     } as unknown as Ports
     await auditTrail(intake(), ports).response({ error: new ApiError('path_disabled') })

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { authenticate, present, takeUse } from '../../../shared/http/authenticate.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
-import type { ClusterRead, Ports, Sealer } from '../../../shared/ports.ts'
+import type { ClusterRead, FieldCipher, Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { mount, NOW, openSealer, token } from '../tokens/support.ts'
+import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
 const text = new Secret('hvs.parent')
 const hash = hashOf('hvs.parent')
-const sealer = openSealer as unknown as Sealer
+const cipher = clearCipher as unknown as FieldCipher
 const place = key('token', accessorOf(hashOf('hvs.parent')))
 const facts = { mounts: { mounts: [mount()], removing: [] }, source: '10.1.2.3', now: NOW }
 const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
@@ -30,26 +30,26 @@ const whyOf = (work: () => unknown): unknown => {
 
 describe('a token as presented', () => {
   test('a service token is looked up by its hash', async () => {
-    const presented = await present(text, sealer)
+    const presented = await present(text, cipher)
     expect(presented?.key).toEqual(place)
     expect(await presented?.open()).toEqual({ text, hash: hashOf('hvs.parent') })
   })
 
   test('a batch token is opened, not looked up', async () => {
     const content = token({ type: 'batch', hash: '' })
-    const batch = new Secret(`hvb.${await openSealer.sealToken(JSON.stringify(content))}`)
-    const presented = await present(batch, sealer)
+    const batch = new Secret(`hvb.${await clearCipher.encryptToken(JSON.stringify(content))}`)
+    const presented = await present(batch, cipher)
     expect(presented).not.toHaveProperty('key')
     expect(await presented?.open()).toEqual({ text: batch, batch: content })
   })
 
-  test('one that we did not seal is unknown', async () => {
-    const other = { openToken: async () => undefined } as unknown as Sealer
+  test('one that we did not encrypt is unknown', async () => {
+    const other = { decryptToken: async () => undefined } as unknown as FieldCipher
     const opened = await (await present(new Secret('hvb.x'), other))?.open()
     expect(whyOf(() => authenticate(opened, undefined, facts))).toBe('token-unknown')
   })
 
-  test('nothing is nothing', async () => expect(await present(undefined, sealer)).toBeUndefined())
+  test('nothing is nothing', async () => expect(await present(undefined, cipher)).toBeUndefined())
 })
 
 describe('who may go on', () => {

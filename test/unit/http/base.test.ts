@@ -9,7 +9,7 @@ import type { Memory, Ports } from '../../../shared/ports.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { memoryStore } from '../support/memory-store.ts'
-import { mount, openSealer } from '../tokens/support.ts'
+import { clearCipher, mount } from '../tokens/support.ts'
 
 const SECOND = 1000
 
@@ -37,7 +37,7 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
   }
   const ports = {
     store: { ...store, read },
-    sealer: { ...openSealer, expect: () => undefined },
+    cipher: { ...clearCipher, expect: () => undefined },
     clock: { now: () => clock.ms },
     memory,
   } as unknown as Ports

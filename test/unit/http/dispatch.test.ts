@@ -11,7 +11,7 @@ import type { Ports } from '../../../shared/ports.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { memoryStore } from '../support/memory-store.ts'
-import { mount, NOW, openSealer, token } from '../tokens/support.ts'
+import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
 const changing = (call: Call): Outcome =>
   after([replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) })])
@@ -82,7 +82,7 @@ async function send(
   const { store, commits, stored } = memoryStore(items, verdicts)
   const ports = {
     store,
-    sealer: { ...openSealer, expect: () => undefined },
+    cipher: { ...clearCipher, expect: () => undefined },
     clock: { now: () => NOW, sleep: async () => {} },
     entropy: { uuid: () => 'r-1', bytes: (length: number) => Buffer.alloc(length, 3) },
     memory: {},
@@ -332,7 +332,7 @@ describe('wrapped answers', () => {
     })
     const [change] = commits[0] ?? []
     const { response } = (change as unknown as { data: { response: string } }).data
-    expect(JSON.parse(response.replace('sealed response ', ''))).toMatchObject({
+    expect(JSON.parse(response.replace('encrypted response ', ''))).toMatchObject({
       data: { ok: true },
       wrap_info: null,
     })

@@ -10,7 +10,7 @@ import { groupHandler } from '../../../shared/http/lambda.ts'
 import type { Log, Ports } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { memoryStore } from '../support/memory-store.ts'
-import { mount, NOW, openSealer } from '../tokens/support.ts'
+import { clearCipher, mount, NOW } from '../tokens/support.ts'
 
 type Handle = (call: Call) => Outcome | Promise<Outcome>
 
@@ -28,7 +28,7 @@ function handlerOf(handle: Handle, log: (level: string) => Log['info'], meter = 
   ])
   const ports = {
     store,
-    sealer: { ...openSealer, expect: () => undefined },
+    cipher: { ...clearCipher, expect: () => undefined },
     clock: { now: () => NOW },
     entropy: { uuid: () => `r-${++ids}` },
     memory: {},

@@ -14,7 +14,7 @@ function around(parts: object = {}) {
   const state = { now: 0, reads: 0 }
   const ports = {
     clock: { now: () => state.now },
-    sealer: { expect: () => undefined },
+    cipher: { expect: () => undefined },
     store: {
       read: async () => {
         state.reads += 1

@@ -37,7 +37,7 @@ function around(items: Item[]) {
   const ports = {
     store: { ...memory.store, scan },
     clock: { now: () => NOW },
-    sealer: { expect: () => undefined },
+    cipher: { expect: () => undefined },
   } as unknown as Ports
   const tokens = () => [...memory.stored.values()].filter(item => item.kind === 'token').map(item => item.pk)
   const removing = () =>

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { NONCE_LENGTH } from '../../../shared/storage/encryption.ts'
 import {
   closeEnvelope,
   firstKeys,
@@ -7,7 +8,6 @@ import {
   openEnvelope,
   withNextTerm,
 } from '../../../shared/storage/keyring.ts'
-import { NONCE_LENGTH } from '../../../shared/storage/sealing.ts'
 
 const dataKey = Buffer.alloc(32, 7)
 const nonce = () => randomBytes(NONCE_LENGTH)

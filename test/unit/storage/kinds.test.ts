@@ -69,8 +69,8 @@ describe('where items stand', () => {
 describe('what follows from a kind', () => {
   const rowsWith = (wanted: (kind: Kind) => boolean) => (Object.keys(kinds) as Kind[]).filter(wanted).sort()
 
-  test('secrets are sealed', () => {
-    expect(rowsWith(kind => specOf(kind).sealed !== undefined)).toEqual(
+  test('secrets are encrypted', () => {
+    expect(rowsWith(kind => specOf(kind).encrypted !== undefined)).toEqual(
       ['access', 'ceremony', 'client-config', 'recovery-key', 'role', 'wrapped'].sort(),
     )
   })

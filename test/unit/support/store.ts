@@ -1,7 +1,7 @@
 import type { Store } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Item, Key, Kind, Stored } from '../../../shared/storage/kinds.ts'
-import { type Sealed, Secret } from '../../../shared/values/secret.ts'
+import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
 
 const nameOf = ({ kind, pk, sk }: Key): string => JSON.stringify([kind, pk, sk])
 
@@ -28,15 +28,15 @@ export function preparedStore(items: readonly Item[], outcome: 'done' | 'conflic
   return { store, reads, commits }
 }
 
-/** Sealed texts that show what they are, and open only in the place they were sealed for. */
-export const plainSealer = {
-  seal: async ({ kind, sk }: Key, field: string, text: string) => sealed(kind, sk, field, text),
-  open: async ({ kind, sk }: Key, field: string, text: Sealed) => {
-    const place = sealed(kind, sk, field, '')
-    if (!text.startsWith(place)) throw new Error(`${text} was not sealed for ${place}`)
+/** Encrypted texts that show what they are, and open only in the place they were encrypted for. */
+export const plainCipher = {
+  encrypt: async ({ kind, sk }: Key, field: string, text: string) => encrypted(kind, sk, field, text),
+  decrypt: async ({ kind, sk }: Key, field: string, text: Encrypted) => {
+    const place = encrypted(kind, sk, field, '')
+    if (!text.startsWith(place)) throw new Error(`${text} was not encrypted for ${place}`)
     return new Secret(text.slice(place.length))
   },
 }
 
-export const sealed = (kind: Kind, sk: string, field: string, text: string): Sealed =>
-  `${kind} ${sk} ${field}: ${text}` as Sealed
+export const encrypted = (kind: Kind, sk: string, field: string, text: string): Encrypted =>
+  `${kind} ${sk} ${field}: ${text}` as Encrypted

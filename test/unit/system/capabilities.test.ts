@@ -11,7 +11,7 @@ import { Secret } from '../../../shared/values/secret.ts'
 import { access } from '../policies/support.ts'
 import { callWith } from '../support/call.ts'
 import { memoryStore } from '../support/memory-store.ts'
-import { NOW, openSealer, token } from '../tokens/support.ts'
+import { clearCipher, NOW, token } from '../tokens/support.ts'
 
 describe('sys/capabilities-self', () => {
   const rights = access({ 'a/*': 'read list', b: 'deny' })
@@ -77,7 +77,7 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
       caller: { text: new Secret('hvs.mine'), rights: access({ a: 'delete' }) },
       ports: {
         store: memoryStore([...items, ...policies]).store,
-        sealer: openSealer,
+        cipher: clearCipher,
         clock: { now: () => NOW },
       },
       now: NOW,

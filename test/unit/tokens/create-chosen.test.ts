@@ -7,7 +7,7 @@ import { createOrphan, createToken } from '../../../shared/tokens/create.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../support/call.ts'
 import { memoryStore } from '../support/memory-store.ts'
-import { openSealer, parentOf, rootToken, token } from './support.ts'
+import { clearCipher, parentOf, rootToken, token } from './support.ts'
 
 /** A request of root to make a token. */
 function creating(given: object, items: Item[] = []) {
@@ -19,14 +19,14 @@ function creating(given: object, items: Item[] = []) {
   }
   const ports = {
     store: memoryStore(items).store,
-    sealer: openSealer,
+    cipher: clearCipher,
     entropy: { bytes: (length: number) => Buffer.alloc(length, 7) },
   }
   const request = { path: 'auth/token/create' }
   return callWith({ given: { policies: ['dev'], ...given }, caller, ports, request })
 }
 
-const chosen = await accessorFor('mine', openSealer)
+const chosen = await accessorFor('mine', clearCipher)
 
 describe('the text of a new token', () => {
   test('is random, and stored as its hash only', async () => {
@@ -46,7 +46,7 @@ describe('the text of a new token', () => {
     expect(answer).toMatchObject({ auth: { client_token: 'mine', accessor: chosen } })
     expect(changes?.[0]).toMatchObject({
       put: key('token', chosen),
-      data: { hash: await storedHashOf('mine', openSealer) },
+      data: { hash: await storedHashOf('mine', clearCipher) },
       expected: 'absent',
     })
     expect(chosen).not.toBe(accessorOf(hashOf('mine')))

@@ -8,7 +8,7 @@ import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../../../share
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../support/call.ts'
 import { memoryStore } from '../support/memory-store.ts'
-import { NOW, openSealer, token } from './support.ts'
+import { clearCipher, NOW, token } from './support.ts'
 
 const accessor = accessorOf(hashOf('hvs.other'))
 const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
@@ -26,7 +26,7 @@ function calling(given: object, items: Item[] = [stored()], own: Partial<Token> 
     text: new Secret('hvs.mine'),
     accessor: mine.type === 'batch' ? '' : accessorOf(mine.hash),
   }
-  const ports = { store, sealer: openSealer, clock: { now: () => NOW } }
+  const ports = { store, cipher: clearCipher, clock: { now: () => NOW } }
   const cluster = { record: {}, readAt: NOW }
   return {
     call: callWith({ given, caller, ports, now: NOW, cluster, mounts: { mounts: [], removing: [] } }),
@@ -122,7 +122,7 @@ describe('what a look-up shows', () => {
   })
 
   test('a batch token', async () => {
-    const text = `hvb.${await openSealer.sealToken(JSON.stringify(token({ type: 'batch', hash: '' })))}`
+    const text = `hvb.${await clearCipher.encryptToken(JSON.stringify(token({ type: 'batch', hash: '' })))}`
     expect(await shown(lookup(calling({ token: text }).call))).toMatchObject({
       id: text,
       accessor: '',

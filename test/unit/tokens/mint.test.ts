@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import type { Alias } from '../../../shared/model/alias.ts'
 import type { Mount } from '../../../shared/model/mount.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
-import type { Sealer } from '../../../shared/ports.ts'
+import type { FieldCipher } from '../../../shared/ports.ts'
 import type { Grant } from '../../../shared/tokens/grant.ts'
 import { displayName, mintLogin, tokenTypeOf } from '../../../shared/tokens/mint.ts'
 import { defaultParameters } from '../../../shared/tokens/parameters.ts'
 import type { TokenParameters } from '../../../shared/tokens/terms.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { mount, NOW, openSealer } from './support.ts'
+import { clearCipher, mount, NOW } from './support.ts'
 
 const MONTH = 2_764_800
 const login = { authType: 'iam', role: 'dev', roleId: 'r-1', account: '111122223333' } as const
@@ -34,7 +34,7 @@ const mint = (granted: GrantParts = {}, around: { mount?: Partial<Mount>; alias?
   mintLogin(
     grant(granted),
     { mount: mount(around.mount), alias: alias(around.alias), now: NOW, text: new Secret('hvs.new') },
-    openSealer as unknown as Sealer,
+    clearCipher as unknown as FieldCipher,
   )
 
 describe('the token of a login', () => {
@@ -145,7 +145,7 @@ describe('batch tokens', () => {
     expect(changes).toEqual([])
     expect(auth).toMatchObject({ accessor: '', renewable: false, token_type: 'batch', lease_duration: 60 })
     expect(auth.client_token).toMatch(/^hvb\./)
-    const content = JSON.parse(await openSealer.openToken(auth.client_token.slice(4)))
+    const content = JSON.parse(await clearCipher.decryptToken(auth.client_token.slice(4)))
     expect(content).toMatchObject({ type: 'batch', hash: '', policies: ['default', 'dev'], login, ttl: 60 })
   })
 

@@ -46,10 +46,10 @@ export const mount = (parts: Partial<Mount> = {}): Mount => ({
   ...parts,
 })
 
-/** A sealer that seals nothing: what it makes can be looked into. */
-export const openSealer = {
-  seal: async (_: unknown, field: string, text: string) => `sealed ${field} ${text}`,
-  sealToken: async (content: string) => Buffer.from(content).toString('base64url'),
-  openToken: async (text: string) => Buffer.from(text, 'base64url').toString('utf8'),
+/** A cipher that encrypts nothing: what it makes can be looked into. */
+export const clearCipher = {
+  encrypt: async (_: unknown, field: string, text: string) => `encrypted ${field} ${text}`,
+  encryptToken: async (content: string) => Buffer.from(content).toString('base64url'),
+  decryptToken: async (text: string) => Buffer.from(text, 'base64url').toString('utf8'),
   hmac: async (text: string) => `hmac ${createHash('sha256').update(text).digest('hex').slice(0, 8)}`,
 }

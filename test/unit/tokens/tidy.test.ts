@@ -37,7 +37,7 @@ function around(items: Item[], deadline = NOW + 1000): { run: JobRun; names: () 
   const ports = {
     store: { ...memory.store, scan },
     clock: { now: () => NOW },
-    sealer: { expect: () => undefined },
+    cipher: { expect: () => undefined },
     log: { info: () => undefined },
   } as unknown as Ports
   const names = () =>

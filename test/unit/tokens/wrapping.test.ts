@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import type { Wrapped } from '../../../shared/model/wrapped.ts'
-import type { Sealer } from '../../../shared/ports.ts'
+import type { FieldCipher } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { lookupWrapping, rewrap, unwrap, wrapGiven } from '../../../shared/tokens/unwrap.ts'
 import { wrap } from '../../../shared/tokens/wrapping.ts'
-import { type Sealed, Secret } from '../../../shared/values/secret.ts'
+import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../support/call.ts'
-import { NOW, openSealer, token } from './support.ts'
+import { clearCipher, NOW, token } from './support.ts'
 
-const sealer = openSealer as unknown as Sealer
+const cipher = clearCipher as unknown as FieldCipher
 const accessor = accessorOf(hashOf('hvs.wrapping'))
 
 describe('wrapping an answer', () => {
-  test('puts it away, sealed, for as long as it was asked for', async () => {
+  test('puts it away, encrypted, for as long as it was asked for', async () => {
     const { info, change } = await wrap(
       {
         response: '{"data":1}',
@@ -24,7 +24,7 @@ describe('wrapping an answer', () => {
         mount: 'auth_1',
         text: new Secret('hvs.wrapping'),
       },
-      sealer,
+      cipher,
     )
     expect(info).toEqual({
       token: 'hvs.wrapping',
@@ -40,7 +40,7 @@ describe('wrapping an answer', () => {
       times: { expires: Math.floor(NOW / 1000) + 60 },
       data: {
         hash: hashOf('hvs.wrapping'),
-        response: 'sealed response {"data":1}',
+        response: 'encrypted response {"data":1}',
         creationPath: 'auth/cloud/login',
         createdAt: NOW,
         ttl: 60,
@@ -61,14 +61,14 @@ describe('wrapping an answer', () => {
       mount: undefined,
       text: new Secret('hvs.w'),
     }
-    expect((await wrap(wrapping, sealer)).info).not.toHaveProperty('wrapped_accessor')
+    expect((await wrap(wrapping, cipher)).info).not.toHaveProperty('wrapped_accessor')
   })
 })
 
 describe('what waits behind a wrapping token', () => {
   const data: Wrapped = {
     hash: hashOf('hvs.wrapping'),
-    response: 'sealed' as Sealed,
+    response: 'encrypted' as Encrypted,
     creationPath: 'auth/cloud/login',
     createdAt: NOW,
     ttl: 60,
@@ -80,7 +80,7 @@ describe('what waits behind a wrapping token', () => {
       now: NOW + 5000,
       ports: {
         store: { read: async ([one]: { pk: string }[]) => [one?.pk === item.pk ? item : undefined] },
-        sealer: { ...openSealer, open: async () => new Secret('{"data":{"a":1}}') },
+        cipher: { ...clearCipher, decrypt: async () => new Secret('{"data":{"a":1}}') },
         entropy: { bytes: (length: number) => Buffer.alloc(length, 1) },
       },
       ...parts,

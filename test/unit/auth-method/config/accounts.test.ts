@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { awsTarget } from '../../../../shared/auth-method/config/accounts.ts'
 import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
-import type { Sealer } from '../../../../shared/ports.ts'
+import type { FieldCipher } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { item, plainSealer, sealed } from '../../support/store.ts'
+import { encrypted, item, plainCipher } from '../../support/store.ts'
 
 const accessor = 'auth_cloud_1'
-const sealer = plainSealer as unknown as Sealer
+const cipher = plainCipher as unknown as FieldCipher
 const config = {
   ...defaultClient,
   accessKey: 'AKIA1',
-  secretKey: sealed('client-config', 'client', 'secretKey', 'new'),
+  secretKey: encrypted('client-config', 'client', 'secretKey', 'new'),
   previousAccessKey: 'AKIA0',
-  previousSecretKey: sealed('client-config', 'client', 'previousSecretKey', 'old'),
+  previousSecretKey: encrypted('client-config', 'client', 'previousSecretKey', 'old'),
   endpoint: 'https://ec2.example.com',
   iamEndpoint: 'https://iam.example.com',
   stsEndpoint: 'https://sts.example.com',
@@ -27,7 +27,7 @@ const access = (client?: typeof config, sts?: { role: string; externalId: string
       client: client && item(key('client-config', accessor), client, 'r7'),
       sts: sts && item(key('sts-role', accessor, '444455556666'), sts),
     },
-    sealer,
+    cipher,
   )
 
 describe('how an account is reached', () => {

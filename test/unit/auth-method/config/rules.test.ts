@@ -11,7 +11,7 @@ import { fits, stsFields, writeSts } from '../../../../shared/auth-method/config
 import type { ClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
-import { item, plainSealer } from '../../support/store.ts'
+import { item, plainCipher } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -23,7 +23,7 @@ const around = (subjectKey: Key, subject: Item | undefined) => ({
   subjectKey,
   subject,
   ports: {
-    sealer: plainSealer,
+    cipher: plainCipher,
     deployment: { plainEndpoints: false, assumableRoles: ['arn:*:iam::*:role/cloud-auth-*'] },
   },
 })

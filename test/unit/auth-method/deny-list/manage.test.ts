@@ -5,7 +5,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../support/call.ts'
-import { item, plainSealer, preparedStore, sealed } from '../../support/store.ts'
+import { encrypted, item, plainCipher, preparedStore } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -24,7 +24,10 @@ const base64 = Buffer.from(value).toString('base64')
 
 async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, role = true } = {}) {
   const text = maxTtl === 0 ? value : renderTag({ ...tag, maxTtl }, new Secret('the key'))
-  const stored = ec2Role({ hmacKey: sealed('role', 'dev', 'hmacKey', 'the key'), token: { maxTtl: roleMax } })
+  const stored = ec2Role({
+    hmacKey: encrypted('role', 'dev', 'hmacKey', 'the key'),
+    token: { maxTtl: roleMax },
+  })
   const items = [
     ...(role ? [item(key('role', accessor, 'dev'), stored)] : []),
     ...(again ? [item(key('deny', accessor, text), { createdAt: 5, expiresAt: 6 })] : []),
@@ -33,7 +36,7 @@ async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, rol
     now: NOW,
     mount: mount({ maxLeaseTtl: 1000 }),
     params: { role_tag: given === 'the tag' ? text : given },
-    ports: { ...preparedStore(items), sealer: plainSealer },
+    ports: { ...preparedStore(items), cipher: plainCipher },
   })
   return (await denyTag(call)).changes
 }

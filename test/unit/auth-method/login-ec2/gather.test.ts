@@ -11,12 +11,12 @@ import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith, fetchedItems } from '../../support/call.ts'
-import { item, plainSealer, preparedStore, sealed } from '../../support/store.ts'
+import { encrypted, item, plainCipher, preparedStore } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
 const AMI = 'ami-0123456789abcdef0'
-const keyOf = (name: string) => sealed('role', name, 'hmacKey', 'the key')
+const keyOf = (name: string) => encrypted('role', name, 'hmacKey', 'the key')
 
 interface World {
   given?: Record<string, unknown>
@@ -50,7 +50,7 @@ function world({
     fetched: fetchedItems(),
     ports: {
       store: prepared.store,
-      sealer: plainSealer,
+      cipher: plainCipher,
       keyHints: new Map<string, string>(),
       clock: { now: () => 0, sleep: async () => undefined },
       instances: {
@@ -108,7 +108,7 @@ test('everything known by name comes with one read', async () => {
 test('the nonce of the entry is opened, expired or not', async () => {
   const entry = accessItem({
     expiresAt: 1,
-    clientNonce: sealed('access', usualInstance.id, 'clientNonce', 'right'),
+    clientNonce: encrypted('access', usualInstance.id, 'clientNonce', 'right'),
   })
   expect((await factsOf({ others: [entry] })).entryNonce?.reveal()).toBe('right')
   expect(await factsOf({ others: [accessItem()] })).not.toHaveProperty('entryNonce')

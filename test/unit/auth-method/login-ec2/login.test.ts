@@ -9,7 +9,7 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
-import { item, sealed } from '../../support/store.ts'
+import { encrypted, item } from '../../support/store.ts'
 import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
 
 const accessor = 'auth_cloud_1'
@@ -64,7 +64,7 @@ const tag = {
   maxTtl: 0,
 }
 const tagValue = renderTag(tag, new Secret('the key'))
-const tagged = role({ roleTag: 'Tag', hmacKey: sealed('role', 'dev', 'hmacKey', 'the key') })
+const tagged = role({ roleTag: 'Tag', hmacKey: encrypted('role', 'dev', 'hmacKey', 'the key') })
 
 describe('an ec2 login', () => {
   test('with a document that nobody vouches for is refused before the role is read', async () => {
@@ -124,8 +124,8 @@ describe('an ec2 login', () => {
     expect([asked, commits]).toEqual([[usualInstance.id], []])
   })
 
-  test('again replaces the entry that it was judged by, with its nonce sealed for that place', async () => {
-    const entry = accessItem({ clientNonce: sealed('access', usualInstance.id, 'clientNonce', 'right') })
+  test('again replaces the entry that it was judged by, with its nonce encrypted for that place', async () => {
+    const entry = accessItem({ clientNonce: encrypted('access', usualInstance.id, 'clientNonce', 'right') })
     const alias = aliasItem(role().roleId, METADATA)
     const { outcome } = world({ others: [entry, alias], given: { nonce: 'right' } })
     const { changes = [] } = await outcome()
@@ -139,7 +139,7 @@ describe('an ec2 login', () => {
   })
 
   test('with another nonce is refused before EC2 is asked', async () => {
-    const entry = accessItem({ clientNonce: sealed('access', usualInstance.id, 'clientNonce', 'right') })
+    const entry = accessItem({ clientNonce: encrypted('access', usualInstance.id, 'clientNonce', 'right') })
     const { login, asked } = world({ others: [entry], given: { nonce: 'wrong' } })
     await expect(login()).rejects.toThrow('nonce does not match')
     expect(asked).toEqual([])

@@ -11,7 +11,7 @@ import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { callerOf, usualArn } from '../../../builders/iam-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
 import { callWith, fetchedItems } from '../../support/call.ts'
-import { item, plainSealer, preparedStore } from '../../support/store.ts'
+import { item, plainCipher, preparedStore } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -41,7 +41,7 @@ function world({
     fetched: fetchedItems(),
     ports: {
       store: prepared.store,
-      sealer: plainSealer,
+      cipher: plainCipher,
       keyHints: new Map<string, string>(),
       clock: { now: () => 0, sleep: async () => undefined },
       instances: {

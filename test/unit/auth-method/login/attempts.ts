@@ -4,7 +4,7 @@ import { keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith, fetchedItems } from '../../support/call.ts'
 import { memoryStore } from '../../support/memory-store.ts'
-import { plainSealer } from '../../support/store.ts'
+import { plainCipher } from '../../support/store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
 type LoginCall = Call<typeof loginFields>
@@ -35,7 +35,7 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
   }
   const ports = {
     store,
-    sealer: plainSealer,
+    cipher: plainCipher,
     keyHints: new Map<string, string>(),
     clock: { now: () => NOW, sleep: async () => undefined },
     entropy: {

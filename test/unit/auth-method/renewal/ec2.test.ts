@@ -8,7 +8,7 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { accessItem, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../support/call.ts'
-import { item, plainSealer, preparedStore } from '../../support/store.ts'
+import { item, plainCipher, preparedStore } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -43,7 +43,7 @@ function renew(world: World = {}) {
     now: NOW,
     ports: {
       ...preparedStore(items),
-      sealer: plainSealer,
+      cipher: plainCipher,
       instances: {
         describe: async (access: AwsTarget) => {
           asked.push(access)

@@ -8,7 +8,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
 import { callWith } from '../../support/call.ts'
-import { item, plainSealer, preparedStore } from '../../support/store.ts'
+import { item, plainCipher, preparedStore } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -52,7 +52,7 @@ function renew(world: World = {}) {
   const call = callWith({
     ports: {
       ...preparedStore(items),
-      sealer: plainSealer,
+      cipher: plainCipher,
       principals: {
         find: async (target: AwsTarget, entity: { type: string; name: string }) => {
           asked.push(`${entity.type} ${entity.name} in ${target.account} ${target.region}`)

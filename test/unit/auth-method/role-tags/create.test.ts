@@ -7,12 +7,12 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../support/call.ts'
-import { item, plainSealer, sealed } from '../../support/store.ts'
+import { encrypted, item, plainCipher } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
 const place = key('role', accessor, 'dev')
-const hmacKey = sealed('role', 'dev', 'hmacKey', 'the key')
+const hmacKey = encrypted('role', 'dev', 'hmacKey', 'the key')
 const usual = ec2Role({ roleTag: 'Tag', hmacKey })
 
 let nonces = 0
@@ -23,7 +23,7 @@ async function create(raw: Record<string, unknown>, role = usual) {
     subjectKey: place,
     subject: item(place, role),
     ports: {
-      sealer: plainSealer,
+      cipher: plainCipher,
       entropy: {
         bytes: (length: number) => {
           nonces += 1

@@ -8,7 +8,7 @@ import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
 import { callWith } from '../../support/call.ts'
-import { item, plainSealer, preparedStore } from '../../support/store.ts'
+import { item, plainCipher, preparedStore } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -34,7 +34,7 @@ async function write(raw: Record<string, unknown>, failing?: ApiError) {
     given: readFields(roleFields, raw).given,
     ports: {
       store,
-      sealer: plainSealer,
+      cipher: plainCipher,
       entropy: { uuid: () => 'uuid' },
       principals: {
         find: async (target: AwsTarget, { type, name }: { type: string; name: string }) => {
@@ -104,7 +104,7 @@ describe('unique IDs of bound principals', () => {
     await expect(write(principals('role/app'), busy)).rejects.toBe(busy)
   })
 
-  test('the key of a new role’s tags is sealed for its place', async () => {
+  test('the key of a new role’s tags is encrypted for its place', async () => {
     expect((await write(principals('role/app'))).data['hmacKey']).toBe('role dev hmacKey: uuid')
   })
 })

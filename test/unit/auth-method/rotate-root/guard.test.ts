@@ -22,7 +22,7 @@ function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
   const { store, commits } = preparedStore(items, outcome)
   const call = callWith({
     mount: mount(),
-    ports: { store, clock: { now: () => NOW }, sealer: { expect: () => undefined } },
+    ports: { store, clock: { now: () => NOW }, cipher: { expect: () => undefined } },
   })
   return { call: call as Call, written: () => commits.flat() }
 }

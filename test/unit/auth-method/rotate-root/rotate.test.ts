@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import type { ClientConfig } from '../../../../shared/model/config.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
-import { sealed } from '../../support/store.ts'
+import { encrypted } from '../../support/store.ts'
 import { configured, refused, rotate, START, type World } from './world.ts'
 
 const wrote = (field: string) => (changes: readonly Change[]) =>
@@ -16,7 +16,7 @@ describe('rotation', () => {
     expect(config).toEqual({
       ...configured,
       accessKey: 'NEW',
-      secretKey: sealed('client-config', 'client', 'secretKey', 'new'),
+      secretKey: encrypted('client-config', 'client', 'secretKey', 'new'),
     })
     expect(left).toMatchObject({ leaseUntil: 0, makingSince: 0 })
   })
@@ -134,7 +134,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
   const unfinished: ClientConfig = {
     ...configured,
     previousAccessKey: 'OLDER',
-    previousSecretKey: sealed('client-config', 'client', 'previousSecretKey', 'older'),
+    previousSecretKey: encrypted('client-config', 'client', 'previousSecretKey', 'older'),
   }
   test('what an earlier rotation left is cleared up first', async () => {
     const { keys, config } = await rotate({ config: unfinished, others: { OLDER: 0 } })

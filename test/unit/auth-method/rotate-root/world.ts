@@ -9,7 +9,7 @@ import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { callWith } from '../../support/call.ts'
 import { memoryStore } from '../../support/memory-store.ts'
-import { item, plainSealer, sealed } from '../../support/store.ts'
+import { encrypted, item, plainCipher } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -18,7 +18,7 @@ const guard = key('rotation', accessor)
 export const configured: ClientConfig = {
   ...defaultClient,
   accessKey: 'OLD',
-  secretKey: sealed('client-config', 'client', 'secretKey', 'old'),
+  secretKey: encrypted('client-config', 'client', 'secretKey', 'old'),
 }
 export const refused = () =>
   new ApiError('provider_failed', 'IAM refused: LimitExceeded', { reason: { why: 'provider-refused' } })
@@ -78,7 +78,7 @@ ${sk}`)
     ports: {
       store: disturbed(store, world.fault),
       log: { warn: () => undefined },
-      sealer: { ...plainSealer, expect: () => undefined },
+      cipher: { ...plainCipher, expect: () => undefined },
       clock: {
         now: () => now,
         sleep: async (ms: number) => {

@@ -29,7 +29,7 @@ async function round(broken: (job: Record<string, unknown>) => boolean, unreadab
       },
     },
     clock: { now: () => NOW },
-    sealer: { expect: () => undefined },
+    cipher: { expect: () => undefined },
     entropy: { uuid: () => 'runner' },
     log: { error: (_: string, fields: unknown) => void told.push(fields) },
     background: {

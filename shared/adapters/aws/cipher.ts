@@ -1,6 +1,18 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
-import type { Clock, Entropy, Genesis, Sealer, Store } from '../../ports.ts'
+import type { Clock, Entropy, FieldCipher, Genesis, Store } from '../../ports.ts'
+import {
+  auditHash,
+  decryptBatch,
+  decryptField,
+  encryptBatch,
+  encryptField,
+  hmacKeyOf,
+  NONCE_LENGTH,
+  type Term,
+  termOf,
+  versionIn,
+} from '../../storage/encryption.ts'
 import {
   closeEnvelope,
   firstKeys,
@@ -10,19 +22,7 @@ import {
   withNextTerm,
 } from '../../storage/keyring.ts'
 import { key } from '../../storage/kinds.ts'
-import {
-  auditHash,
-  hmacKeyOf,
-  NONCE_LENGTH,
-  openBatch,
-  openField,
-  sealBatch,
-  sealField,
-  type Term,
-  termOf,
-  versionIn,
-} from '../../storage/sealing.ts'
-import type { Sealed } from '../../values/secret.ts'
+import type { Encrypted } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
 import type { Kms } from './kms.ts'
 
@@ -58,9 +58,9 @@ const LOOK_AGAIN_MS = 1000
 
 /**
  * The keyring, unwrapped by KMS when a container first needs it, and kept. It is read again when the cluster record
- * names another keyring or a later term, and when something was sealed by a term that is not known yet.
+ * names another keyring or a later term, and when something was encrypted by a term that is not known yet.
  */
-export function kmsSealer({ store, clock, entropy, kms }: Dependencies): Sealer {
+export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
   let current: Promise<Held> | undefined
   let known: Held | undefined
   /** what the cluster record said last, and when (epoch milliseconds) */
@@ -109,19 +109,20 @@ export function kmsSealer({ store, clock, entropy, kms }: Dependencies): Sealer 
       told = { keyring: record.keyring, term: record.term, at: clock.now() }
       if (known && isBehind(known)) forget()
     },
-    seal: async (place, field, text) => sealField((await keyring()).active, place, field, text, nonce()),
-    open: async (place, field, sealed: Sealed) => {
+    encrypt: async (place, field, text) =>
+      encryptField((await keyring()).active, place, field, text, nonce()),
+    decrypt: async (place, field, encrypted: Encrypted) => {
       const held = await keyring()
-      const { terms } = has(held, versionIn(sealed)) ? held : await newerThan(held)
-      return new Secret(openField(terms, place, field, sealed))
+      const { terms } = has(held, versionIn(encrypted)) ? held : await newerThan(held)
+      return new Secret(decryptField(terms, place, field, encrypted))
     },
-    sealToken: async content => sealBatch((await keyring()).active, content, nonce()),
-    openToken: async text => {
+    encryptToken: async content => encryptBatch((await keyring()).active, content, nonce()),
+    decryptToken: async text => {
       const held = await keyring()
       const version = versionIn(text)
       const later = version !== undefined && version > held.active.version
       const { terms } = later && clock.now() - held.readAt >= LOOK_AGAIN_MS ? await newerThan(held) : held
-      return openBatch(terms, text)
+      return decryptBatch(terms, text)
     },
     hmac: async text => auditHash((await keyring()).hmacKey, text),
   }
@@ -135,8 +136,8 @@ export function kmsGenesis({
 }: Pick<Dependencies, 'entropy' | 'kms'> & { keyArn: string }): Genesis {
   async function enclosed(id: string, keys: Keys, now: number): Promise<Keyring> {
     const { wrapped, dataKey } = await kms.newDataKey(id, keyArn)
-    const sealed = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))
-    return { id, term: newestTerm(keys), since: now, wrapped, keys: sealed }
+    const encrypted = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))
+    return { id, term: newestTerm(keys), since: now, wrapped, keys: encrypted }
   }
 
   return {
@@ -146,9 +147,9 @@ export function kmsGenesis({
       const { active } = heldOf(keyring.id, keys, now)
       return {
         keyring,
-        sealer: {
-          seal: async (place, field, text) =>
-            sealField(active, place, field, text, entropy.bytes(NONCE_LENGTH)),
+        cipher: {
+          encrypt: async (place, field, text) =>
+            encryptField(active, place, field, text, entropy.bytes(NONCE_LENGTH)),
         },
       }
     },

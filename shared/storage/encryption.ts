@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
-import type { Sealed } from '../values/secret.ts'
+import type { Encrypted } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
 /** The keys of one term of the keyring. */
@@ -27,30 +27,30 @@ export const termOf = (version: number, dataKey: Uint8Array): Term => ({
 /** HMAC-SHA-256 of values in the audit log, and of what accessors follow from: it never rotates. */
 export const hmacKeyOf = (fixedKey: Uint8Array): Buffer => derived(fixedKey, 'audit')
 
-/** Where a sealed text belongs: it opens nowhere else. The table's name is not part of it. */
+/** Where an encrypted text belongs: it decrypts nowhere else. The table's name is not part of it. */
 const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string =>
   JSON.stringify([kind, pk, sk, field, version])
 
 /** `<version>.<nonce, ciphertext and tag as base64url>` */
-export const sealField = (term: Term, key: Key, field: string, text: string, nonce: Buffer): Sealed =>
-  `${term.version}.${encrypt(term.items, placeOf(key, field, term.version), text, nonce)}` as Sealed
+export const encryptField = (term: Term, key: Key, field: string, text: string, nonce: Buffer): Encrypted =>
+  `${term.version}.${encrypt(term.items, placeOf(key, field, term.version), text, nonce)}` as Encrypted
 
-/** @throws when the text was not sealed for this place by this keyring */
-export function openField(terms: readonly Term[], key: Key, field: string, sealed: Sealed): string {
-  const { term, body } = split(terms, sealed)
+/** @throws when the text was not encrypted for this place by this keyring */
+export function decryptField(terms: readonly Term[], key: Key, field: string, encrypted: Encrypted): string {
+  const { term, body } = split(terms, encrypted)
   const text = term && decrypt(term.items, placeOf(key, field, term.version), body)
-  if (text === undefined) throw new Error(`a sealed ${field} of a ${key.kind} cannot be opened`)
+  if (text === undefined) throw new Error(`an encrypted ${field} of a ${key.kind} cannot be decrypted`)
   return text
 }
 
 const BATCH = 'batch token'
 
-export const sealBatch = (term: Term, content: string, nonce: Buffer): string =>
+export const encryptBatch = (term: Term, content: string, nonce: Buffer): string =>
   `${term.version}.${encrypt(term.tokens, BATCH, content, nonce)}`
 
-/** Undefined for everything that this keyring did not seal. */
-export function openBatch(terms: readonly Term[], sealed: string): string | undefined {
-  const { term, body } = split(terms, sealed)
+/** Undefined for everything that this keyring did not encrypt. */
+export function decryptBatch(terms: readonly Term[], encrypted: string): string | undefined {
+  const { term, body } = split(terms, encrypted)
   return term && decrypt(term.tokens, BATCH, body)
 }
 
@@ -60,17 +60,17 @@ export const auditHash = (hmacKey: Buffer, text: string): string =>
 
 const VERSION = /^[1-9]\d{0,8}(?=\.)/
 
-/** The term that a sealed text names; undefined when it names none. */
-export const versionIn = (sealed: string): number | undefined => {
-  const named = VERSION.exec(sealed)?.[0]
+/** The term that an encrypted text names; undefined when it names none. */
+export const versionIn = (encrypted: string): number | undefined => {
+  const named = VERSION.exec(encrypted)?.[0]
   return named === undefined ? undefined : Number(named)
 }
 
-function split(terms: readonly Term[], sealed: string): { term: Term | undefined; body: string } {
-  const version = versionIn(sealed)
+function split(terms: readonly Term[], encrypted: string): { term: Term | undefined; body: string } {
+  const version = versionIn(encrypted)
   return {
     term: terms.find(one => one.version === version),
-    body: sealed.slice(sealed.indexOf('.') + 1),
+    body: encrypted.slice(encrypted.indexOf('.') + 1),
   }
 }
 
@@ -94,5 +94,5 @@ export function decrypt(key: Buffer, place: string, body: string): string | unde
   }
 }
 
-/** Length of the nonces that the sealing functions want: random, never used twice. */
+/** Length of the nonces that the encryption functions want: random, never used twice. */
 export const NONCE_LENGTH = NONCE

@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  auditHash,
+  decryptBatch,
+  decryptField,
+  encryptBatch,
+  encryptField,
+  hmacKeyOf,
+  NONCE_LENGTH,
+  termOf,
+  versionIn,
+} from '../../../shared/storage/encryption.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
+
+const one = termOf(1, Buffer.alloc(32, 1))
+const two = termOf(2, Buffer.alloc(32, 2))
+const hmacKey = hmacKeyOf(Buffer.alloc(32, 1))
+const nonce = Buffer.alloc(NONCE_LENGTH, 9)
+const role = key('role', 'auth_1', 'dev')
+const encrypt = (text = 'S3CRET', term = one) => encryptField(term, role, 'hmacKey', text, nonce)
+
+describe('encrypted fields', () => {
+  test('open where they belong, and say nothing to anybody else', () => {
+    expect(decryptField([one], role, 'hmacKey', encrypt())).toBe('S3CRET')
+    expect(encrypt()).not.toContain('S3CRET')
+  })
+
+  test('any text survives', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'aZ"\\é😀\u0000\n') }), text => {
+        expect(decryptField([two, one], role, 'hmacKey', encrypt(text))).toBe(text)
+      }),
+    )
+  })
+
+  test('every version of the keyring decrypts what it encrypted', () => {
+    const texts = [encrypt('old', one), encrypt('new', two)]
+    expect(texts.map(text => decryptField([one, two], role, 'hmacKey', text))).toEqual(['old', 'new'])
+    expect(texts[0]).toMatch(/^1\./)
+    expect(texts[1]).toMatch(/^2\./)
+  })
+
+  test.each([
+    ['in another item', key('role', 'auth_1', 'ops'), 'hmacKey'],
+    ['in another mount', key('role', 'auth_2', 'dev'), 'hmacKey'],
+    ['in another kind', { ...role, kind: 'sts-role' } as const, 'hmacKey'],
+    ['in another field', role, 'other'],
+  ])('do not open %s', (_, place, field) => {
+    expect(() => decryptField([one], place, field, encrypt())).toThrow('cannot be decrypted')
+  })
+
+  test('do not open with another key, nor when their version is gone or rewritten', () => {
+    expect(() => decryptField([termOf(1, Buffer.alloc(32, 3))], role, 'hmacKey', encrypt())).toThrow()
+    expect(() => decryptField([two], role, 'hmacKey', encrypt())).toThrow()
+    expect(() =>
+      decryptField([one, two], role, 'hmacKey', encrypt().replace('1.', '2.') as Encrypted),
+    ).toThrow()
+    expect(() =>
+      decryptField(
+        [termOf(2, Buffer.alloc(32, 1))],
+        role,
+        'hmacKey',
+        encrypt().replace('1.', '2.') as Encrypted,
+      ),
+    ).toThrow()
+  })
+
+  test('do not open with any character changed', () => {
+    const encrypted = encrypt()
+    for (let at = 0; at < encrypted.length; at++) {
+      const other = encrypted[at] === 'A' ? 'B' : 'A'
+      const changed = (encrypted.slice(0, at) + other + encrypted.slice(at + 1)) as Encrypted
+      expect(() => decryptField([one], role, 'hmacKey', changed)).toThrow(
+        'an encrypted hmacKey of a role cannot be decrypted',
+      )
+    }
+  })
+
+  test.each(['', '.', '1', '1.', '1.AAAA', 'x.AAAA', `1.${'A'.repeat(38)}=`])('%j does not decrypt', text => {
+    expect(() => decryptField([one], role, 'hmacKey', text as Encrypted)).toThrow('cannot be decrypted')
+  })
+})
+
+describe('the term that an encrypted text names', () => {
+  test.each([
+    ['1.x', 1],
+    ['12.x', 12],
+    ['123456789.x', 123456789],
+    ['', undefined],
+    ['.x', undefined],
+    ['1', undefined],
+    ['0.x', undefined],
+    ['01.x', undefined],
+    ['-1.x', undefined],
+    ['1e3.x', undefined],
+    ['1234567890.x', undefined],
+  ])('%j: %s', (text, term) => expect(versionIn(text)).toBe(term))
+})
+
+describe('batch tokens', () => {
+  test('decrypt with the keyring that encrypted them', () => {
+    expect(decryptBatch([two, one], encryptBatch(one, '{"a":1}', nonce))).toBe('{"a":1}')
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['something else', '1.AAAA'],
+    ['an encrypted field', encrypt()],
+    ['another version', encryptBatch(two, '{}', nonce)],
+    ['a changed one', `${encryptBatch(one, '{}', nonce).slice(0, -1)}A`],
+    ['one with more behind it', `${encryptBatch(one, '{}', nonce)}A`],
+    ['padding', `${encryptBatch(one, '{}', nonce)}=`],
+  ])('%s is none', (_, text) => expect(decryptBatch([one], text)).toBeUndefined())
+
+  test('a batch token is no encrypted field', () => {
+    const encrypted = encryptBatch(one, 'x', nonce) as Encrypted
+    expect(() => decryptField([one], role, 'hmacKey', encrypted)).toThrow()
+  })
+})
+
+describe('values in the audit log', () => {
+  test('the same value has the same HMAC, under the same key', () => {
+    expect(auditHash(hmacKey, 'a')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
+    expect(auditHash(hmacKey, 'a')).toBe(auditHash(hmacKeyOf(Buffer.alloc(32, 1)), 'a'))
+    expect(auditHash(hmacKey, 'a')).not.toBe(auditHash(hmacKey, 'b'))
+    expect(auditHash(hmacKey, 'a')).not.toBe(auditHash(hmacKeyOf(Buffer.alloc(32, 2)), 'a'))
+  })
+
+  test('keys for different purposes differ, even of one data key', () => {
+    const keys = [one.items, one.tokens, hmacKey]
+    expect(new Set(keys.map(bytes => bytes.toString('hex'))).size).toBe(3)
+    expect(keys.map(bytes => bytes.length)).toEqual([32, 32, 32])
+  })
+})
