@@ -7,7 +7,7 @@ const ALONE = 'test/integration/**/*.alone.test.ts'
 const engine = './test/support/running-engine.ts'
 
 /** These share processors and background work; what is broken fails twice. */
-const AGAIN = 1
+const AGAIN = 0
 
 export default defineConfig({
   root,
@@ -44,6 +44,7 @@ export default defineConfig({
           retry: AGAIN,
           include: [ALONE],
           globalSetup: engine,
+          provide: { tap: true },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

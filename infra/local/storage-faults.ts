@@ -18,6 +18,8 @@ export type StorageFault = {
       kind: 'reset' | 'error' | 'throttle' | 'conflict'
     }
   | { kind: 'delay'; delayMs: number; when?: never }
+  /** waits until it is released, then goes on as if nothing had been */
+  | { kind: 'hold'; when?: never }
   /** a batch read that leaves all keys but one of each table unread */
   | { kind: 'unprocessed'; when?: never }
 )

@@ -24,12 +24,14 @@ export interface StorageCall {
   operation: string
   /** a fault met it */
   struck: boolean
+  /** items that the engine read for a query or a scan, whether or not it told of them */
+  scanned: number
 }
 
 /**
  * A place between functions and engine where calls are counted and made to fail: tests assert numbers of round
  * trips with it, and try every point at which a request may crash. Commands come over HTTP, so that tests in
- * other processes can use it: `POST /_tap/calls`, `/_tap/reset`, `/_tap/fault`, `/_tap/drop`.
+ * other processes can use it: `POST /_tap/calls`, `/_tap/reset`, `/_tap/fault`, `/_tap/release`, `/_tap/drop`.
  */
 export interface StorageTap {
   url: string
@@ -49,6 +51,7 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   const target = new URL(engineUrl)
   let calls: StorageCall[] = []
   let faults: ArrangedFault[] = []
+  const held: (() => void)[] = []
   let seq = 0
   const connections = newConnections()
 
@@ -80,12 +83,15 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     if (!connections.lives(incoming.socket)) return void incoming.socket.resetAndDestroy()
     const fault = faultFor(faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
     seq += 1
-    calls.push({ seq, operation, struck: fault !== undefined })
+    const call = { seq, operation, struck: fault !== undefined, scanned: 0 }
+    calls.push(call)
     if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
     if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
+    if (fault?.kind === 'hold') await new Promise<void>(resolve => held.push(resolve))
     if (fault?.kind === 'unprocessed') return answerWith(response, await partly(incoming, body))
     if (fault?.when === 'before') return strike(fault, response)
     const answer = await forward(incoming, body)
+    call.scanned = scannedIn(answer.body)
     if (fault?.when === 'after') return strike(fault, response)
     answerWith(response, answer)
   }
@@ -102,10 +108,11 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     const body = (await contentOf(incoming)).toString('utf8')
     if (incoming.url === '/_tap/fault') faults.push(arrange(JSON.parse(body) as StorageFault))
     if (incoming.url === '/_tap/drop') connections.drop()
-    const answer = JSON.stringify({ calls })
-    if (incoming.url === '/_tap/reset') {
-      calls = []
-      faults = []
+    const answer = JSON.stringify({ calls, held: held.length })
+    if (incoming.url === '/_tap/reset') calls = []
+    if (incoming.url === '/_tap/reset' || incoming.url === '/_tap/release') {
+      faults = incoming.url === '/_tap/reset' ? [] : faults.filter(({ fault }) => fault.kind !== 'hold')
+      for (const go of held.splice(0)) go()
     }
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(answer)
@@ -126,6 +133,9 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     },
   }
 }
+
+const scannedIn = (body: Buffer): number =>
+  Number(/"ScannedCount":(\d+)/.exec(body.toString('latin1'))?.[1] ?? 0)
 
 async function contentOf(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []

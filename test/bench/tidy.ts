@@ -26,7 +26,7 @@ const HOURS_AGO = 100
 export async function tidyCost(host: Host, entries: number): Promise<TidyCost> {
   const { environment } = host.runtimeOf('tidy')
   const where: Where = {
-    tap_url: environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '',
+    engine_url: environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '',
     tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
     credentials: {
       accessKeyId: environment['AWS_ACCESS_KEY_ID'] ?? '',
@@ -60,7 +60,7 @@ export async function tidyCost(host: Host, entries: number): Promise<TidyCost> {
   }
 }
 
-async function deleteEach({ tap_url: endpoint = '', tables }: Where, names: string[]): Promise<number> {
+async function deleteEach({ engine_url: endpoint, tables }: Where, names: string[]): Promise<number> {
   const client = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint }))
   const started = performance.now()
   for (let at = 0; at < names.length; at += AT_ONCE) {

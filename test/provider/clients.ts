@@ -13,9 +13,10 @@ export const account = '111122223333'
 /** The region most tests live in. */
 export const region = 'eu-west-1'
 
-/** A provider that ends with the test. */
+/** A provider that ends with the test. Its clock stands still: only the test advances it. */
 export async function provider(options: ProviderOptions = {}): Promise<Provider> {
-  const started = await startProvider({ home: { account, region }, ...options })
+  const now = Date.now()
+  const started = await startProvider({ home: { account, region }, clock: () => now, ...options })
   onTestFinished(() => started.close())
   return started
 }
@@ -27,6 +28,10 @@ export async function providerWithUser(options: ProviderOptions = {}) {
   const key = await control.createAccessKey({ account, user: 'bob' })
   return { url, control, close, user, key }
 }
+
+/** What the provider's clock says, epoch milliseconds. */
+export const nowOf = async ({ control }: Pick<Provider, 'control'>): Promise<number> =>
+  Date.parse((await control.advance({ seconds: 0 })).now)
 
 /** Real SDK clients of the provider; one attempt per call, so that a test sees each answer. */
 export function clientsOf(url: string, credentials: TestKey, inRegion = region) {

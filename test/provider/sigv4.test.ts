@@ -185,10 +185,3 @@ describe('claims that are not whole', () => {
     expect(altered({ query: 'a=%zz' })).toMatchObject({ trouble: 'incomplete' })
   })
 })
-
-test('a verification costs well below 0.3 ms', () => {
-  const rounds = 2000
-  const start = performance.now()
-  for (let n = 0; n < rounds; n++) verdict(vanilla)
-  expect((performance.now() - start) / rounds).toBeLessThan(0.3)
-})

@@ -4,11 +4,12 @@ import { remoteControl } from '../../infra/local/provider/control.ts'
 import type { StorageFault } from '../../infra/local/storage-faults.ts'
 import type { StorageCall } from '../../infra/local/storage-tap.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
+import { clock } from './clock.ts'
 import { startService } from './service.ts'
 
 /** The running cluster: see running-host.ts. */
 const ground = inject('ground')
-const service = ground ? await startService(ground) : undefined
+const service = ground ? await startService(ground, { clock, tap: inject('tap') }) : undefined
 export const cluster = (service ?? inject('cluster')) as unknown as ProvidedContext['cluster']
 
 /** The imitated AWS of the cluster. */
@@ -92,17 +93,16 @@ export const storage = {
   /** connections that are open now are found dead when they are used again */
   dropConnections: () => tap('drop'),
   calls: async (): Promise<StorageCall[]> => (await tap('calls')).body.calls,
-  /** Waits until nothing has been called for a while: until jobs in the background have ended. */
-  quiet: async (): Promise<void> => {
-    let before = -1
-    await eventually(async () => {
-      const { length } = await storage.calls()
-      const still = length === before
-      before = length
-      if (!still) await new Promise(resolve => setTimeout(resolve, 200))
-      return still
-    }, 60_000)
-  },
+  /** waits until a fault of kind `hold` holds so many calls */
+  held: (count = 1) => eventually(async () => (await tap('calls')).body.held >= count),
+  /** lets the calls that are held go on, and those that would be */
+  release: () => tap('release'),
+}
+
+/** Waits until jobs in the background have ended, and those that they have started. In process only. */
+export async function settled(): Promise<void> {
+  if (!service) throw new Error('whether a host has work in the background cannot be seen')
+  await service.settled()
 }
 
 const tap = (command: string, body: unknown = {}): Promise<Reply> =>
@@ -116,7 +116,7 @@ export async function invoke(functionName: string, event: unknown = {}): Promise
 }
 
 /** Waits until something is true. */
-export async function eventually<T>(probe: () => Promise<T | undefined | false>, ms = 10_000): Promise<T> {
+export async function eventually<T>(probe: () => Promise<T | undefined | false>, ms = 60_000): Promise<T> {
   const until = Date.now() + ms
   for (;;) {
     const found = await probe()

@@ -3,13 +3,7 @@ import type { TestProject } from 'vitest/node'
 import { readAssembly } from '../../infra/local/assembly.ts'
 import { startEngine } from '../../infra/local/engine.ts'
 import { synthesise } from '../../infra/local/synth.ts'
-import type { Ground } from './service.ts'
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    ground: Ground
-  }
-}
+import './service.ts'
 
 /** One engine for all services of a run; each service has tables of its own in it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {

@@ -6,6 +6,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     cluster: ClusterFile & {
       directory: string
+      engine_url: string
       tables: { data: string; cluster: string; ceremony: string }
       credentials: EngineCredentials
     }
@@ -14,12 +15,13 @@ declare module 'vitest' {
 
 /** One host for all integration tests; each test file makes a mount of its own on it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const host = await startHost({ cluster: 'test', port: 0, memory: true, tap: true })
+  const host = await startHost({ cluster: 'test', port: 0, memory: true })
   const { control: _, runtimeOf, close, ...known } = host
   const { environment } = runtimeOf('generate-root')
   const variable = (name: string): string => environment[name] ?? ''
   provide('cluster', {
     ...known,
+    engine_url: variable('AWS_ENDPOINT_URL_DYNAMODB'),
     tables: {
       data: variable('DATA_TABLE'),
       cluster: variable('CLUSTER_TABLE'),

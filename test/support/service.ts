@@ -29,7 +29,10 @@ export interface Service {
   /** what requests name as their host; nobody listens there */
   base_url: string
   provider_url: string
-  tap_url: string
+  /** where the tables are reached */
+  engine_url: string
+  /** a tap in front of the engine, where one was asked for */
+  tap_url?: string
   root_token: string
   recovery_keys: string[]
   /** holds `audit.log` and `functions.log` */
@@ -42,6 +45,8 @@ export interface Service {
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>
   /** runs a function as an administrator would, and waits for its result */
   invoke(folder: string, event: unknown): Promise<Reply>
+  /** waits until no work runs in the background, and none that it has started in turn */
+  settled(): Promise<void>
 }
 
 type Tables = Environment['tables']
@@ -53,11 +58,21 @@ export interface Ground {
   model: Model
 }
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    ground: Ground
+    /** whether services have a tap, which costs a third of the time of each call to the tables */
+    tap: boolean
+  }
+}
+
 export interface ServiceOptions {
   /** the clock of the service; the system's unless a test owns it */
   clock?: Clock
   /** seconds that a function may run, by folder */
   timeouts?: Readonly<Record<string, number>>
+  /** count calls to the tables, and let them be made to fail */
+  tap?: boolean
   /** lines that functions print */
   onLine?: (line: string) => void
 }
@@ -70,12 +85,13 @@ const USER = 'cloud-auth-lambda'
 /** Starts a service with tables of its own; it ends with the process. */
 export async function startService(
   { engine, model }: Ground,
-  { clock = systemClock, timeouts = {}, onLine }: ServiceOptions = {},
+  { clock = systemClock, timeouts = {}, tap: tapped = false, onLine }: ServiceOptions = {},
 ): Promise<Service> {
   const [provider, tap] = await Promise.all([
     startProvider({ home: { account: ACCOUNT, region: REGION } }),
-    startStorageTap(engine),
+    tapped ? startStorageTap(engine) : undefined,
   ])
+  const engineUrl = tap?.url ?? engine
   const directory = mkdtempSync('/dev/shm/cloud-auth-')
   const suffix = randomUUID()
   await provider.control.putUser({ account: ACCOUNT, name: USER })
@@ -98,9 +114,14 @@ export async function startService(
     handlers.set(folder, handler)
     return handler(event as never, contextOf(name, timeouts[folder]))
   }
+  const background = new Set<Promise<void>>()
+  const inBackground = (work: Promise<void>): void => {
+    background.add(work)
+    work.finally(() => background.delete(work))
+  }
   const service = await startLambdaService({
     invoke: run,
-    start: (name, event) => void threeTimes(() => run(name, event)),
+    start: (name, event) => inBackground(threeTimes(() => run(name, event))),
     has: name => folders[name] !== undefined,
     close: async () => undefined,
   })
@@ -108,7 +129,7 @@ export async function startService(
     AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: key.accessKeyId,
     AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
-    AWS_ENDPOINT_URL_DYNAMODB: tap.url,
+    AWS_ENDPOINT_URL_DYNAMODB: engineUrl,
     AWS_ENDPOINT_URL_EC2: provider.url,
     AWS_ENDPOINT_URL_IAM: provider.url,
     AWS_ENDPOINT_URL_KMS: provider.url,
@@ -134,7 +155,8 @@ export async function startService(
   return {
     base_url: BASE_URL,
     provider_url: provider.url,
-    tap_url: tap.url,
+    engine_url: engineUrl,
+    ...(tap ? { tap_url: tap.url } : {}),
     root_token: body.root_token,
     recovery_keys: body.recovery_keys,
     directory,
@@ -145,6 +167,9 @@ export async function startService(
     invoke: async (folder, event) => {
       const result = await run(folder, event)
       return { status: 200, headers: {}, text: JSON.stringify(result ?? null), body: result }
+    },
+    settled: async () => {
+      while (background.size > 0) await Promise.all(background)
     },
   }
 }

@@ -11,13 +11,13 @@ import { type Tables, tableOf } from '../../shared/storage/requests.ts'
 
 /** Where the tables of a host are. */
 export interface Where {
-  tap_url?: string
+  engine_url: string
   tables: Tables
   credentials: EngineCredentials
 }
 
 /** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
-export function tableStore({ tap_url: url = '', tables, credentials }: Where) {
+export function tableStore({ engine_url: url, tables, credentials }: Where) {
   process.env['AWS_REGION'] ??= 'us-east-1'
   process.env['AWS_ACCESS_KEY_ID'] ??= credentials.accessKeyId
   process.env['AWS_SECRET_ACCESS_KEY'] ??= credentials.secretAccessKey
@@ -43,7 +43,7 @@ export async function seed(
   for (let at = 0; at < changes.length; at += AT_ONCE) await commit(...changes.slice(at, at + AT_ONCE))
 }
 
-const engineAt = ({ tap_url: url = '', credentials }: Where): DynamoDBClient =>
+const engineAt = ({ engine_url: url, credentials }: Where): DynamoDBClient =>
   new DynamoDBClient({ endpoint: url, region: 'us-east-1', credentials })
 
 interface Seen {

@@ -2,7 +2,7 @@ import { command, type Method, runCommand } from './control/command.ts'
 import { inputs } from './control/fields.ts'
 import { documentOf, signDocument } from './documents/document.ts'
 import { callsSince } from './drills/calls.ts'
-import { arrangeFault } from './drills/faults.ts'
+import { arrangeFault, release } from './drills/faults.ts'
 import { arrangeLimit } from './drills/limits.ts'
 import { streamsOf } from './drills/log-groups.ts'
 import { allow, deny } from './identity/permissions.ts'
@@ -69,7 +69,9 @@ const commands = {
     done(allow(world, principalArn, action)),
   ),
   fault: command(inputs.fault, ({ drills }, fault) => ({ id: arrangeFault(drills.faults, fault) })),
-  clearFaults: command(inputs.nothing, ({ drills }) => done(drills.faults.splice(0))),
+  clearFaults: command(inputs.nothing, ({ drills }) => done(release(drills.faults, drills.held))),
+  held: command(inputs.arranged, ({ drills }, { id }) => ({ calls: drills.held.get(id)?.length ?? 0 })),
+  release: command(inputs.arranged, ({ drills }, { id }) => done(release(drills.faults, drills.held, id))),
   limit: command(inputs.limit, ({ drills }, limit) => done(arrangeLimit(drills.limits, limit))),
   clearLimits: command(inputs.nothing, ({ drills }) => done(drills.limits.splice(0))),
   dropConnections: command(inputs.nothing, ({ drills }) => done(drills.connections.drop())),

@@ -13,6 +13,8 @@ export interface ProviderOptions {
   stateFile?: string
   /** Account and region that control commands fall back to; 111122223333 in us-east-1 when absent. */
   home?: Home
+  /** Epoch milliseconds; the system's when absent. `advance` shifts it. */
+  clock?: () => number
 }
 
 /** A running provider. */
@@ -31,7 +33,8 @@ export interface Provider {
  * @throws when the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
-  const world = openWorld(options.home ?? { account: '111122223333', region: 'us-east-1' }, options.stateFile)
+  const { home = { account: '111122223333', region: 'us-east-1' }, stateFile, clock = Date.now } = options
+  const world = openWorld(home, stateFile, clock)
   const server = createProviderServer(world)
   server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening')

@@ -4,10 +4,10 @@ import {
   api,
   cluster,
   done,
-  eventually,
   freshMount,
   invoke,
   localCertificate,
+  settled,
   storage,
 } from '../../support/cluster.ts'
 import { HOME, launch, loginAs } from '../../support/logins.ts'
@@ -48,10 +48,12 @@ const lives = async (token: string) =>
   (await api('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
 
 async function isGone({ accessor, token, entity }: Lived, where: string): Promise<void> {
-  await eventually(async () => {
-    const [mounts] = await tables.store.read([key('mounts')])
-    return !mounts?.data.removing.some(mount => mount.accessor === accessor)
-  })
+  await settled()
+  const [mounts] = await tables.store.read([key('mounts')])
+  expect(
+    mounts?.data.removing.filter(mount => mount.accessor === accessor),
+    where,
+  ).toEqual([])
   const places = [...(await snapshot(cluster)).keys()]
   expect(
     places.filter(place => place.includes(accessor)),
@@ -64,10 +66,12 @@ async function isGone({ accessor, token, entity }: Lived, where: string): Promis
 describe('a mount that is disabled', () => {
   test('is gone with everything that it had, and its tokens from the first moment', async () => {
     const mount = await lived()
-    await storage.quiet()
-    await storage.fault({ kind: 'delay', delayMs: 1000, operation: 'Query', skip: 0 })
+    await settled()
+    await storage.fault({ kind: 'hold', operation: 'Query', skip: 0 })
     expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)
+    await storage.held()
     expect(await lives(mount.token), 'while its items stand').toBe(false)
+    await storage.release()
     await isGone(mount, 'undisturbed')
   })
 
@@ -78,7 +82,7 @@ describe('a mount that is disabled', () => {
     { skip: 2, when: 'after' },
   ] as const)('is disabled or not when the request is cut at call $skip, $when', async cut => {
     const mount = await lived()
-    await storage.quiet()
+    await settled()
     // so that the mounts are known, and are not read beside their revision
     await done('GET', '/sys/auth')
     await storage.reset()
@@ -96,11 +100,13 @@ describe('a mount that is disabled', () => {
 
   test.each([4, 9, 22, 41, 57, 63, 66])('is removed in the end when its job dies at call %i', async skip => {
     const mount = await lived()
-    await storage.quiet()
+    await settled()
     await storage.reset()
     await storage.fault({ kind: 'reset', when: 'before', skip, times: 999 })
     expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)
-    await eventually(async () => (await storage.calls()).filter(call => call.struck).length >= 9)
+    await settled()
+    const struck = (await storage.calls()).filter(call => call.struck)
+    expect(struck.length, 'it is tried three times, and each call in turn').toBeGreaterThanOrEqual(9)
     await storage.reset()
     await invoke('on-tidy-schedule')
     await isGone(mount, `call ${skip}`)

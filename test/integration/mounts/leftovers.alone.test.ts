@@ -5,12 +5,11 @@ import { type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
 import {
   cluster,
   done,
-  eventually,
   fresh,
   freshMount,
   invoke,
   localCertificate,
-  storage,
+  settled,
 } from '../../support/cluster.ts'
 import { HOME, launch, loginAs } from '../../support/logins.ts'
 import { everything, snapshot, tableStore } from '../../support/store.ts'
@@ -63,7 +62,7 @@ describe('what a mount leaves when it is removed', () => {
     const policy = 'path "auth/token/create" { capabilities = ["update"] }'
     await done('POST', `/sys/policies/acl/${maker}`, { policy })
     await invoke('on-tidy-schedule') // what it writes for other mounts is there before
-    await storage.quiet()
+    await settled()
   })
   afterAll(() => done('DELETE', `/sys/policies/acl/${maker}`))
 
@@ -78,7 +77,8 @@ describe('what a mount leaves when it is removed', () => {
     expect([...new Set(filled.map(([, kind]) => kind))].sort()).toEqual(taken)
 
     await done('DELETE', `/sys${path}`)
-    await eventually(async () => !(await everything(cluster)).some(text => text.includes(accessor)), 30_000)
+    await settled()
+    expect((await everything(cluster)).filter(text => text.includes(accessor))).toEqual([])
     const after = [...(await places())].filter(([place]) => !before.has(place))
     expect(after.map(([, kind]) => kind)).toEqual(['sts-role'])
     const text = (await everything(cluster)).join()

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StorageFault } from '../../../infra/local/storage-faults.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { api, cluster, done, eventually, freshMount, invoke, storage } from '../../support/cluster.ts'
+import { api, cluster, done, freshMount, invoke, settled, storage } from '../../support/cluster.ts'
 import { raw, tableStore } from '../../support/store.ts'
 import { lives } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
@@ -46,20 +46,19 @@ describe('disabling a mount while the storage fails', () => {
       key('entity', auth.entity_id),
       key('token', auth.accessor),
     ]
-    await storage.quiet()
+    await settled()
     await storage.fault(fault)
     expect((await done('DELETE', `/sys${path}`)).status).toBe(204)
     await done('POST', `/sys${path}`, { type: 'cloud' })
     expect(await lives(auth.client_token)).toBe(false)
     expect((await api('POST', `${path}/login`, worker.signed(), { token: '' })).status).toBe(400)
-    if (fault.times === FOREVER) {
-      // the job fails, and both of its repetitions
-      await new Promise(resolve => setTimeout(resolve, 1500))
-      expect(await removing()).toContain(accessor)
-    }
+    // the job fails, and both of its repetitions
+    await settled()
+    if (fault.times === FOREVER) expect(await removing()).toContain(accessor)
     await storage.reset()
     await invoke('on-tidy-schedule')
-    await eventually(async () => !(await removing()).includes(accessor), 30_000)
+    await settled()
+    expect(await removing()).not.toContain(accessor)
     for (const item of items) expect(await raw(cluster, item), item.kind).toBeUndefined()
     expect(await lives(auth.client_token)).toBe(false)
   })

@@ -15,7 +15,7 @@ import { HOME, launch, pkcs7Of } from '../../support/logins.ts'
 
 const tables = DynamoDBDocumentClient.from(
   new DynamoDBClient({
-    endpoint: cluster.tap_url ?? '',
+    endpoint: cluster.engine_url,
     region: HOME.region,
     credentials: cluster.credentials,
   }),

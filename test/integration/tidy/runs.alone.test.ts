@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { key } from '../../../shared/storage/kinds.ts'
-import { api, cluster, done, eventually, freshMount, invoke, storage } from '../../support/cluster.ts'
+import { api, cluster, done, freshMount, invoke, settled, storage } from '../../support/cluster.ts'
 import { entry, lists } from '../../support/lists.ts'
 import { raw, seed, tableStore } from '../../support/store.ts'
 
@@ -18,10 +18,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await storage.reset()
   await done('DELETE', `/sys${mount.path}`)
-  await eventually(async () => {
-    const [mounts] = await tables.store.read([key('mounts')])
-    return mounts?.data.removing.length === 0
-  }, 60_000)
+  await settled()
 })
 
 const namesOf = async (list: string): Promise<string[]> =>
@@ -30,11 +27,12 @@ const namesOf = async (list: string): Promise<string[]> =>
 const statusOf = async (list: string) =>
   (await done('GET', `${mount.path}/tidy-status`)).body.data[list.replace('-', '_')]
 
-const finished = (list: string) =>
-  eventually(async () => {
-    const status = await statusOf(list)
-    return status.last_end !== null && !status.running && status
-  })
+async function finished(list: string) {
+  await settled()
+  const status = await statusOf(list)
+  expect(status).toMatchObject({ running: false, last_end: expect.any(String) })
+  return status
+}
 
 describe.each(lists)('$list', ({ list, kind }) => {
   const expired = (...hours: number[]) =>
@@ -89,12 +87,12 @@ describe.each(lists)('$list', ({ list, kind }) => {
   })
 
   test('of callers at the same time one starts a run', async () => {
-    await storage.quiet()
-    await storage.fault({ kind: 'delay', delayMs: 2000, operation: 'Query', skip: 0 })
+    await storage.fault({ kind: 'hold', operation: 'Query', skip: 0 })
     const replies = await Promise.all(
       Array.from({ length: 4 }, () => api('POST', `${mount.path}/tidy/${list}`)),
     )
     expect(replies.map(reply => reply.status).sort()).toEqual([200, 200, 200, 202])
+    await storage.release()
     await finished(list)
   })
 
@@ -106,8 +104,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     if (settings) await done('POST', `${mount.path}/config/tidy/${list}`, settings)
     await expired(71, 73)
     await invoke('on-tidy-schedule')
-    if (left.length < 2) await finished(list)
-    else await invoke('on-tidy-schedule')
+    await settled()
     expect(await namesOf(list)).toEqual(left)
   })
 
@@ -133,7 +130,6 @@ describe.each(lists)('$list', ({ list, kind }) => {
 
   test('an entry that cannot be removed is counted and does not stop the run', async () => {
     await expired(80, 81, 82, 83, 84)
-    await storage.quiet()
     await storage.fault({
       kind: 'reset',
       when: 'before',
@@ -145,22 +141,21 @@ describe.each(lists)('$list', ({ list, kind }) => {
     expect(await finished(list)).toMatchObject({ removed: 4, failed: 1 })
     await storage.reset()
     await done('POST', `${mount.path}/tidy/${list}`)
-    await eventually(async () => (await statusOf(list)).removed === 1)
+    expect(await finished(list)).toMatchObject({ removed: 1, failed: 0 })
     expect(await namesOf(list)).toEqual([])
   })
 
   test('a run that fails as a whole gives the list back', async () => {
     await expired(80)
-    await storage.quiet()
     await storage.fault({ kind: 'error', when: 'before', operation: 'Query', skip: 0, times: 9, whole: true })
     await done('POST', `${mount.path}/tidy/${list}`)
-    await eventually(async () => {
-      const tries = (await storage.calls()).filter(call => call.operation === 'Query').length
-      return tries === 9 && !(await statusOf(list)).running
-    })
+    await settled()
+    expect((await storage.calls()).filter(call => call.operation === 'Query')).toHaveLength(9)
+    expect(await statusOf(list)).toMatchObject({ running: false })
     await storage.reset()
     expect((await api('POST', `${mount.path}/tidy/${list}`)).status).toBe(202)
-    await eventually(async () => (await namesOf(list)).length === 0)
+    await settled()
+    expect(await namesOf(list)).toEqual([])
   })
 
   test('a negative buffer is refused and takes no guard', async () => {
@@ -170,7 +165,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
   })
 
   test('costs what it removes, not what is stored', async () => {
-    const cost = async (stored: number): Promise<number> => {
+    const cost = async (stored: number): Promise<object> => {
       await seed(
         tables,
         Array.from({ length: stored }, (_, index) =>
@@ -182,15 +177,13 @@ describe.each(lists)('$list', ({ list, kind }) => {
       await statusOf(list)
       await storage.reset()
       await done('POST', `${mount.path}/tidy/${list}`)
-      await eventually(async () => {
-        const calls = await storage.calls()
-        const deletions = calls.filter(call => call.operation === 'TransactWriteItems').length
-        return deletions === 10
-      })
-      await new Promise(resolve => setTimeout(resolve, 200))
-      return (await storage.calls()).length
+      await settled()
+      const calls = await storage.calls()
+      expect(calls.filter(call => call.operation === 'TransactWriteItems')).toHaveLength(10)
+      return { calls: calls.length, read: calls.reduce((sum, { scanned }) => sum + scanned, 0) }
     }
-    const few = await cost(90)
-    expect(await cost(kind === 'access' ? 2900 : 500)).toBe(few)
+    const few = await cost(5)
+    expect(few).toMatchObject({ read: 10 })
+    expect(await cost(60)).toEqual(few)
   })
 })

@@ -1,6 +1,6 @@
 import { type CallLog, newCallLog } from './calls.ts'
 import { type Connections, newConnections } from './connections.ts'
-import type { Fault } from './faults.ts'
+import type { Fault, Held } from './faults.ts'
 import type { Limit } from './limits.ts'
 import type { LogGroups } from './log-groups.ts'
 
@@ -8,6 +8,7 @@ import type { LogGroups } from './log-groups.ts'
 export interface Drills {
   /** In the order they were arranged. */
   faults: Fault[]
+  held: Held
   limits: Limit[]
   calls: CallLog
   connections: Connections
@@ -20,6 +21,7 @@ export interface Drills {
 /** Nothing arranged, nothing observed. */
 export const newDrills = (): Drills => ({
   faults: [],
+  held: new Map(),
   limits: [],
   calls: newCallLog(),
   connections: newConnections(),

@@ -3,7 +3,7 @@ import type { World } from '../state/world.ts'
 import type { HttpAnswer, HttpRequest, Outcome } from '../wire/http.ts'
 import { AwsError, awsError } from '../wire/trouble.ts'
 import { recordCall } from './calls.ts'
-import { type Fault, type FaultFacts, rawAnswer, takeFault } from './faults.ts'
+import { type Fault, type FaultFacts, hold, rawAnswer, takeFault } from './faults.ts'
 
 /** One request on its way to an answer: what faults are matched on and the log will say. */
 export interface Exchange extends FaultFacts {
@@ -23,7 +23,7 @@ export async function answerUnderDrill(
 ): Promise<Outcome> {
   const at = new Date(world.now()).toISOString()
   const fault = takeFault(world.drills.faults, exchange)
-  const outcome = fault === undefined ? await perform() : await strike(fault, exchange, perform)
+  const outcome = fault === undefined ? await perform() : await strike(world, fault, exchange, perform)
   const { service, action, account, region, principalArn, request } = exchange
   recordCall(world.drills.calls, {
     at,
@@ -41,13 +41,15 @@ export async function answerUnderDrill(
 }
 
 async function strike(
+  { drills }: World,
   fault: Fault,
   exchange: Exchange,
   perform: () => Promise<HttpAnswer>,
 ): Promise<Outcome> {
   const lost = fault.when === 'after' ? await perform() : undefined
   if (fault.delayMs > 0) await sleep(fault.delayMs)
-  if (fault.kind === 'delay') return lost ?? perform()
+  if (fault.kind === 'hold') await hold(drills.held, fault)
+  if (fault.kind === 'delay' || fault.kind === 'hold') return lost ?? perform()
   if (fault.kind === 'reset') return 'reset'
   return fault.kind === 'answer' ? rawAnswer(fault) : exchange.refuse(errorOf(fault))
 }

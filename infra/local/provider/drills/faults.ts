@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type HttpAnswer, textAnswer } from '../wire/http.ts'
 
-/** What a fault does to the calls it meets. */
-export type FaultKind = 'throttle' | 'error' | 'reset' | 'delay' | 'answer'
+/** What a fault does to the calls it meets; `hold` lets them wait until they are released. */
+export type FaultKind = 'throttle' | 'error' | 'reset' | 'delay' | 'hold' | 'answer'
 
 /** An arranged fault; absent filters match everything. */
 export interface Fault {
@@ -70,4 +70,24 @@ export function arrangeFault(faults: Fault[], fault: Omit<Fault, 'id'>): string 
   const id = randomUUID()
   faults.push({ ...fault, id })
   return id
+}
+
+/** Calls that wait, by the fault that holds them. */
+export type Held = Map<string, (() => void)[]>
+
+/** Waits until the fault is released. */
+export const hold = (held: Held, { id }: Fault): Promise<void> =>
+  new Promise(resolve => {
+    held.set(id, [...(held.get(id) ?? []), resolve])
+  })
+
+/** Ends faults, of one id or all, and lets go on what they hold. */
+export function release(faults: Fault[], held: Held, id?: string): void {
+  const others = id === undefined ? [] : faults.filter(fault => fault.id !== id)
+  faults.splice(0, faults.length, ...others)
+  for (const [holder, calls] of [...held]) {
+    if (id !== undefined && holder !== id) continue
+    held.delete(holder)
+    for (const go of calls) go()
+  }
 }

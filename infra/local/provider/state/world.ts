@@ -30,9 +30,10 @@ export interface World {
 /**
  * Opens the world kept in a state file, or a new one.
  *
+ * @param clock epoch milliseconds, before any shift
  * @throws when the state file exists and cannot be read
  */
-export function openWorld(home: Home, stateFile: string | undefined): World {
+export function openWorld(home: Home, stateFile: string | undefined, clock: () => number): World {
   const state = loadState(stateFile)
   const writer = stateWriter(stateFile, state)
   const drills = newDrills()
@@ -48,7 +49,7 @@ export function openWorld(home: Home, stateFile: string | undefined): World {
     state,
     drills,
     metadataPorts: new Map(),
-    now: () => Date.now() + drills.clockShiftMs,
+    now: () => clock() + drills.clockShiftMs,
     ...writer,
     authority: async () => {
       if (state.authority !== null) return state.authority
