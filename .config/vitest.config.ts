@@ -7,7 +7,7 @@ const ALONE = 'test/integration/**/*.alone.test.ts'
 const engine = './test/support/running-engine.ts'
 
 /** These share processors and background work; what is broken fails twice. */
-const AGAIN = 0
+const AGAIN = 1
 
 export default defineConfig({
   root,

@@ -1,16 +1,27 @@
-import type { Clock } from '../../shared/ports.ts'
 import { systemClock } from '../../shared/adapters/aws/system.ts'
+import type { Clock } from '../../shared/ports.ts'
 
 let aheadMs = 0
+let stoppedAt: number | undefined
 
-/** The clock of the service in a test's process, which tests may put forward; they put it right again. */
-export const clock: Clock & { advance(seconds: number): void; reset(): void } = {
+/**
+ * The clock of the service in a test's process. Files of a worker share it: who turns it puts it right again.
+ * AWS has a clock of its own.
+ */
+export const clock: Clock & { advance(seconds: number): void; stop(): void; reset(): void } = {
   ...systemClock,
-  now: () => systemClock.now() + aheadMs,
-  advance: seconds => {
+  now: () => (stoppedAt ?? systemClock.now()) + aheadMs,
+  /** puts it forward */
+  advance: (seconds: number) => {
     aheadMs += seconds * 1000
   },
+  /** lets it stand still, so that times can be compared exactly */
+  stop: () => {
+    stoppedAt ??= systemClock.now()
+  },
+  /** lets it run, and tell the time */
   reset: () => {
     aheadMs = 0
+    stoppedAt = undefined
   },
 }

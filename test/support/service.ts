@@ -117,7 +117,7 @@ export async function startService(
   const background = new Set<Promise<void>>()
   const inBackground = (work: Promise<void>): void => {
     background.add(work)
-    work.finally(() => background.delete(work))
+    void work.finally(() => background.delete(work))
   }
   const service = await startLambdaService({
     invoke: run,

@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AccessRule } from '../../../shared/api/endpoint.ts'
 import { capabilities } from '../../../shared/model/policy.ts'
 import type { Reply } from '../../support/api.ts'
-import { api, done, eventually, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+import { clock } from '../../support/clock.ts'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
 import { filled, type Way, ways } from '../../support/endpoints.ts'
 
 type ByPolicy = Extract<AccessRule, { by: 'policy' }>
@@ -55,8 +56,8 @@ describe('every refusal is the same', () => {
     ;({ path: mount } = await freshMount())
     const all = rule('/*', everything)
     powerless['a revoked token'] = await revoked(await tokenWith(all))
-    powerless['an expired token'] = await tokenWith(all, { ttl: '1s' })
-    powerless['an expired batch token'] = await tokenWith(all, { ttl: '1s', type: 'batch' })
+    powerless['an expired token'] = await tokenWith(all, { ttl: '10m' })
+    powerless['an expired batch token'] = await tokenWith(all, { ttl: '10m', type: 'batch' })
     powerless['a child of an expired token'] = await childOfExpired(all, {})
     powerless['a batch child of an expired token'] = await childOfExpired(all, { type: 'batch' })
     powerless['a token for another network'] = await boundElsewhere(all)
@@ -65,22 +66,34 @@ describe('every refusal is the same', () => {
     for (const words of guarded.flatMap(({ access }) => needed(access)))
       allBut[words.join(' or ')] ??= await tokenWith(rule('/*', except(words)))
     reference = whole(await api('GET', '/sys/policy', undefined, { token: '' }))
-    for (const token of Object.values(powerless))
-      await eventually(async () => (await api('GET', '/sys/policy', undefined, { token })).status === 403)
+    clock.advance(600)
   })
+  afterAll(clock.reset)
 
   test('in the words that clients look for', () => {
     expect(reference).toMatchObject({ status: 403, text: '{"errors":["permission denied"]}' })
   })
 
-  test.each(guarded)('$title', async way => {
+  // what makes a token worthless is found out before the endpoint is looked at: each meets some of the kinds
+  const everywhere = ['no token', 'a token with a rule that denies']
+  const callersOf = (index: number): [who: string, token: string][] => {
+    const others = Object.entries(powerless).filter(([who]) => !everywhere.includes(who))
+    return Object.entries(powerless).filter(
+      ([who]) =>
+        everywhere.includes(who) ||
+        [0, 1].some(next => others[(2 * index + next) % others.length]?.[0] === who),
+    )
+  }
+
+  test.each(guarded.map((way, index) => ({ ...way, index })))('$title', async ({ index, ...way }) => {
     const path = filled(way.path, mount)
     const callers = [
-      ...Object.entries(powerless),
+      ...callersOf(index),
       ...needed(way.access)
         .map(words => words.join(' or '))
         .map(words => [`a token for all but ${words}`, allBut[words]] as const),
     ]
+    expect(callers.length).toBeGreaterThanOrEqual(5)
     for (const [who, token = ''] of callers) {
       const reply = await api(way.endpoint.method, path, unreadable(way), { token })
       expect(whole(reply), who).toEqual(reference)
@@ -119,7 +132,7 @@ async function revoked(token: string): Promise<string> {
 
 /** A token that would live for an hour, of a parent that ends at once: nothing sweeps what an expired token leaves. */
 async function childOfExpired(policy: string, given: Record<string, unknown>): Promise<string> {
-  const token = await tokenWith(policy, { ttl: '3s' })
+  const token = await tokenWith(policy, { ttl: '10m' })
   const { body } = await done('POST', '/auth/token/create', { ttl: '1h', ...given }, { token })
   return body.auth.client_token
 }

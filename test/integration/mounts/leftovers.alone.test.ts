@@ -2,15 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
 import { create, put } from '../../../shared/storage/changes.ts'
 import { type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
-import {
-  cluster,
-  done,
-  fresh,
-  freshMount,
-  invoke,
-  localCertificate,
-  settled,
-} from '../../support/cluster.ts'
+import { cluster, done, fresh, freshMount, invoke, localCertificate, settled } from '../../support/cluster.ts'
 import { HOME, launch, loginAs } from '../../support/logins.ts'
 import { everything, snapshot, tableStore } from '../../support/store.ts'
 import { make } from '../../support/tokens.ts'

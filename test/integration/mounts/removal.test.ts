@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, eventually, freshMount, localCertificate } from '../../support/cluster.ts'
+import { api, done, freshMount, localCertificate, settled } from '../../support/cluster.ts'
 import { HOME, launch, loginAs } from '../../support/logins.ts'
 import { lives } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
@@ -59,12 +59,9 @@ describe('disabling a mount: CVE-2020-7220, GHSA-vv66-6rp4-wr4f', () => {
     expect((await api('GET', `${path}/roles?list=true`, undefined, { token: '' })).status).toBe(403)
     const listed = await accessors()
     for (const { accessor } of logins) expect(listed).not.toContain(accessor)
-    await eventually(async () => {
-      const found = await Promise.all(
-        logins.map(({ entity_id: id }) => api('GET', `/identity/entity/id/${id}`)),
-      )
-      return found.every(reply => reply.status === 404)
-    })
+    await settled()
+    for (const { entity_id: id } of logins)
+      expect((await api('GET', `/identity/entity/id/${id}`)).status).toBe(404)
   })
 
   test('a mount at the same path sees nothing of the old one, even at once', async () => {

@@ -1,12 +1,16 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
-import { api, done, eventually, freshMount } from '../../support/cluster.ts'
+import { clock } from '../../support/clock.ts'
+import { api, done, freshMount } from '../../support/cluster.ts'
 import { errorsOf } from '../../support/logins.ts'
 import { lives, lookUp, make } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
 
 const H = 3600
 const SYSTEM = 768 * H
+
+beforeEach(clock.stop)
+afterEach(clock.reset)
 
 const renewSelf = (token: string, given: Record<string, unknown> = {}) =>
   api('POST', '/auth/token/renew-self', given, { token })
@@ -85,8 +89,8 @@ describe('the lifetime at renewal', () => {
       renewable: true,
     })
     const { ttl, expire_time: end } = await lookUp(auth.client_token)
-    expect([seconds, seconds - 1, seconds - 2]).toContain(ttl)
-    expect(Math.abs(Date.parse(String(end)) - Date.now() - seconds * 1000)).toBeLessThan(3000)
+    expect(ttl).toBe(seconds)
+    expect(Math.floor(Date.parse(String(end)) / 1000)).toBe(Math.floor(clock.now() / 1000) + seconds)
   })
 
   test.each<[string, Record<string, unknown>]>([
@@ -94,9 +98,9 @@ describe('the lifetime at renewal', () => {
     ['the explicit maximum', { token_explicit_max_ttl: '2h' }],
   ])('%s counts from the login, with a warning', async (_, limit) => {
     const { auth } = await granted({ token_ttl: '1h', ...limit }, {})
+    clock.advance(60)
     const { body } = await renewSelf(auth.client_token, { increment: '5h' })
-    expect(body.auth.lease_duration).toBeGreaterThan(2 * H - 5)
-    expect(body.auth.lease_duration).toBeLessThanOrEqual(2 * H)
+    expect(body.auth.lease_duration).toBe(2 * H - 60)
     expect(body.warnings.join()).toContain('cut to')
   })
 
@@ -106,42 +110,42 @@ describe('the lifetime at renewal', () => {
     const { client_token: token } = await worker.login()
     await done('POST', `/sys${path}/tune`, { default_lease_ttl: '2h', max_lease_ttl: '3h' })
     expect((await renewSelf(token)).body.auth.lease_duration).toBe(2 * H)
-    expect((await renewSelf(token, { increment: '9h' })).body.auth.lease_duration).toBeLessThanOrEqual(3 * H)
+    clock.advance(60)
+    expect((await renewSelf(token, { increment: '9h' })).body.auth.lease_duration).toBe(3 * H - 60)
   })
 
   test('renewing again and again does not outlive the maximum (CVE-2021-32923)', async () => {
-    const { worker, auth } = await granted({ token_ttl: '4s', token_max_ttl: '7s' }, {})
-    const end = Number((await lookUp(auth.client_token))['creation_time']) + 7
-    let last = await renewSelf(auth.client_token)
-    for (; last.status === 200; last = await renewSelf(auth.client_token)) {
-      const shown = await api('POST', '/auth/token/lookup', { token: auth.client_token })
-      if (shown.status !== 200) continue
-      expect(shown.body.data.expire_time).not.toBeNull()
-      expect(Date.parse(shown.body.data.expire_time) / 1000).toBeLessThanOrEqual(end)
+    const { worker, auth } = await granted({ token_ttl: '4m', token_max_ttl: '7m' }, {})
+    const end = Number((await lookUp(auth.client_token))['creation_time']) + 7 * 60
+    for (let minute = 0; minute < 7; minute++) {
+      expect((await renewSelf(auth.client_token)).body.auth.lease_duration).toBe(60 * Math.min(4, 7 - minute))
+      const { expire_time: shown } = await lookUp(auth.client_token)
+      expect(Math.floor(Date.parse(String(shown)) / 1000)).toBeLessThanOrEqual(end)
+      clock.advance(60)
     }
-    expect(Math.floor(Date.now() / 1000)).toBeGreaterThanOrEqual(end)
+    expect((await renewSelf(auth.client_token)).status).toBe(403)
     expect(await lives(auth.client_token)).toBe(false)
-    expect((await worker.login()).lease_duration).toBe(4)
+    expect((await worker.login()).lease_duration).toBe(4 * 60)
   })
 
   test('beyond the maximum a renewal is refused, and the token lives to its end', async () => {
     const { worker, auth } = await granted({ token_ttl: '1h' }, {})
-    // long enough for one renewal that succeeds, on a busy machine too
-    await worker.change({ token_ttl: '4s', token_max_ttl: '4s' })
-    const refused = await eventually(async () => {
-      const reply = await renewSelf(auth.client_token)
-      return reply.status === 200 ? undefined : reply
-    })
-    // the renewals before have made it end with the maximum
-    expect([400, 403]).toContain(refused.status)
-    expect(await lives(auth.client_token)).toBe(false)
-    const later = await granted({ token_ttl: '1h' }, {})
-    await new Promise(resolve => setTimeout(resolve, 1100))
-    await later.worker.change({ token_ttl: '1s', token_max_ttl: '1s' })
-    const late = await renewSelf(later.auth.client_token)
+    clock.advance(60)
+    await worker.change({ token_ttl: '1m', token_max_ttl: '1m' })
+    const late = await renewSelf(auth.client_token)
     expect([late.status, errorsOf(late)]).toEqual([400, expect.stringContaining('maximum lifetime')])
-    expect(await lookUp(later.auth.client_token)).toMatchObject({ creation_ttl: H })
-    expect(await lives(later.auth.client_token)).toBe(true)
+    expect(await lookUp(auth.client_token)).toMatchObject({ creation_ttl: H, ttl: H - 60 })
+    expect(await lives(auth.client_token)).toBe(true)
+  })
+
+  test('a maximum that has become shorter ends the token with the next renewal', async () => {
+    const { worker, auth } = await granted({ token_ttl: '1h' }, {})
+    clock.advance(60)
+    await worker.change({ token_ttl: '4m', token_max_ttl: '4m' })
+    expect((await renewSelf(auth.client_token)).body.auth.lease_duration).toBe(3 * 60)
+    clock.advance(3 * 60)
+    expect((await renewSelf(auth.client_token)).status).toBe(403)
+    expect(await lives(auth.client_token)).toBe(false)
   })
 })
 
@@ -170,8 +174,11 @@ describe('tokens of auth/token/create', () => {
   })
 
   test('expiry is a matter of the clock, not of cleaning up', async () => {
-    const { client_token: token, accessor } = await make({ policies: 'default', ttl: '1s' })
-    await eventually(async () => !(await lives(token)))
+    const { client_token: token, accessor } = await make({ policies: 'default', ttl: '1m' })
+    clock.advance(59)
+    expect(await lives(token)).toBe(true)
+    clock.advance(1)
+    expect(await lives(token)).toBe(false)
     const refusals = await Promise.all([
       api('POST', '/auth/token/lookup', { token }),
       api('POST', '/auth/token/lookup-accessor', { accessor }),
@@ -185,8 +192,9 @@ describe('tokens of auth/token/create', () => {
 
   test('a chosen id is free again after its end', async () => {
     const id = `again-${Math.random()}`.replace('.', '')
-    await make({ id, policies: 'default', ttl: '1s' })
-    await eventually(async () => !(await lives(id)))
+    await make({ id, policies: 'default', ttl: '1m' })
+    clock.advance(60)
+    expect(await lives(id)).toBe(false)
     expect((await make({ id, policies: 'default', ttl: '1h' })).client_token).toBe(id)
     expect(await lives(id)).toBe(true)
   })

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StorageFault } from '../../../infra/local/storage-faults.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { api, cluster, done, eventually, storage } from '../../support/cluster.ts'
+import { api, cluster, done, settled, storage } from '../../support/cluster.ts'
 import { tableStore } from '../../support/store.ts'
 import { lives, make } from '../../support/tokens.ts'
 
@@ -49,7 +49,8 @@ describe('revoking while the storage fails', () => {
     for (const one of made) expect(await lives(one.client_token)).toBe(false)
     expect(await left(made)).toBeGreaterThan(0)
     await done('POST', '/auth/token/tidy')
-    await eventually(async () => (await left(made)) === 0)
+    await settled()
+    expect(await left(made)).toBe(0)
   })
 
   test('when the token itself could not be removed, the caller is told, and nothing has happened', async () => {

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { CallOptions } from '../../support/api.ts'
-import { api, cluster, done, eventually, fresh, freshMount } from '../../support/cluster.ts'
+import { clock } from '../../support/clock.ts'
+import { api, cluster, done, fresh, freshMount } from '../../support/cluster.ts'
 import { errorsOf } from '../../support/logins.ts'
 import { lives } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
+
+afterEach(clock.reset)
 
 const TTL = { headers: { 'x-vault-wrap-ttl': '5m' } }
 
@@ -92,13 +95,12 @@ describe('response wrapping', () => {
       'POST',
       '/sys/wrapping/wrap',
       {},
-      { headers: { 'x-vault-wrap-ttl': '1s' } },
+      { headers: { 'x-vault-wrap-ttl': '10m' } },
     )
-    const gone = await eventually(async () => {
-      const reply = await api('POST', '/sys/wrapping/lookup', { token }, { token: '' })
-      return reply.status === 200 ? undefined : reply
-    })
-    expect(gone.status).toBe(400)
+    const statusOf = async () => (await api('POST', '/sys/wrapping/lookup', { token }, { token: '' })).status
+    expect(await statusOf()).toBe(200)
+    clock.advance(600)
+    expect(await statusOf()).toBe(400)
     expect((await unwrap(token)).status).toBe(400)
     expect((await api('POST', '/sys/wrapping/rewrap', { token })).status).toBe(400)
   })
