@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { ClusterRecord, Keyring } from './model/cluster.ts'
 import type { MountTable } from './model/mount.ts'
 import type { Change } from './storage/changes.ts'
@@ -78,6 +79,11 @@ export interface FieldCipher {
   /** a batch token's content, encrypted and decrypted again; undefined for anything that we did not encrypt */
   encryptToken(content: string): Promise<string>
   decryptToken(text: string): Promise<string | undefined>
+  /**
+   * The keyring for another cluster of the set: sealed to that one's X25519 key, 32 bytes, and bound to the set.
+   * @param set UUID
+   */
+  exportTo(recipient: Uint8Array, set: string): Promise<{ keyring: string; term: number }>
   /** `hmac-sha256:…` of a value, for the audit log and for accessors: the same for the life of the cluster */
   hmac(text: string): Promise<string>
 }
@@ -88,6 +94,18 @@ export interface Genesis {
   newKeyring(now: number): Promise<{ keyring: Keyring; cipher: Pick<FieldCipher, 'encrypt'> }>
   /** the same keyring with one more term, which encrypts from now on, under a new data key */
   withNextTerm(keyring: Keyring, now: number): Promise<Keyring>
+  /**
+   * A keyring that another cluster exported, under this cluster's own key, and a cipher that works with it before it
+   * is stored.
+   * @param own X25519, to which it was sealed
+   * @throws Error when it was not sealed to this key, or for another set
+   */
+  importFrom(
+    exported: string,
+    own: KeyObject,
+    set: string,
+    now: number,
+  ): Promise<{ keyring: Keyring; cipher: Pick<FieldCipher, 'encrypt'> }>
 }
 
 /** Where a call to AWS goes, and as whom. */

@@ -33,6 +33,7 @@ const founding = {
   data: guardedPartitions('data', 'genesis'),
   cluster: guardedPartitions('cluster', 'genesis'),
 }
+const links = guardedPartitions('cluster', 'link')
 
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
@@ -57,7 +58,11 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   write: ({ store }) => [
     allow(['dynamodb:PutItem'], [store.data.tableArn], outside([...tokens, ...founding.data])),
     allow(['dynamodb:DeleteItem'], [store.data.tableArn], outside(founding.data)),
-    allow(['dynamodb:DeleteItem', 'dynamodb:PutItem'], [store.cluster.tableArn], outside(founding.cluster)),
+    allow(
+      ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
+      [store.cluster.tableArn],
+      outside([...founding.cluster, ...links]),
+    ),
   ],
   scan: ({ store }) => [allow(['dynamodb:Scan'], [store.data.tableArn])],
   sweep: ({ store }) => [allow(['dynamodb:Query'], [`${store.data.tableArn}/index/expiry`])],
@@ -83,6 +88,9 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(founding.cluster)),
   ],
   ceremony: ({ store }) => [allow(['dynamodb:BatchGetItem', 'dynamodb:PutItem'], [store.ceremony.tableArn])],
+  link: ({ store }) => [
+    allow(['dynamodb:DeleteItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(links)),
+  ],
   'audit-log': ({ auditArn }) => [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [auditArn])],
 }
 

@@ -33,6 +33,8 @@ export const usable = [
   'genesis',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
   'ceremony',
+  /** keeps what a cluster knows of the others of its set: secondaries, revocations, keys, the last contact */
+  'link',
   /** writes to the log group of the audit log */
   'audit-log',
 ] as const

@@ -58,8 +58,12 @@ export function isSignedBy(signer: KeyObject, token: string): boolean {
   const [header, claims, signature = '', ...more] = token.split('.')
   const bytes = decodeStrictly(signature)
   if (header !== HEADER || more.length > 0 || !bytes) return false
-  const key = createPublicKey(signer.export({ type: 'pkcs8', format: 'pem' }))
-  return verify('sha512', Buffer.from(`${header}.${claims}`), { key, ...SIGNATURE }, bytes)
+  return verify(
+    'sha512',
+    Buffer.from(`${header}.${claims}`),
+    { key: createPublicKey(signer), ...SIGNATURE },
+    bytes,
+  )
 }
 
 /** What a token says, whoever made it; undefined for what is no activation token. */

@@ -4,6 +4,7 @@ import type { Slot } from '../model/ceremony.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
+import type { Contact, Member, PendingKey, Revoked, Secondary, TokenKey } from '../model/link.ts'
 import type { MountTable } from '../model/mount.ts'
 import type { StoredPolicy } from '../model/policy.ts'
 import type { Role } from '../model/role.ts'
@@ -41,6 +42,12 @@ export interface Stored {
   keyring: Keyring
   'recovery-key': RecoveryKey
   ceremony: Slot
+  secondary: Secondary
+  revoked: Revoked
+  member: Member
+  'token-key': TokenKey
+  'pending-key': PendingKey
+  contact: Contact
 }
 
 export type Kind = keyof Stored
@@ -84,7 +91,7 @@ interface Spec {
   /** a number of the data that stands beside them, so that whoever may count it down may change nothing else */
   counter?: string
   /** the use that storing one needs instead of `write`; but for `mint`, nobody deletes one either */
-  guard?: 'mint' | 'genesis' | 'ceremony'
+  guard?: 'mint' | 'genesis' | 'ceremony' | 'link'
   /** fields that hold an `Encrypted` text */
   encrypted?: readonly string[]
 }
@@ -196,6 +203,26 @@ export const kinds = {
     guard: 'ceremony',
     encrypted: ['secrets'],
   },
+  secondary: { table: 'cluster', class: 'local', pk: 'secondary', guard: 'link' },
+  revoked: { table: 'cluster', class: 'local', pk: 'revoked', guard: 'link' },
+  member: { table: 'cluster', class: 'local', pk: 'member', guard: 'link' },
+  'token-key': {
+    table: 'cluster',
+    class: 'local',
+    pk: 'link',
+    sk: 'token-key',
+    guard: 'link',
+    encrypted: ['key'],
+  },
+  'pending-key': {
+    table: 'cluster',
+    class: 'local',
+    pk: 'link',
+    sk: 'pending-key',
+    guard: 'link',
+    encrypted: ['pair'],
+  },
+  contact: { table: 'cluster', class: 'local', pk: 'link', sk: 'contact', guard: 'link' },
 } as const satisfies Record<Kind, Spec>
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]

@@ -25,7 +25,7 @@ export const publicKey = (curve: Curve, raw: Uint8Array): KeyObject =>
 
 /** The public half of a private key, 32 bytes. */
 export function rawPublic(key: KeyObject): Buffer {
-  const { x = '' } = createPublicKey(key.export({ type: 'pkcs8', format: 'pem' })).export({ format: 'jwk' })
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
   return Buffer.from(x, 'base64url')
 }
 

@@ -329,6 +329,7 @@ const actions: Record<Use, readonly string[]> = {
   workflow: ['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+  link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   'audit-log': ['logs:CreateLogStream', 'logs:PutLogEvents'],
 }
 const OWN_LOG = ['logs:CreateLogStream', 'logs:PutLogEvents']

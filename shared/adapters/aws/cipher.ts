@@ -1,6 +1,8 @@
+import type { KeyObject } from 'node:crypto'
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
 import type { Clock, Entropy, FieldCipher, Genesis, Store } from '../../ports.ts'
+import { openBox, sealTo } from '../../storage/box.ts'
 import {
   auditHash,
   decryptBatch,
@@ -69,12 +71,17 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
   const isBehind = ({ id, active }: Held): boolean =>
     told !== undefined && (id !== told.keyring || active.version < told.term)
 
-  async function unwrap(): Promise<Held> {
-    const readAt = clock.now()
+  async function stored(): Promise<{ id: string; keys: Keys }> {
     const [item] = await store.read([key('keyring')])
     if (!item) throw new ApiError('not_initialised')
     const { id, keys } = item.data
-    return heldOf(id, openEnvelope(await kms.unwrap(item.data), id, keys), readAt)
+    return { id, keys: openEnvelope(await kms.unwrap(item.data), id, keys) }
+  }
+
+  async function unwrap(): Promise<Held> {
+    const readAt = clock.now()
+    const { id, keys } = await stored()
+    return heldOf(id, keys, readAt)
   }
 
   async function keyring(): Promise<Held> {
@@ -124,9 +131,17 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       const { terms } = later && clock.now() - held.readAt >= LOOK_AGAIN_MS ? await newerThan(held) : held
       return decryptBatch(terms, text)
     },
+    exportTo: async (recipient, set) => {
+      // read anew: what is handed over must not be behind what the cluster record says
+      const one = await stored()
+      const keyring = sealTo(recipient, boxOf(set), JSON.stringify(one), entropy.bytes)
+      return { keyring, term: newestTerm(one.keys) }
+    },
     hmac: async text => auditHash((await keyring()).hmacKey, text),
   }
 }
+
+const boxOf = (set: string) => ({ purpose: 'keyring', set }) as const
 
 /** Makes keyrings of this cluster and their terms, wrapped by its own KMS key. */
 export function kmsGenesis({
@@ -140,18 +155,20 @@ export function kmsGenesis({
     return { id, term: newestTerm(keys), since: now, wrapped, keys: encrypted }
   }
 
+  async function atWork(id: string, keys: Keys, now: number) {
+    const { active } = heldOf(id, keys, now)
+    const encrypt: FieldCipher['encrypt'] = async (place, field, text) =>
+      encryptField(active, place, field, text, entropy.bytes(NONCE_LENGTH))
+    return { keyring: await enclosed(id, keys, now), cipher: { encrypt } }
+  }
+
   return {
-    newKeyring: async now => {
-      const keys = firstKeys(entropy.bytes)
-      const keyring = await enclosed(entropy.uuid(), keys, now)
-      const { active } = heldOf(keyring.id, keys, now)
-      return {
-        keyring,
-        cipher: {
-          encrypt: async (place, field, text) =>
-            encryptField(active, place, field, text, entropy.bytes(NONCE_LENGTH)),
-        },
-      }
+    newKeyring: now => atWork(entropy.uuid(), firstKeys(entropy.bytes), now),
+    importFrom: async (exported: string, own: KeyObject, set, now) => {
+      const text = openBox(own, boxOf(set), exported)
+      if (text === undefined) throw new Error('the keyring was not sealed to this key, for this set')
+      const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
+      return atWork(id, keys, now)
     },
     withNextTerm: async (keyring, now) => {
       const keys = openEnvelope(await kms.unwrap(keyring), keyring.id, keyring.keys)

@@ -81,7 +81,8 @@ export function usesFor(change: Change): readonly Use[] {
   const { guard = 'write' } = specOf(keyOf(change).kind)
   if ('count' in change) return ['spend']
   if ('put' in change) return [guard]
-  return guard === 'mint' ? ['spend', 'write'] : guard === 'write' ? ['write'] : []
+  if (guard === 'mint') return ['spend', 'write']
+  return guard === 'write' || guard === 'link' ? [guard] : []
 }
 
 function undeclared(port: string, use: Use | undefined): never {

@@ -19,6 +19,8 @@ describe('which use a change needs, so that nothing works here that the grants r
     ['storing the keyring', put(key('keyring')), ['genesis']],
     ['storing the recovery key', put(key('recovery-key')), ['genesis']],
     ['removing the keyring', remove(key('keyring')), []],
+    ['storing what is known of a secondary', put(key('secondary', 'west')), ['link']],
+    ['removing it', remove(key('secondary', 'west')), ['link']],
     ['storing anything else', put(key('policy', 'p')), ['write']],
     ['removing anything else', remove(key('tidy-run', 'm', 'x')), ['write']],
   ])('%s', (_, change, uses) => expect(usesFor(change)).toEqual(uses))

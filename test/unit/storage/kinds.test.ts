@@ -71,7 +71,16 @@ describe('what follows from a kind', () => {
 
   test('secrets are encrypted', () => {
     expect(rowsWith(kind => specOf(kind).encrypted !== undefined)).toEqual(
-      ['access', 'ceremony', 'client-config', 'recovery-key', 'role', 'wrapped'].sort(),
+      [
+        'access',
+        'ceremony',
+        'client-config',
+        'pending-key',
+        'recovery-key',
+        'role',
+        'token-key',
+        'wrapped',
+      ].sort(),
     )
   })
 

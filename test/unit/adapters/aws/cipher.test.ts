@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { kmsCipher, kmsGenesis } from '../../../../shared/adapters/aws/cipher.ts'
 import type { Keyring } from '../../../../shared/model/cluster.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { privateKey, rawPublic } from '../../../../shared/values/raw-keys.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 
 const place = key('role', 'auth_1', 'dev')
@@ -189,5 +190,46 @@ describe('the cluster record', () => {
     cipher.expect(old)
     expect(termOf(await cipher.encrypt(place, 'hmacKey', 'x'))).toBe(2)
     expect(w.reads.count).toBe(before)
+  })
+})
+
+describe('a keyring that goes to another cluster', () => {
+  const own = privateKey('X25519', randomBytes(32))
+  const set = 'a set'
+
+  test('opens there whatever any term encrypted here, and encrypts what is read here, under that cluster’s own KMS key', async () => {
+    const old = await w.environment().encrypt(place, 'hmacKey', 'of term 1')
+    await w.rotate()
+    const exported = await w.environment().exportTo(rawPublic(own), set)
+    expect(exported.term).toBe(2)
+    const there = plainKms()
+    const genesis = kmsGenesis({ keyArn: 'another', entropy, kms: there.kms })
+    const { keyring, cipher } = await genesis.importFrom(exported.keyring, own, set, 3000)
+    expect(keyring).toMatchObject({ id: w.record().keyring, term: 2, since: 3000 })
+    expect(there.asked.newDataKey).toBe(1)
+    const store = { read: async () => [{ ...key('keyring'), rev: 'r', data: keyring }] as never }
+    const other = kmsCipher({ store, clock: w.clock, entropy, kms: there.kms })
+    expect((await other.decrypt(place, 'hmacKey', old)).reveal()).toBe('of term 1')
+    const here = w.environment()
+    for (const each of [cipher, other]) {
+      const encrypted = await each.encrypt(place, 'hmacKey', 'from there')
+      expect((await here.decrypt(place, 'hmacKey', encrypted)).reveal()).toBe('from there')
+    }
+    expect(await other.hmac('x')).toBe(await here.hmac('x'))
+  })
+
+  test('is the newest, whatever the environment that exports it holds', async () => {
+    const environment = w.environment()
+    await environment.encrypt(place, 'hmacKey', 'x')
+    await w.rotate()
+    expect((await environment.exportTo(rawPublic(own), set)).term).toBe(2)
+  })
+
+  test('opens for no other key and no other set', async () => {
+    const { keyring } = await w.environment().exportTo(rawPublic(own), set)
+    const genesis = kmsGenesis({ keyArn: 'another', entropy, kms: plainKms().kms })
+    const other = privateKey('X25519', randomBytes(32))
+    await expect(genesis.importFrom(keyring, other, set, 0)).rejects.toThrow('not sealed to this key')
+    await expect(genesis.importFrom(keyring, own, 'another', 0)).rejects.toThrow('not sealed to this key')
   })
 })

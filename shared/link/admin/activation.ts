@@ -1,0 +1,86 @@
+import type { Secondary } from '../../model/link.ts'
+import type { Entropy, FieldCipher } from '../../ports.ts'
+import { type Change, create, replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { base62 } from '../../values/base62.ts'
+import { Secret, sha256 } from '../../values/secret.ts'
+import { activationJwt, newSignerKey, sealedToken, signerKey } from '../activation-token.ts'
+import { keysOf, type LinkPair, publicKeyText, readPublicKey } from '../pair.ts'
+
+/** 168 random bits, so that a plain SHA-256 keeps them. */
+const JTI_BYTES = 21
+const JTI_LENGTH = 29
+
+/** What a new activation token is made for. */
+export interface TokenRequest {
+  /** name of the secondary */
+  id: string
+  /** UUID of the DR set */
+  set: string
+  /** where the secondary will reach this cluster */
+  address: string
+  /** milliseconds that it may be used */
+  ttl: number
+  /** as the secondary handed it out; absent: whoever has the token may read and use it */
+  publicKey?: string
+  /** epoch milliseconds */
+  now: number
+}
+
+/** What stands in the tables of it: read with `tokenKeys`. */
+export interface TokenItems {
+  secondary: Item<'secondary'> | undefined
+  tokenKey: Item<'token-key'> | undefined
+}
+
+/** What has to be read before a token is made. */
+export const tokenKeys = (id: string) => [key('secondary', id), key('token-key')] as const
+
+/** Whether a name is taken: by a token that was made for it, used or not, until it is revoked. */
+export const isTaken = ({ secondary }: TokenItems): boolean =>
+  secondary !== undefined && secondary.data.revokedAt === undefined
+
+/** An activation token, and the changes that make it one. It exists only in the answer. */
+export async function activationToken(
+  { id, set, address, ttl, publicKey, now }: TokenRequest,
+  items: TokenItems,
+  pair: LinkPair,
+  { cipher, entropy }: { cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>; entropy: Entropy },
+): Promise<{ token: Secret; expires: number; changes: Change[] }> {
+  const signer = await signerOf(items.tokenKey, cipher)
+  const jti = base62(entropy.bytes(JTI_BYTES), JTI_LENGTH)
+  const expires = now + ttl
+  const jwt = activationJwt(signerKey(signer.text), {
+    ...{ jti, addr: address, id, set },
+    iat: Math.floor(now / 1000),
+    exp: Math.floor(expires / 1000),
+    primaryKey: keysOf(pair).signing.toString('base64url'),
+  })
+  const keys = publicKey === undefined ? undefined : readPublicKey(publicKey)
+  const secondary: Secondary = {
+    ...{ id, createdAt: now, expires, jti: jtiHash(jti), time: 0 },
+    ...{ address: '', apiAddress: '', version: '' },
+    ...(keys ? { publicKey: publicKeyText(keys) } : {}),
+  }
+  const token = keys ? sealedToken(keys.exchange, jwt, entropy.bytes) : jwt
+  const place = key('secondary', id)
+  return {
+    token: new Secret(token),
+    expires,
+    changes: [...signer.changes, replace(place, items.secondary, secondary)],
+  }
+}
+
+/** What is kept of a token's one-use part. */
+export const jtiHash = (jti: string): string => sha256(jti).toString('base64url')
+
+/** The key that signs tokens; the first token makes it. */
+async function signerOf(
+  item: Item<'token-key'> | undefined,
+  cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>,
+): Promise<{ text: string; changes: Change[] }> {
+  const place = key('token-key')
+  if (item) return { text: (await cipher.decrypt(place, 'key', item.data.key)).reveal(), changes: [] }
+  const text = newSignerKey()
+  return { text, changes: [create(place, { key: await cipher.encrypt(place, 'key', text) })] }
+}

@@ -1,0 +1,103 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  isSignedBy,
+  openSealedToken,
+  readActivation,
+  signerKey,
+} from '../../../../shared/link/activation-token.ts'
+import {
+  activationToken,
+  isTaken,
+  jtiHash,
+  type TokenItems,
+  tokenKeys,
+} from '../../../../shared/link/admin/activation.ts'
+import { publicKeyText } from '../../../../shared/link/pair.ts'
+import type { Secondary } from '../../../../shared/model/link.ts'
+import type { Change } from '../../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import { pair } from '../../../builders/link.ts'
+
+const primary = pair()
+const entropy = { bytes: randomBytes, uuid: randomUUID }
+/** Seals by turning round. */
+const cipher = {
+  encrypt: async (_: unknown, __: string, text: string) => text as never,
+  decrypt: async (_: unknown, __: string, text: string) => new Secret(text),
+}
+const request = {
+  id: 'us-west',
+  set: 'a set',
+  address: 'https://a.example',
+  ttl: 1_800_000,
+  now: 1_700_000_000_500,
+}
+const none: TokenItems = { secondary: undefined, tokenKey: undefined }
+
+const made = (more: object = {}, items = none) =>
+  activationToken({ ...request, ...more }, items, primary, { cipher, entropy })
+const stored = (changes: readonly Change[], kind: string) =>
+  changes.flatMap(one => ('put' in one && one.put.kind === kind ? [one] : []))
+const item = (data: Secondary): Item<'secondary'> => ({ ...key('secondary', data.id), rev: 'r', data })
+
+test('what is read before one is made are its secondary and the key that signs', () => {
+  expect(tokenKeys('us-west')).toEqual([key('secondary', 'us-west'), key('token-key')])
+})
+
+describe('a new activation token', () => {
+  test('names the primary, the set, the secondary and its end, and is kept by a hash only', async () => {
+    const { token, expires, changes } = await made()
+    const claims = readActivation(token.reveal())
+    expect(claims).toMatchObject({
+      addr: 'https://a.example',
+      id: 'us-west',
+      set: 'a set',
+      iat: 1_700_000_000,
+      exp: 1_700_001_800,
+      primaryKey: primary.keys.signing.toString('base64url'),
+    })
+    expect(expires).toBe(request.now + request.ttl)
+    const [secondary] = stored(changes, 'secondary')
+    expect(secondary).toMatchObject({
+      expected: 'absent',
+      data: { id: 'us-west', createdAt: request.now, expires, jti: jtiHash(claims?.jti ?? ''), time: 0 },
+    })
+    expect(JSON.stringify(changes)).not.toContain(claims?.jti)
+  })
+
+  test('the first makes the key that signs, later ones use it', async () => {
+    const first = await made()
+    const [signer] = stored(first.changes, 'token-key')
+    const data = (signer as unknown as { data: { key: never } }).data
+    const tokenKey: Item<'token-key'> = { ...key('token-key'), rev: 'r', data }
+    const second = await made({}, { ...none, tokenKey })
+    expect(stored(second.changes, 'token-key')).toEqual([])
+    for (const { token } of [first, second])
+      expect(isSignedBy(signerKey(data.key), token.reveal())).toBe(true)
+    expect(first.token.reveal()).not.toBe(second.token.reveal())
+  })
+
+  test('for a public key it is read by that secondary only, whose keys are known from then on', async () => {
+    const own = pair()
+    const { token, changes } = await made({ publicKey: publicKeyText(own.keys) })
+    expect(readActivation(token.reveal())).toBeUndefined()
+    expect(readActivation(openSealedToken(own.exchange, token.reveal()) ?? '')).toMatchObject({
+      id: 'us-west',
+    })
+    expect(stored(changes, 'secondary')[0]).toMatchObject({ data: { publicKey: publicKeyText(own.keys) } })
+  })
+
+  test('takes the place of one that was revoked, and of no other', async () => {
+    const [first] = stored((await made()).changes, 'secondary')
+    const data = (first as unknown as { data: Secondary }).data
+    const revoked = item({ ...data, revokedAt: 5, cluster: 'c' })
+    expect(isTaken({ ...none, secondary: item(data) })).toBe(true)
+    expect(isTaken({ ...none, secondary: revoked })).toBe(false)
+    const [again] = stored((await made({}, { ...none, secondary: revoked })).changes, 'secondary')
+    expect(again).toMatchObject({ expected: { rev: 'r' } })
+    expect(again).not.toHaveProperty('data.revokedAt')
+    expect(again).not.toHaveProperty('data.cluster')
+  })
+})

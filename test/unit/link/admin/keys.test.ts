@@ -1,0 +1,39 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import {
+  decryptOwnKey,
+  decryptPending,
+  encryptOwnKey,
+  newOwnKey,
+  newPublicKey,
+} from '../../../../shared/link/admin/keys.ts'
+import { keysOf, linkPair, readPublicKey } from '../../../../shared/link/pair.ts'
+import { type Key, key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+
+const entropy = { bytes: randomBytes, uuid: randomUUID }
+const placed = (place: Key, field: string) => `${place.pk}/${place.sk}/${field}/`
+/** Seals by naming the place: opens nowhere else. */
+const cipher = {
+  encrypt: async (place: Key, field: string, text: string) => (placed(place, field) + text) as never,
+  decrypt: async (place: Key, field: string, text: string) => {
+    if (!text.startsWith(placed(place, field))) throw new Error('sealed for another place')
+    return new Secret(text.slice(placed(place, field).length))
+  },
+}
+
+test('a primary’s own key is sealed for the cluster record', async () => {
+  const sealed = await newOwnKey({ cipher, entropy })
+  expect(keysOf(await decryptOwnKey(sealed, cipher)).signing).toHaveLength(32)
+})
+
+test('a secondary’s new keys wait under their own place, whatever waits there', async () => {
+  const { publicKey, changes } = await newPublicKey(5, { cipher, entropy })
+  const [change] = changes as unknown as { put: Key; data: { pair: never }; expected: string }[]
+  expect(change).toMatchObject({ put: key('pending-key'), expected: 'any', data: { createdAt: 5 } })
+  const text = await decryptPending(change?.data.pair ?? ('' as never), cipher)
+  expect(keysOf(linkPair(text))).toEqual(readPublicKey(publicKey))
+  // when a link has been built with them, they are the cluster's
+  const own = await decryptOwnKey(await encryptOwnKey(text, cipher), cipher)
+  expect(keysOf(own)).toEqual(readPublicKey(publicKey))
+})

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { revocation, secondariesOf } from '../../../../shared/link/admin/secondaries.ts'
+import type { Secondary } from '../../../../shared/model/link.ts'
+import type { Change } from '../../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+
+const one = '11111111-1111-4111-8111-111111111111'
+const two = '22222222-2222-4222-8222-222222222222'
+
+const item = (id: string, more: Partial<Secondary> = {}): Item<'secondary'> => ({
+  ...key('secondary', id),
+  rev: `rev of ${id}`,
+  data: {
+    ...{ id, createdAt: 0, expires: 0, jti: '', time: 0, address: '', apiAddress: '', version: '' },
+    ...more,
+  },
+})
+const written = (changes: readonly Change[]) =>
+  changes.map(change => ('put' in change ? `${change.put.kind} ${change.put.sk}` : 'something else'))
+
+test('secondaries are told in the order in which their tokens were made, used or not, without revoked ones', () => {
+  const all = [
+    item('c', { createdAt: 3 }),
+    item('b', { createdAt: 2, revokedAt: 9 }),
+    item('z', { createdAt: 1 }),
+    item('a', { createdAt: 3 }),
+  ]
+  expect(secondariesOf(all).map(({ id }) => id)).toEqual(['z', 'a', 'c'])
+})
+
+describe('a revocation', () => {
+  const all = [
+    item('west', { cluster: one }),
+    item('west-again', { cluster: one }),
+    item('east', { cluster: two }),
+    item('unused'),
+    item('gone', { cluster: two, revokedAt: 5 }),
+  ]
+
+  test('meets the cluster that used the token, under all of its names, and no other', () => {
+    const changes = revocation(all, 'west', 100)
+    expect(written(changes)).toEqual(['secondary west', 'secondary west-again', `revoked ${one}`])
+    expect(changes[0]).toMatchObject({ data: { revokedAt: 100 }, expected: { rev: 'rev of west' } })
+  })
+
+  test('of a token that nobody used is one of that token', () => {
+    expect(written(revocation(all, 'unused', 100))).toEqual(['secondary unused'])
+  })
+
+  test('of a cluster by its own id holds for every cluster, known by a token or not', () => {
+    expect(written(revocation(all, two, 100))).toEqual(['secondary east', `revoked ${two}`])
+    const unknown = one.replaceAll('1', '3')
+    expect(written(revocation(all, unknown, 100))).toEqual([`revoked ${unknown}`])
+  })
+
+  test.each(['nobody', 'gone', '', 'West'])('of %j changes nothing', id => {
+    expect(revocation(all, id, 100)).toEqual([])
+  })
+})
