@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { ClusterRecord, Keyring } from './model/cluster.ts'
 import type { MountTable } from './model/mount.ts'
+import type { Journal } from './replication/journal.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
@@ -281,6 +282,7 @@ export interface Deployment {
 /** What a handler may reach. Each endpoint names what it uses; the rest throws. */
 export interface Ports {
   store: Store
+  journal: Journal
   cipher: FieldCipher
   instances: Instances
   principals: Principals

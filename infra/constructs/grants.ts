@@ -1,6 +1,6 @@
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Use } from '../../shared/api/endpoint.ts'
-import { guardedPartitions } from '../../shared/storage/kinds.ts'
+import { guardedPartitions, journalPartitions } from '../../shared/storage/kinds.ts'
 import type { Storage } from './storage.ts'
 
 /** What grants are made for. */
@@ -35,6 +35,13 @@ const founding = {
 }
 const links = guardedPartitions('cluster', 'link')
 
+/** What taking a use of a token names: all of it stands beside the token's data. */
+const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
+
+/** Whoever writes at all writes to the journal as well, while one is kept. */
+const journal = (store: Storage): PolicyStatement =>
+  allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [store.cluster.tableArn], within(journalPartitions))
+
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
 /** What each declared use comes to. DescribeInstances and the IAM look-ups know no narrower resource. */
@@ -49,10 +56,11 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   ],
   spend: ({ store }) => [
     allow(['dynamodb:UpdateItem'], [store.data.tableArn], {
-      ...onlyValues('StringLike', { [LEADING]: tokens, 'dynamodb:Attributes': ['pk', 'sk', 'rev', 'uses'] }),
+      ...onlyValues('StringLike', { [LEADING]: tokens, 'dynamodb:Attributes': counted }),
       StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE'] },
     }),
     allow(['dynamodb:DeleteItem'], [store.data.tableArn], within(tokens)),
+    journal(store),
   ],
   mint: ({ store }) => [allow(['dynamodb:PutItem'], [store.data.tableArn], within(tokens))],
   write: ({ store }) => [
@@ -61,7 +69,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(
       ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
       [store.cluster.tableArn],
-      outside([...founding.cluster, ...links]),
+      outside([...founding.cluster, ...links, ...journalPartitions]),
     ),
   ],
   scan: ({ store }) => [allow(['dynamodb:Scan'], [store.data.tableArn])],
@@ -91,6 +99,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   link: ({ store }) => [
     allow(['dynamodb:DeleteItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(links)),
   ],
+  journal: ({ store }) => [journal(store)],
   'audit-log': ({ auditArn }) => [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [auditArn])],
 }
 

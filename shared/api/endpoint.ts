@@ -35,6 +35,8 @@ export const usable = [
   'ceremony',
   /** keeps what a cluster knows of the others of its set: secondaries, revocations, keys, the last contact */
   'link',
+  /** reaches the journal and its tree, and items as they stand in the tables: what replicates, and nobody else */
+  'journal',
   /** writes to the log group of the audit log */
   'audit-log',
 ] as const

@@ -27,7 +27,7 @@ export const epochNumber = (epoch: Epoch): number => Number(epoch.slice(0, 6))
 export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText(seq)}`
 
 /** A place within an epoch, 12 digits. */
-const seqText = (seq: number): string => String(seq).padStart(SEQ_DIGITS, '0')
+export const seqText = (seq: number): string => String(seq).padStart(SEQ_DIGITS, '0')
 
 /** @throws Error for what is no position */
 export function positionOf(text: string): Position {

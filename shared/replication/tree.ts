@@ -65,6 +65,16 @@ export function leafOf({ pk, sk, kind, rev, data, uses, expires, due }: StoredIt
 export const leafIn = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): Leaf | null =>
   leaf === undefined ? null : { leaf, gen: ttl === undefined ? null : generationOfTtl(ttl) }
 
+/** The same in one tree: what stands in another life's does not count. */
+export const leafInLife = (stored: Pick<StoredItem, 'leaf' | 'ttl' | 'bucket'>, life: string): Leaf | null =>
+  stored.bucket?.startsWith(`t#${life}#`) ? leafIn(stored) : null
+
+/** An item with its place in a tree, as it stands in the table of the cluster that has this tree. */
+export const placed = (item: StoredItem, life: string): StoredItem => ({
+  ...item,
+  bucket: bucketText(bucketOf(life, item.kind, item.pk, item.sk)),
+})
+
 /** JSON with sorted names: one text for one value. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(one => canonical(one ?? null)).join()}]`
@@ -125,6 +135,28 @@ function add(sums: Map<string, Limbs>, leaf: Leaf, limbs: Limbs, now: number): v
   if (leaf.gen !== null && forgotten(leaf.gen, now)) return
   const slot = slotOf(leaf)
   sums.set(slot, plus(sums.get(slot) ?? ZERO, limbs))
+}
+
+/** Attributes of a bucket that hold the parts of its sums: `p0`, `p1`, `p2`, `g5300_0` and so on. */
+export const sumAttributes = (sums: Sums): [attribute: string, part: bigint][] =>
+  [...sums].flatMap(([slot, limbs]) =>
+    limbs.map((limb, index): [string, bigint] => [slot === 'p' ? `p${index}` : `${slot}_${index}`, limb]),
+  )
+
+const SUM = /^(?:(p)|(g\d+)_)([012])$/
+
+/** The sums of a bucket from its attributes; those that are no sums are passed over. */
+export function sumsFrom(attributes: Readonly<Record<string, bigint>>): Sums {
+  const sums = new Map<string, [bigint, bigint, bigint]>()
+  for (const [attribute, part] of Object.entries(attributes)) {
+    const [, p, generation, index] = SUM.exec(attribute) ?? []
+    const slot = p ?? generation
+    if (slot === undefined) continue
+    const limbs = sums.get(slot) ?? [0n, 0n, 0n]
+    limbs[Number(index)] = BigInt(part)
+    sums.set(slot, limbs)
+  }
+  return sums
 }
 
 /** What a bucket amounts to: all of its sums that still count. */

@@ -316,7 +316,8 @@ interface Definition {
 /** What each use may come to, written down a second time: a grant that is not here is one too many. */
 const actions: Record<Use, readonly string[]> = {
   read: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'kms:Decrypt'],
-  spend: ['dynamodb:DeleteItem', 'dynamodb:UpdateItem'],
+  spend: ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+  journal: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
   mint: ['dynamodb:PutItem'],
   write: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   scan: ['dynamodb:Scan'],
@@ -436,18 +437,34 @@ describe('grants come from the table', () => {
   })
 
   test.each(functionNames())('%s may change nothing of a stored token but its counter', name => {
-    const updates = statementsOf(name).filter(one => [one.Action].flat().includes('dynamodb:UpdateItem'))
+    const updates = statementsOf(name).filter(
+      one =>
+        [one.Action].flat().includes('dynamodb:UpdateItem') && JSON.stringify(one.Resource).includes('Data'),
+    )
     for (const { Condition } of updates)
       expect(Condition).toEqual({
         'ForAllValues:StringLike': {
           'dynamodb:LeadingKeys': ['token#*'],
-          'dynamodb:Attributes': ['pk', 'sk', 'rev', 'uses'],
+          'dynamodb:Attributes': ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl'],
         },
         StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE'] },
         Null: { 'dynamodb:LeadingKeys': 'false', 'dynamodb:Attributes': 'false' },
       })
     expect(updates.length).toBe(usesOfFunction(name).includes('spend') ? 1 : 0)
   })
+
+  test.each(functionNames())(
+    '%s writes to the journal if it writes at all, and deletes nothing there',
+    name => {
+      const writes = usesOfFunction(name).some(use => use === 'spend' || use === 'journal')
+      for (const pk of ['journal', 'j#000001.aaaaaaaaaaaa#0', 't#life#r#00']) {
+        expect(may(name, 'dynamodb:UpdateItem', 'Cluster', pk), pk).toBe(writes)
+        expect(may(name, 'dynamodb:PutItem', 'Cluster', pk), pk).toBe(writes)
+        expect(may(name, 'dynamodb:DeleteItem', 'Cluster', pk), pk).toBe(false)
+      }
+      expect(may(name, 'dynamodb:UpdateItem', 'Cluster', 'cluster')).toBe(false)
+    },
+  )
 
   test('only the function of a ceremony knows and reaches the table of its secrets', () => {
     const reaching = functionNames().filter(

@@ -3,7 +3,7 @@ import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import type { EngineCredentials } from '../../infra/local/engine.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
-import { dynamoStore } from '../../shared/adapters/aws/table.ts'
+import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
 import type { Change } from '../../shared/storage/changes.ts'
 import type { Key } from '../../shared/storage/kinds.ts'
@@ -23,14 +23,14 @@ export function tableStore({ engine_url: url, tables, credentials }: Where) {
   process.env['AWS_SECRET_ACCESS_KEY'] ??= credentials.secretAccessKey
   process.env['AWS_ENDPOINT_URL_DYNAMODB'] = url
   const clock = { ms: Date.now() }
-  const store = dynamoStore({
+  const { store, journal } = dynamoTables({
     tables,
     clock: { now: () => clock.ms, sleep: async () => undefined },
     entropy: { bytes: randomBytes, uuid: randomUUID },
     meter: callMeter(),
   })
   const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
-  return { store, clock, commit: (...changes: Change[]) => store.commit(changes, as()) }
+  return { store, journal, clock, commit: (...changes: Change[]) => store.commit(changes, as()) }
 }
 
 const AT_ONCE = 100

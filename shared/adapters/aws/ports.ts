@@ -13,7 +13,7 @@ import { lazyKms } from './kms.ts'
 import { iamPrincipals } from './principals.ts'
 import { provider } from './provider.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
-import { dynamoStore } from './table.ts'
+import { dynamoTables } from './table.ts'
 import { stepFunctions } from './workflows.ts'
 
 /** Which port belongs to which declared use; the others are there for everybody. */
@@ -25,6 +25,7 @@ const guarded: Partial<Record<keyof Ports, Use>> = {
   background: 'background',
   workflows: 'workflow',
   genesis: 'genesis',
+  journal: 'journal',
 }
 
 /**
@@ -39,11 +40,12 @@ export function awsPorts(
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
-  const store = dynamoStore({ tables: environment.tables, clock, entropy, meter })
+  const { store, journal } = dynamoTables({ tables: environment.tables, clock, entropy, meter })
   const kms = lazyKms(meter)
   const calls = provider({ environment, clock, meter })
   const ports: Ports = {
     store: guardedStore(store, uses),
+    journal,
     cipher: kmsCipher({ store, clock, entropy, kms }),
     instances: ec2Instances(calls),
     principals: iamPrincipals(calls),

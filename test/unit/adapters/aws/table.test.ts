@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { dynamoStore } from '../../../../shared/adapters/aws/table.ts'
+import { dynamoTables } from '../../../../shared/adapters/aws/table.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { NOW } from '../../tokens/support.ts'
 
@@ -15,7 +15,7 @@ function world() {
     inputs.push(input)
     return {}
   }) as never)
-  const store = dynamoStore({
+  const { store } = dynamoTables({
     tables: { data: 'data', cluster: 'cluster', ceremony: 'ceremony' },
     clock: { now: () => NOW, sleep: async () => undefined },
     entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },

@@ -1,0 +1,211 @@
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
+import { type Cell, decodeBody, encodeBody } from '../../../replication/cell.ts'
+import { toDrop } from '../../../replication/generation.ts'
+import type { Head } from '../../../replication/head.ts'
+import type { Condition, Element, Place, StoredBucket, Test } from '../../../replication/journal.ts'
+import { type Position, seqText } from '../../../replication/position.ts'
+import { sumAttributes, sumsFrom } from '../../../replication/tree.ts'
+import { type Tables, tableOf } from '../../../storage/requests.ts'
+
+type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
+export type Raw = Record<string, unknown>
+
+/** Where the head stands: a partition of its own, for it takes a write with every commit. */
+export const headKey = { pk: 'journal', sk: 'head' } as const
+
+/** Partitions over which the cells of an epoch are spread. */
+const SPREAD = 32
+const DAY = 86_400
+/** Days that a cell is kept. */
+const KEPT = 30
+/** Bytes of a body that stand in one item. */
+const LARGEST_PART = 300_000
+
+export const cellKey = ({ epoch, seq }: Position) => ({
+  pk: `j#${epoch}#${seq % SPREAD}`,
+  sk: seqText(seq),
+})
+
+/** Further parts of a body too large for one item. */
+const partKey = (position: Position, part: number) => {
+  const { pk, sk } = cellKey(position)
+  return { pk, sk: `${sk}.${part}` }
+}
+
+export const partKeys = (position: Position, parts: number) =>
+  Array.from({ length: parts }, (_, index) => partKey(position, index + 1))
+
+/** A cell as it stands in the table: one item, or several. */
+export function cellItems(cell: Cell): Raw[] {
+  const ttl = Math.floor(cell.at / 1000) + KEPT * DAY
+  const { id, at, noop, root } = cell
+  const common = { kind: 'cell', id, at, ttl, ...(root === undefined ? {} : { root }) }
+  if (noop) return [{ ...cellKey(cell), ...common, noop }]
+  const bytes = encodeBody(cell.body)
+  const pieces = Array.from({ length: Math.ceil(bytes.length / LARGEST_PART) }, (_, index) =>
+    bytes.subarray(index * LARGEST_PART, (index + 1) * LARGEST_PART),
+  )
+  const [body, ...rest] = pieces
+  return [
+    { ...cellKey(cell), ...common, body, ...(rest.length > 0 ? { parts: rest.length } : {}) },
+    ...rest.map((piece, index) => ({ ...partKey(cell, index + 1), kind: 'cell', ttl, body: piece })),
+  ]
+}
+
+/** How many further items a cell has. */
+export const partsOf = (item: Raw): number => Number(item['parts'] ?? 0)
+
+/** A cell as it was written. @param rest its further items, in their order */
+export function cellFrom(position: Position, item: Raw, rest: readonly Raw[] = []): Cell {
+  const { id, at, noop, root } = item as { id: string; at: number; noop?: true; root?: string }
+  const bytes = Buffer.concat(
+    [item, ...rest].map(part => (part['body'] as Uint8Array | undefined) ?? Buffer.alloc(0)),
+  )
+  return {
+    ...position,
+    id,
+    at,
+    body: noop ? [] : decodeBody(bytes, position),
+    ...(noop ? { noop } : {}),
+    ...(root === undefined ? {} : { root }),
+  }
+}
+
+interface Parts {
+  ConditionExpression?: string
+  ExpressionAttributeNames?: Record<string, string>
+  ExpressionAttributeValues?: Record<string, unknown>
+}
+
+/** Collects names and values of an expression. */
+function terms() {
+  const names: Record<string, string> = {}
+  const values: Record<string, unknown> = {}
+  return {
+    name: (attribute: string): string => {
+      names[`#${attribute}`] = attribute
+      return `#${attribute}`
+    },
+    value: (value: unknown): string => {
+      const known = Object.entries(values).find(([, other]) => other === value)
+      const label = known?.[0] ?? `:v${Object.keys(values).length}`
+      values[label] = value
+      return label
+    },
+    parts: (): Parts => ({
+      ...(Object.keys(names).length > 0 ? { ExpressionAttributeNames: names } : {}),
+      ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: values } : {}),
+    }),
+  }
+}
+
+type Terms = ReturnType<typeof terms>
+
+function testText(test: Test, { name, value }: Terms): string {
+  if (test === 'absent') return `attribute_not_exists(${name('pk')})`
+  const { rev, leaf, pos, posFrom, expiredBy, notOf } = test
+  const equal = Object.entries({ rev, leaf, pos }).filter(([, wanted]) => wanted !== undefined)
+  const all = equal.map(([attribute, wanted]) => `${name(attribute)} = ${value(wanted)}`)
+  if (posFrom !== undefined) all.push(`${name('pos')} >= ${value(posFrom)}`)
+  if (expiredBy !== undefined) all.push(`${name('expires')} <= ${value(expiredBy)}`)
+  if (notOf !== undefined)
+    all.push(
+      `(attribute_not_exists(${name('bucket')}) OR NOT begins_with(${name('bucket')}, ${value(`t#${notOf}#`)}))`,
+    )
+  if (all.length === 0) throw new Error('a condition on an item names nothing')
+  return all.join(' AND ')
+}
+
+/** A condition on an item in the engine's terms. */
+export function conditionOf(condition: Condition): Parts {
+  const all = terms()
+  const tests = Array.isArray(condition) ? condition : [condition as Test]
+  const text = tests.map(test => testText(test, all))
+  const ConditionExpression = text.length === 1 ? text.join('') : text.map(one => `(${one})`).join(' OR ')
+  return { ConditionExpression, ...all.parts() }
+}
+
+/** An update of the head, where all that is expected is so. */
+export function headUpdate(expect: Partial<Head> | 'none', next: Partial<Head>) {
+  const all = terms()
+  const { name, value } = all
+  const ConditionExpression =
+    expect === 'none'
+      ? `attribute_not_exists(${name('pk')})`
+      : [
+          `attribute_exists(${name('pk')})`,
+          ...Object.entries(expect).map(([attribute, wanted]) => `${name(attribute)} = ${value(wanted)}`),
+        ].join(' AND ')
+  const sets = Object.entries(expect === 'none' ? { kind: 'head', ...next } : next).map(
+    ([attribute, set]) => `${name(attribute)} = ${value(set)}`,
+  )
+  return { Key: headKey, ConditionExpression, UpdateExpression: `SET ${sets.join()}`, ...all.parts() }
+}
+
+/** The head as it stands in the table. */
+export function headFrom({
+  mode,
+  epoch,
+  own,
+  seq,
+  done,
+  hold,
+  line,
+  from,
+  until,
+  dirty,
+  dirtyFrom,
+  n,
+}: Raw): Head {
+  return { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n } as unknown as Head
+}
+
+/** @param now epoch seconds: sums long forgotten are dropped with the update */
+function bucketUpdate({ bucket, sums, mark }: Extract<Element, { bucket: unknown }>, now: number) {
+  const all = terms()
+  const { name, value } = all
+  const adds = sumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
+  const drops = toDrop(now).flatMap(generation =>
+    sumAttributes(new Map([[`g${generation}`, [0n, 0n, 0n]]])).map(([attribute]) => attribute),
+  )
+  const set = mark === undefined ? '' : `SET ${name('mark')} = ${value(mark)} `
+  const add = adds.length === 0 ? '' : `ADD ${adds.join()} `
+  const below =
+    mark === undefined
+      ? {}
+      : { ConditionExpression: `attribute_not_exists(${name('mark')}) OR ${name('mark')} < ${value(mark)}` }
+  return { Key: bucket, UpdateExpression: `${set}${add}REMOVE ${drops.join()}`, ...below, ...all.parts() }
+}
+
+/** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
+export function bucketFrom(item: Raw): StoredBucket {
+  const mark = item['mark'] as string | undefined
+  return { ...(mark === undefined ? {} : { mark }), sums: sumsFrom(item as Record<string, bigint>) }
+}
+
+const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
+
+/** An element in the engine's terms: one write, or several for a cell of several items. */
+export function writesOf(element: Element, tables: Tables, now: number): Write[] {
+  if ('cell' in element)
+    return cellItems(element.cell).map(Item => ({
+      Put: { TableName: tables.cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },
+    }))
+  if ('bucket' in element) return [{ Update: { TableName: tables.cluster, ...bucketUpdate(element, now) } }]
+  if ('head' in element)
+    return [{ Update: { TableName: tables.cluster, ...headUpdate(element.expect, element.head) } }]
+  if ('check' in element)
+    return [
+      {
+        ConditionCheck: {
+          TableName: tableOf(tables, element.check),
+          Key: keyOf(element.check),
+          ConditionExpression: '',
+          ...conditionOf(element.if),
+        },
+      },
+    ]
+  const { item, put } = element
+  const at = { TableName: tableOf(tables, item), ...conditionOf(element.if) }
+  return put ? [{ Put: { ...at, Item: put as unknown as Raw } }] : [{ Delete: { ...at, Key: keyOf(item) } }]
+}

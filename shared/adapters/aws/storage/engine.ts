@@ -1,0 +1,91 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { BatchGetCommand, type BatchGetCommandOutput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { Clock, Entropy, Meter } from '../../../ports.ts'
+import type { Tables } from '../../../storage/requests.ts'
+import { busy, sent } from './verdict.ts'
+
+/** What the adapter of the tables works with. */
+export interface Dependencies {
+  tables: Tables
+  clock: Clock
+  entropy: Entropy
+  meter: Meter
+}
+
+/** A key in a table. */
+export interface TableKey {
+  table: string
+  pk: string
+  sk: string
+}
+
+/** Attempts of ours while the engine cannot take something; each is several of the SDK's. */
+export const TRIES = 5
+const LARGEST_BATCH = 100
+
+export const nameOf = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
+
+export type Engine = ReturnType<typeof storageEngine>
+
+/** The tables' engine behind the SDK, with what reading and writing have in common. */
+export function storageEngine(connect: () => DynamoDBClient, dependencies: Dependencies) {
+  const { clock, entropy, meter } = dependencies
+  // a map may have a member named `constructor`, which makes it look like an instance of a class
+  const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
+  const documents = DynamoDBDocumentClient.from(connect(), { marshallOptions })
+  // a client keeps one way of translating: sums, which are longer than numbers can be, are read by another
+  let reader: DynamoDBDocumentClient | undefined
+  const exact = () => {
+    reader ??= DynamoDBDocumentClient.from(connect(), {
+      marshallOptions,
+      unmarshallOptions: { wrapNumbers: text => BigInt(text) },
+    })
+    return reader
+  }
+  const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
+  const seconds = () => Math.floor(clock.now() / 1000)
+
+  async function batchGet(
+    keys: readonly TableKey[],
+    numbers: 'rounded' | 'exact',
+  ): Promise<[string, Record<string, unknown>][]> {
+    let wanted: BatchGetCommandOutput['UnprocessedKeys'] = byTable(keys)
+    const found: [string, Record<string, unknown>][] = []
+    for (let tries = 0; Object.keys(wanted).length > 0; tries++) {
+      if (tries === TRIES) throw busy()
+      if (tries > 0) await pause(tries)
+      meter.count('dynamodb')
+      const answer: BatchGetCommandOutput = await sent(
+        (numbers === 'exact' ? exact() : documents).send(new BatchGetCommand({ RequestItems: wanted })),
+      )
+      for (const [table, items] of Object.entries(answer.Responses ?? {}))
+        for (const item of items)
+          found.push([nameOf({ table, ...(item as { pk: string; sk: string }) }), item])
+      wanted = answer.UnprocessedKeys ?? {}
+    }
+    return found
+  }
+
+  /** Items of any keys by `nameOf`, read consistently, a hundred at a time. */
+  async function get(
+    keys: readonly TableKey[],
+    numbers: 'rounded' | 'exact' = 'rounded',
+  ): Promise<Map<string, Record<string, unknown>>> {
+    const unique = [...new Map(keys.map(key => [nameOf(key), key])).values()]
+    const batches = Array.from({ length: Math.ceil(unique.length / LARGEST_BATCH) }, (_, index) =>
+      unique.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
+    )
+    return new Map((await Promise.all(batches.map(batch => batchGet(batch, numbers)))).flat())
+  }
+
+  return { ...dependencies, documents, exact, pause, seconds, get }
+}
+
+function byTable(keys: readonly TableKey[]): NonNullable<BatchGetCommandOutput['UnprocessedKeys']> {
+  const requests: Record<string, { ConsistentRead: true; Keys: { pk: string; sk: string }[] }> = {}
+  for (const { table, pk, sk } of keys) {
+    requests[table] ??= { ConsistentRead: true, Keys: [] }
+    requests[table].Keys.push({ pk, sk })
+  }
+  return requests
+}

@@ -1,0 +1,67 @@
+import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb'
+import { ApiError } from '../../../api/errors.ts'
+
+const TRANSIENT = [
+  'ProvisionedThroughputExceeded',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'ThrottlingError',
+  'ThrottlingException',
+  'TransactionConflict',
+  'TransactionConflictException',
+  'TransactionInProgressException',
+  'InternalServerError',
+]
+
+/** What a failed write means: conditions that did not hold, or that it may be tried again. */
+export type Failure = { condition: readonly number[]; item?: Readonly<Record<string, unknown>> } | 'again'
+
+const CONDITION = 'ConditionalCheckFailed'
+
+/**
+ * Tells why a write failed.
+ * @returns `condition`: places of the elements that found something else; `item`, in the engine's terms: what was in
+ * the way of a single write that asked for it
+ * @throws whatever is neither
+ */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof ConditionalCheckFailedException)
+    return { condition: [0], ...(error.Item ? { item: error.Item } : {}) }
+  if (error instanceof TransactionCanceledException) {
+    const codes = (error.CancellationReasons ?? []).map(reason => reason.Code ?? 'None')
+    if (codes.includes(CONDITION))
+      return { condition: codes.flatMap((code, index) => (code === CONDITION ? [index] : [])) }
+    if (codes.every(code => code === 'None' || TRANSIENT.includes(code))) return 'again'
+  }
+  if (error instanceof Error && TRANSIENT.includes(error.name)) return 'again'
+  throw unavailable(error)
+}
+
+/** The engine cannot take it now: try again. */
+export const busy = (cause?: unknown): ApiError =>
+  new ApiError('busy', 'the storage is busy', { retryAfter: 1, ...(cause === undefined ? {} : { cause }) })
+
+const UNREACHABLE = ['TimeoutError', 'AbortError', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'NetworkingError']
+
+function unavailable(error: unknown): unknown {
+  const { name, code, $metadata } = error as {
+    name?: string
+    code?: string
+    $metadata?: { httpStatusCode?: number }
+  }
+  const passing =
+    UNREACHABLE.includes(name ?? '') ||
+    UNREACHABLE.includes(code ?? '') ||
+    ($metadata?.httpStatusCode ?? 0) >= 500
+  return passing ? busy(error) : error
+}
+
+/** The answer to a request. @throws ApiError `busy` when the engine cannot take it now */
+export async function sent<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request
+  } catch (error) {
+    const throttled = error instanceof Error && TRANSIENT.includes(error.name)
+    throw throttled ? busy(error) : unavailable(error)
+  }
+}

@@ -1,0 +1,102 @@
+import type { Kind } from '../storage/kinds.ts'
+import type { StoredItem } from '../storage/requests.ts'
+import type { Cell } from './cell.ts'
+import type { Head } from './head.ts'
+import type { Epoch, Line } from './position.ts'
+import type { Bucket, Sums } from './tree.ts'
+
+/** Where an item stands; the table follows from its kind. */
+export interface Place {
+  readonly kind: Kind
+  readonly pk: string
+  readonly sk: string
+}
+
+/** What must hold of an item: it is not there, or all that is named here is so. */
+export type Test =
+  | 'absent'
+  | {
+      readonly rev?: string
+      readonly leaf?: string
+      readonly pos?: string
+      /** its position is this one or a later one */
+      readonly posFrom?: string
+      /** epoch seconds: it had expired by then */
+      readonly expiredBy?: number
+      /** its bucket is not one of this tree's */
+      readonly notOf?: string
+    }
+
+/** One of several tests must hold. */
+export type Condition = Test | readonly Test[]
+
+/** A part of a transaction. An item, a bucket, a cell may be in it once. */
+export type Element =
+  /** stores an item as it is given, attribute by attribute, or deletes it */
+  | { readonly item: Place; readonly put: StoredItem | null; readonly if: Condition }
+  /** changes nothing; only where nobody else but this cluster's applier writes */
+  | { readonly check: Place; readonly if: Condition }
+  /**
+   * Adds to the sums of a bucket. With a mark: only where the bucket's is lower, and the bucket takes it; without:
+   * whatever its mark is, and it stays.
+   */
+  | { readonly bucket: Bucket; readonly sums: Sums; readonly mark?: string }
+  /** writes a cell where there is none */
+  | { readonly cell: Cell }
+  /** changes the head where all of `expect` is so: for a claim, never for a commit */
+  | { readonly head: Partial<Head>; readonly expect: Partial<Head> }
+
+/**
+ * What became of a transaction: done, or cancelled. `condition`: the places of the elements whose condition did not
+ * hold. A conflict decides nothing: another write was under way, or the engine was busy.
+ */
+export type Transacted = 'done' | 'conflict' | { readonly condition: readonly number[] }
+
+export interface ScanPage {
+  readonly items: StoredItem[]
+  /** where the segment goes on; absent at its end */
+  readonly next?: { readonly pk: string; readonly sk: string }
+}
+
+/** A bucket as it stands; without mark where only a sync has written to it. */
+export interface StoredBucket {
+  readonly mark?: string
+  readonly sums: Sums
+}
+
+/** The hash of a page, and the position up to which it is right. */
+export interface StoredPage {
+  readonly hash: string
+  readonly asOf: string
+}
+
+/**
+ * The journal of this cluster, its tree, and items as they stand in the tables, with all of their attributes: the
+ * only way to them. Reads are strongly consistent.
+ * @throws ApiError `busy` from each of these, when there is no answer: what was asked may have been done, or may be yet
+ */
+export interface Journal {
+  head(): Promise<Head | undefined>
+  /** Changes the head where all of `expect` is so; `none`: where there is no head yet. */
+  moveHead(expect: Partial<Head> | 'none', next: Partial<Head>): Promise<Head | 'refused'>
+  /** The next position of an epoch that this cluster is writing. It belongs to the caller: nobody else gets it. */
+  allocate(epoch: Epoch): Promise<{ seq: number; hold: number } | 'refused'>
+  /** The cells of all positions behind `after` up to `to`; undefined where there is none. */
+  cells(line: Line, after: number, to: number): Promise<(Cell | undefined)[]>
+  /** Stores a cell where there is none, or tells which one there is; the same one counts as stored. */
+  putCell(cell: Cell): Promise<'done' | 'conflict' | Cell>
+  /** All elements, or none. */
+  transact(elements: readonly Element[]): Promise<Transacted>
+  /** Items as they stand, dead ones included. */
+  raw(places: readonly Place[]): Promise<(StoredItem | undefined)[]>
+  /** A page of the items of the table `data` as they stand. */
+  scan(segment: { index: number; of: number; from?: ScanPage['next'] | undefined }): Promise<ScanPage>
+  /** Deletes items as long as they are none of the tree with this name. @returns how many are gone */
+  wipe(items: readonly Place[], life: string): Promise<number>
+  buckets(at: readonly Bucket[]): Promise<(StoredBucket | undefined)[]>
+  /** All buckets of a page, by sort key. */
+  page(pk: string): Promise<Map<string, StoredBucket>>
+  pageHashes(root: string): Promise<Map<string, StoredPage>>
+  /** Notes the hash of a page, unless a later one is noted. */
+  putPageHash(root: string, page: string, stored: StoredPage): Promise<void>
+}
