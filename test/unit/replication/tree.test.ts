@@ -8,12 +8,14 @@ import {
   type LeafChange,
   type Limbs,
   leafIn,
+  leafInLife,
   leafOf,
   limbsOf,
   live,
   PAGES,
   pageHash,
   pageNames,
+  placed,
   rootHash,
 } from '../../../shared/replication/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
@@ -102,6 +104,24 @@ describe('the leaf of an item', () => {
     expect(leafIn({})).toBeNull()
     expect(leafIn({ leaf: 'x' })).toEqual({ leaf: 'x', gen: null })
     expect(leafIn({ leaf: 'x', ttl: alive * 345_600 + 3600 })).toEqual({ leaf: 'x', gen: alive })
+  })
+})
+
+describe('an item in a tree', () => {
+  const stored = placed({ ...item, leaf: 'x' }, 'abc')
+
+  test('names its bucket there', () => {
+    expect(stored).toEqual({
+      ...item,
+      leaf: 'x',
+      bucket: bucketText(bucketOf('abc', 'policy', 'policy', 'p1')),
+    })
+  })
+
+  test('has a leaf in that one only: what an earlier tree left counts as not in any', () => {
+    expect(leafInLife(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
+    expect(leafInLife(stored, 'ab')).toBeNull()
+    expect(leafInLife(item, 'abc')).toBeNull()
   })
 })
 
