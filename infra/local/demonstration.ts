@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { HOME, type Host, WORKLOAD } from './host.ts'
+import { HOME, WORKLOAD } from './home.ts'
+import type { Host } from './host.ts'
 import { signedLogin } from './workload.ts'
 
 /** What a demonstration login came to. */

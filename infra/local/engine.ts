@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import {
   CreateTableCommand,
@@ -13,6 +12,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import type { TableModel } from './assembly.ts'
 import { forgetEngine, noteEngine, stopStaleEngine } from './engine-process.ts'
+import { freePort } from './loopback.ts'
 
 /** A DynamoDB-compatible engine that runs. */
 export interface Engine {
@@ -127,16 +127,6 @@ const ended = (child: ChildProcess, end: () => void): Promise<void> =>
     if (child.exitCode !== null || child.signalCode !== null) return resolve()
     child.once('exit', () => resolve())
     end()
-  })
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
   })
 
 const TRIES = 500

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
 import { InvocationFault } from './environment.ts'
+import { HOME } from './home.ts'
 import { acceptingList } from './list-verb.ts'
+import { listen } from './loopback.ts'
 
 export interface Route {
   key: string
@@ -65,13 +67,7 @@ export async function startGateway({ routes, port, invoke, extra = {} }: Gateway
     socket.once('close', () => sockets.delete(socket))
     http.emit('connection', acceptingList(socket))
   })
-  await new Promise<void>((resolve, reject) => {
-    tcp.once('error', reject)
-    tcp.listen(port, '127.0.0.1', () => resolve())
-  })
-  const address = tcp.address()
-  const listening = typeof address === 'object' && address ? address.port : port
-  return { url: `http://127.0.0.1:${listening}`, close: () => closeAll(tcp, sockets) }
+  return { url: await listen(tcp, port), close: () => closeAll(tcp, sockets) }
 }
 
 interface Answer {
@@ -129,7 +125,7 @@ function eventOf(request: IncomingMessage, body: Buffer) {
     rawQueryString,
     headers,
     requestContext: {
-      accountId: '111122223333',
+      accountId: HOME.account,
       apiId: 'local',
       domainName: headers['host'] ?? 'localhost',
       http: {

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { Lambdas } from './lambdas.ts'
+import { end, listen } from './loopback.ts'
 
 export interface LambdaService {
   url: string
@@ -38,15 +39,7 @@ export async function startLambdaService(lambdas: Lambdas): Promise<LambdaServic
       )
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
-  const address = server.address()
-  return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
-    close: () => {
-      server.closeAllConnections()
-      return new Promise(resolve => server.close(() => resolve()))
-    },
-  }
+  return { url: await listen(server), close: () => end(server) }
 }
 
 /** A function may be named by its name or its ARN. */

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Demonstrated, demonstrate } from './demonstration.ts'
-import { type Host, startHost, WORKLOAD } from './host.ts'
+import { HOME, WORKLOAD } from './home.ts'
+import { type Host, startHost } from './host.ts'
 
 const options = {
   cluster: { type: 'string', default: 'local' },
@@ -77,7 +78,7 @@ async function main(): Promise<void> {
 /** What is likely to be in the way of the demonstration. */
 const hint = (): string =>
   process.env['CLOUD_ACCESS_KEY']
-    ? 'Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account 111122223333.\n'
+    ? `Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account ${HOME.account}.\n`
     : ''
 
 function introduce(host: Host, memory: boolean): void {

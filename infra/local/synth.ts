@@ -16,16 +16,29 @@ const settingsOf = ({ legacySignatures }: LocalSettings) => ({
   assumableRoleArns: ['arn:*:iam::*:role/*'],
 })
 
-/** Fingerprint of files, and of what else decides what is made from them. */
-function fingerprint(folders: readonly string[], ...more: unknown[]): string {
-  const hash = createHash('sha256').update(JSON.stringify(more)).update(process.version)
-  const files = folders.flatMap(folder =>
-    readdirSync(`${root}${folder}`, { recursive: true, withFileTypes: true })
-      .filter(entry => entry.isFile() && !entry.parentPath.includes('infra/local'))
-      .map(entry => `${entry.parentPath}/${entry.name}`),
-  )
-  for (const file of [...files.sort(), `${root}package-lock.json`, `${root}cdk.json`, `${root}package.json`])
-    hash.update(file).update(readFileSync(file))
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Fingerprint of all that the functions and the templates are made from, but for settings: every file is read once. */
+function sources(): { code: string; templates: string } {
+  const code = fingerprint([
+    ...filesIn('shared'),
+    ...filesIn('functions'),
+    ...filesIn('infra/build'),
+    'package-lock.json',
+    'package.json',
+  ])
+  const rest = filesIn('infra').filter(file => !/^infra\/(build|local)\//.test(file))
+  return { code, templates: digest(code + fingerprint([...rest, 'cdk.json'])) }
+}
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(`${root}${folder}`, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => `${entry.parentPath}/${entry.name}`.slice(root.length))
+
+function fingerprint(files: readonly string[]): string {
+  const hash = createHash('sha256').update(process.version)
+  for (const file of [...files].sort()) hash.update(file).update(readFileSync(root + file))
   return hash.digest('hex')
 }
 
@@ -45,16 +58,15 @@ const make = async (...order: string[]): Promise<void> => {
 }
 
 /** The bundles of all functions, which depend on the sources only. */
-const bundles = (): Promise<string> => {
+const bundles = (wanted: string): Promise<string> => {
   const directory = `${root}.build/local-functions`
-  const wanted = fingerprint(['shared', 'functions', 'infra/build'])
   return upToDate(directory, wanted, () => make('functions', directory))
 }
 
 /** Folders without code, for those who read the templates only. */
-const noBundles = (): Promise<string> => {
+const noBundles = (wanted: string): Promise<string> => {
   const directory = `${root}.build/no-functions`
-  return upToDate(directory, fingerprint(['functions'], 'no code'), async () => {
+  return upToDate(directory, wanted, async () => {
     for (const name of readdirSync(`${root}functions`)) {
       mkdirSync(`${directory}/${name}`)
       writeFileSync(`${directory}/${name}/index.mjs`, `// ${name}\n`)
@@ -69,13 +81,10 @@ const noBundles = (): Promise<string> => {
  */
 export async function synthesise(local: LocalSettings, code = true): Promise<string> {
   const settings = settingsOf(local)
-  const functions = await (code ? bundles() : noBundles())
-  const made = readFileSync(`${functions}/fingerprint`, 'utf8')
-  const wanted = fingerprint(['infra', 'shared', 'functions'], settings, made)
-  const name = createHash('sha256')
-    .update(JSON.stringify([settings, code]))
-    .digest('hex')
-    .slice(0, 8)
-  const directory = `${root}.build/local-${name}`
-  return upToDate(directory, wanted, () => make('templates', directory, functions, JSON.stringify(settings)))
+  const from = sources()
+  const functions = await (code ? bundles : noBundles)(from.code)
+  const directory = `${root}.build/local-${digest(JSON.stringify([settings, code])).slice(0, 8)}`
+  return upToDate(directory, from.templates, () =>
+    make('templates', directory, functions, JSON.stringify(settings)),
+  )
 }

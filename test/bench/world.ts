@@ -1,4 +1,5 @@
-import { HOME, type Host } from '../../infra/local/host.ts'
+import { HOME } from '../../infra/local/home.ts'
+import type { Host } from '../../infra/local/host.ts'
 import { signedLogin } from '../../infra/local/workload.ts'
 import { type Key, key } from '../../shared/storage/kinds.ts'
 import { call } from '../support/api.ts'

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { root } from '../../infra/checkout.ts'
-import type { ClusterFile } from '../../infra/local/host.ts'
+import type { ClusterFile } from '../../infra/local/cluster-file.ts'
 
 /** A process that runs what `npm start` runs. */
 export interface Run {

@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node'
+import type { ClusterFile } from '../../infra/local/cluster-file.ts'
 import type { EngineCredentials } from '../../infra/local/engine.ts'
-import { type ClusterFile, startHost } from '../../infra/local/host.ts'
+import { startHost } from '../../infra/local/host.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

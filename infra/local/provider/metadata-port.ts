@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen, urlOf } from '../loopback.ts'
 import { answerMetadata } from './services/imds.ts'
 import type { World } from './state/world.ts'
 import { textAnswer } from './wire/http.ts'
@@ -25,25 +24,23 @@ export async function metadataPort(
   { account, region, instanceId, port = 0 }: MetadataPort,
 ): Promise<{ url: string }> {
   const path = `/imds/${account}/${region}/${instanceId}`
-  const listening = world.metadataPorts.get(path) ?? listen(world, path, port)
+  const listening = world.metadataPorts.get(path) ?? opened(world, path, port)
   world.metadataPorts.set(path, listening)
   try {
-    const { port: taken } = (await listening).address() as AddressInfo
-    return { url: `http://127.0.0.1:${taken}` }
+    return { url: urlOf(await listening) }
   } catch (error) {
     world.metadataPorts.delete(path)
     throw error
   }
 }
 
-async function listen(world: World, path: string, port: number): Promise<Server> {
+async function opened(world: World, path: string, port: number): Promise<Server> {
   const server = serverOf(
     world,
     request =>
       answerMetadata(world, { ...request, path: path + request.path }) ??
       Promise.resolve(textAnswer(404, 'text/plain', 'Not Found')),
   )
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  await listen(server, port)
   return server
 }

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { HOME } from '../home.ts'
+import { end, listen } from '../loopback.ts'
 import { type Control, localControl } from './control.ts'
 import { createProviderServer } from './server.ts'
 import { type Home, openWorld } from './state/world.ts'
@@ -11,7 +10,7 @@ export interface ProviderOptions {
   port?: number
   /** Where state survives a restart; absent keeps it in memory. Replaced atomically after each change. */
   stateFile?: string
-  /** Account and region that control commands fall back to; 111122223333 in us-east-1 when absent. */
+  /** Account and region that control commands fall back to; `HOME` when absent. */
   home?: Home
   /** Epoch milliseconds; the system's when absent. `advance` shifts it. */
   clock?: () => number
@@ -33,25 +32,16 @@ export interface Provider {
  * @throws when the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
-  const { home = { account: '111122223333', region: 'us-east-1' }, stateFile, clock = Date.now } = options
+  const { home = HOME, stateFile, clock = Date.now } = options
   const world = openWorld(home, stateFile, clock)
   const server = createProviderServer(world)
-  server.listen(options.port ?? 0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const url = await listen(server, options.port)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     control: localControl(world),
     close: async () => {
-      await Promise.all([server, ...(await Promise.all(world.metadataPorts.values()))].map(ended))
+      await Promise.all([server, ...(await Promise.all(world.metadataPorts.values()))].map(end))
       await world.saved()
     },
   }
-}
-
-async function ended(server: Server): Promise<void> {
-  const closed = once(server, 'close')
-  server.close()
-  server.closeAllConnections()
-  await closed
 }

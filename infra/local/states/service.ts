@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import * as v from 'valibot'
+import { end, listen } from '../loopback.ts'
 import { type Machines, ServiceFault } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
 
@@ -143,15 +144,7 @@ export async function startStatesService(machines: Machines): Promise<StatesServ
   const server = createServer((request, response) => {
     serve(machines, request, response).catch(() => response.destroy())
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
-  const address = server.address()
-  return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
-    close: () => {
-      server.closeAllConnections()
-      return new Promise(resolve => server.close(() => resolve()))
-    },
-  }
+  return { url: await listen(server), close: () => end(server) }
 }
 
 async function serve(machines: Machines, request: IncomingMessage, response: ServerResponse): Promise<void> {

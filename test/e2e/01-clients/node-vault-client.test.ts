@@ -1,6 +1,7 @@
 import VaultClient from 'node-vault-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { HOME, type Host, startHost } from '../../../infra/local/host.ts'
+import { HOME } from '../../../infra/local/home.ts'
+import { type Host, startHost } from '../../../infra/local/host.ts'
 import { call } from '../../support/api.ts'
 
 // A second client that nobody here wrote: it signs with a library of its own, names the server in a signed

@@ -1,6 +1,7 @@
 import nodeVault from 'node-vault'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { HOME, type Host, startHost } from '../../../infra/local/host.ts'
+import { HOME } from '../../../infra/local/home.ts'
+import { type Host, startHost } from '../../../infra/local/host.ts'
 import { signedLogin } from '../../../infra/local/workload.ts'
 
 // A client that nobody here wrote works unmodified against the running host: it administers, logs in with the

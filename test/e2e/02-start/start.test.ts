@@ -109,9 +109,13 @@ describe('npm start', () => {
     const holder = start('--memory', '--port', '0')
     await holder.until('Serving.')
     const port = /127\.0\.0\.1:(\d+)\/v1/.exec(holder.output())?.[1] ?? ''
-    const second = start('--memory', '--port', port)
+    const name = freshCluster('e2e-second')
+    const second = start('--cluster', name, '--port', port)
     expect(await second.ended).toBe(1)
-    expect(second.output()).toMatch(/EADDRINUSE|in use/)
+    expect(second.output().trim().split('\n')).toEqual([
+      expect.stringMatching(`^port ${port} is in use.*choose another port with --port`),
+    ])
+    expect(existsSync(folderOf(name)), 'nothing was begun').toBe(false)
     holder.child.kill('SIGTERM')
     expect(await holder.ended).toBe(0)
   })

@@ -4,7 +4,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
 import { demonstrate } from '../../../infra/local/demonstration.ts'
-import { HOME, type Host, startHost } from '../../../infra/local/host.ts'
+import { HOME } from '../../../infra/local/home.ts'
+import { type Host, startHost } from '../../../infra/local/host.ts'
 import { call, type Reply } from '../../support/api.ts'
 
 // What the documents show is done here as it stands there.

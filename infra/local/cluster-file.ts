@@ -1,0 +1,75 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { root } from '../checkout.ts'
+
+/** What tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
+export interface ClusterFile {
+  base_url: string
+  provider_url: string
+  /** the metadata service of an instance, as clients expect it: AWS_EC2_METADATA_SERVICE_ENDPOINT */
+  metadata_url: string
+  /** the Invoke call of AWS Lambda */
+  lambda_url: string
+  /** the API of AWS Step Functions */
+  states_url: string
+  /** where calls to the tables can be counted and made to fail; only when asked for */
+  tap_url?: string
+  root_token: string
+  recovery_keys: string[]
+  pid: number
+  cluster: string
+  functions: Record<string, string>
+}
+
+/** A cluster by its name; `memory`: it keeps nothing. */
+interface Named {
+  cluster: string
+  memory: boolean
+}
+
+/** Makes the directory of a cluster: a passing one where it keeps nothing. */
+export function makeDirectory({ memory, cluster }: Named): string {
+  if (memory) return mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/cloud-auth-`)
+  mkdirSync(keptAt(cluster), { recursive: true })
+  return keptAt(cluster)
+}
+
+const keptAt = (cluster: string): string => `${root}.local/${cluster}`
+
+/**
+ * Writes down what tools need to reach the cluster, where they look for it, whether it keeps anything or not.
+ * @returns how that ends: of a cluster that keeps nothing, nothing is told any more
+ */
+export function tell({ cluster, memory }: Named, told: ClusterFile): () => void {
+  const folder = keptAt(cluster)
+  const file = `${folder}/cluster.json`
+  const [before, text] = [textOf(file), JSON.stringify(told, null, 2)]
+  mkdirSync(folder, { recursive: true })
+  writeWhole(file, text)
+  return () => {
+    if (!memory || textOf(file) !== text) return
+    if (before !== undefined) return writeWhole(file, before)
+    rmSync(file)
+    if (readdirSync(folder).length === 0) rmdirSync(folder)
+  }
+}
+
+/** The content of a file; undefined when it is not there. */
+export const textOf = (file: string): string | undefined =>
+  existsSync(file) ? readFileSync(file, 'utf8') : undefined
+
+/** A file is there whole or not at all, and only its owner reads it. */
+export function writeWhole(file: string, content: string): void {
+  writeFileSync(`${file}.new`, content, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}

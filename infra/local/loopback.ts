@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import type { Server as HttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+
+const LOOPBACK = '127.0.0.1'
+
+/**
+ * Makes a server listen on loopback.
+ * @param port 0: any free one
+ * @returns `http://127.0.0.1:<port>`
+ * @throws with the code `EADDRINUSE` when the port is in use
+ */
+export async function listen(server: Server, port = 0): Promise<string> {
+  server.listen(port, LOOPBACK)
+  await once(server, 'listening')
+  return urlOf(server)
+}
+
+/** The address of a server that listens. */
+export const urlOf = (server: Server): string =>
+  `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
+
+/** Ends an HTTP server at once: its connections are cut. */
+export async function end(server: HttpServer): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}
+
+/** A port that was free a moment ago, for processes that have to be told one. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  const { port } = new URL(await listen(server))
+  await release(server)
+  return Number(port)
+}
+
+const release = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close')
+  server.close()
+  await closed
+}
+
+/**
+ * Makes sure of ports before anything is begun that would need them.
+ * @param wanted ports by the name of the option that asks for them; 0 and undefined: any
+ * @throws the first that cannot be had, with what to do
+ */
+export async function checkPorts(wanted: Readonly<Record<string, number | undefined>>): Promise<void> {
+  const held: Server[] = []
+  try {
+    for (const [option, port = 0] of Object.entries(wanted)) {
+      if (port === 0) continue
+      const server = createServer()
+      await listen(server, port).catch((error: NodeJS.ErrnoException) => {
+        throw new Error(faultOf(option, port, error), { cause: error })
+      })
+      held.push(server)
+    }
+  } finally {
+    await Promise.all(held.map(release))
+  }
+}
+
+function faultOf(option: string, port: number, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ERR_SOCKET_BAD_PORT') return `--${option} must be a number from 0 (any free port) to 65535`
+  if (code === 'EADDRINUSE')
+    return `port ${port} is in use, perhaps by a cluster that still runs: stop it, or choose another port with --${option} (0: any free one)`
+  if (code === 'EACCES')
+    return `port ${port} needs rights that this process does not have: choose another port with --${option} (0: any free one)`
+  return `port ${port} (--${option}) cannot be used: ${message}`
+}
