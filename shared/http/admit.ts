@@ -11,7 +11,7 @@ import type { Parameter } from '../policies/parameters.ts'
 import type { Ports } from '../ports.ts'
 import type { Item, Key } from '../storage/kinds.ts'
 import { standingOf } from '../tokens/rights.ts'
-import { type Alive, authenticate, present, takeUse } from './authenticate.ts'
+import { type Alive, authenticate, takeUse } from './authenticate.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
 
@@ -69,7 +69,7 @@ export async function admit(
  */
 async function identify(intake: Intake, base: Base, ports: Ports, before: Alive | undefined): Promise<Alive> {
   if (before?.spent) return before
-  const presented = await (await present(intake.token, ports.cipher))?.open()
+  const presented = await (await base.presented())?.open()
   const alive = authenticate(presented, base.tokenItem, {
     mounts: base.mounts,
     source: intake.facts.source,

@@ -3,13 +3,15 @@ import { isActive } from '../model/cluster.ts'
 import { isMethod, type MountTable, mountAt } from '../model/mount.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
-import { present } from './authenticate.ts'
+import { type Presented, present } from './authenticate.ts'
 import type { Intake } from './intake.ts'
 
 /** What the first read of a request brings. */
 export interface Base {
   cluster?: ClusterRead
   mounts: MountTable
+  /** the token that came with the request, read once: the HMAC of one that was chosen costs a key */
+  presented: () => Promise<Presented | undefined>
   tokenItem: Item<'token'> | undefined
   fetched: Fetched
   /** epoch milliseconds */
@@ -33,9 +35,17 @@ export function mountOf(params: Readonly<Record<string, string>>, { mounts }: Pi
  * succeed costs one small item.
  */
 export async function readBase(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
-  if (isRefusedAnyway(intake)) return recordOnly(ports)
-  return (await atNoMount(intake, ports)) ?? (await everything(intake, more, ports))
+  let read: Promise<Presented | undefined> | undefined
+  const presented = () => {
+    read ??= present(intake.token, ports.cipher)
+    return read
+  }
+  if (isRefusedAnyway(intake)) return { ...(await recordOnly(ports)), presented }
+  const found = (await atNoMount(intake, ports)) ?? (await everything(intake, more, presented, ports))
+  return { ...found, presented }
 }
+
+type Found = Omit<Base, 'presented'>
 
 /** Whether a request is refused whatever is stored: without token, say, or with a proof of nothing. */
 function isRefusedAnyway({ found, token, bodyFault, fault }: Intake): boolean {
@@ -44,7 +54,7 @@ function isRefusedAnyway({ found, token, bodyFault, fault }: Intake): boolean {
   return found.endpoint.access.by === 'anyone' ? fault !== undefined : !token
 }
 
-async function recordOnly(ports: Ports): Promise<Base> {
+async function recordOnly(ports: Ports): Promise<Found> {
   const now = ports.clock.now()
   const [record] = await ports.store.read([key('cluster')])
   return {
@@ -60,7 +70,7 @@ async function recordOnly(ports: Ports): Promise<Base> {
  * What an anonymous request at a mount that does not exist is refused by: the mounts as remembered, if their
  * revision still is the same. The record decides nothing but that this cluster serves.
  */
-async function atNoMount({ found }: Intake, ports: Ports): Promise<Base | undefined> {
+async function atNoMount({ found }: Intake, ports: Ports): Promise<Found | undefined> {
   const known = ports.memory.mounts
   if ('miss' in found || found.endpoint.access.by !== 'anyone' || !known) return undefined
   if (!('mount' in found.params) || mountOf(found.params, { mounts: known.table })) return undefined
@@ -73,10 +83,15 @@ async function atNoMount({ found }: Intake, ports: Ports): Promise<Base | undefi
   return { cluster, mounts: known.table, tokenItem: undefined, fetched: fetchedItems([]), now }
 }
 
-async function everything(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
+async function everything(
+  intake: Intake,
+  more: readonly Key[],
+  presented: Base['presented'],
+  ports: Ports,
+): Promise<Found> {
   // a token sent along with a login is not even looked at
   const anonymous = !('miss' in intake.found) && intake.found.endpoint.access.by === 'anyone'
-  const token = anonymous ? undefined : await present(intake.token, ports.cipher)
+  const token = anonymous ? undefined : await presented()
   const now = ports.clock.now()
   const table = ports.memory.mounts ? [] : [key('mounts')]
   const own = token?.key ? [token.key] : []

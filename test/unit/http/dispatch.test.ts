@@ -6,7 +6,7 @@ import { duration } from '../../../shared/api/fields.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import { accessorOf, hashOf, storedHashOf, type Token } from '../../../shared/model/token.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
@@ -54,6 +54,8 @@ interface World {
   rules?: string
   verdicts?: ('done' | 'conflict')[]
   audit?: (entry: Record<string, unknown>) => void
+  /** text of the token */
+  text?: string
 }
 
 /** One request to a cluster with one mount and one token, `hvs.t`, whose policy is `dev`. */
@@ -66,9 +68,11 @@ async function send(
     rules = 'path "auth/cloud/*" { policy = "write" }',
     verdicts = [],
     audit = () => undefined,
+    text = 'hvs.t',
   }: World = {},
 ) {
-  const hash = hashOf('hvs.t')
+  const hash = await storedHashOf(text, clearCipher)
+  let hmacs = 0
   const items: Item[] = [
     {
       ...key('cluster'),
@@ -82,7 +86,14 @@ async function send(
   const { store, commits, stored } = memoryStore(items, verdicts)
   const ports = {
     store,
-    cipher: { ...clearCipher, expect: () => undefined },
+    cipher: {
+      ...clearCipher,
+      hmac: (given: string) => {
+        if (given.startsWith('chosen token id')) hmacs += 1
+        return clearCipher.hmac(given)
+      },
+      expect: () => undefined,
+    },
     clock: { now: () => NOW, sleep: async () => {} },
     entropy: { uuid: () => 'r-1', bytes: (length: number) => Buffer.alloc(length, 3) },
     memory: {},
@@ -93,7 +104,7 @@ async function send(
     method: 'POST',
     path: '/v1/auth/cloud/thing/a',
     query: [],
-    headers: { 'x-vault-token': 'hvs.t' },
+    headers: { 'x-vault-token': text },
     body,
     bodyLength: Buffer.byteLength(body),
     source: '192.0.2.1',
@@ -109,8 +120,14 @@ async function send(
     error,
     commits,
     stored,
+    hmacs,
   }
 }
+
+test('a token whose text was chosen is hashed once in an attempt', async () => {
+  const { status, hmacs } = await send({}, undefined, { text: 'chosen' })
+  expect([status, hmacs]).toEqual([200, 1])
+})
 
 describe('the order of checks', () => {
   const nobody = { headers: {} }
