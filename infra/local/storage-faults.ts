@@ -20,6 +20,11 @@ export type StorageFault = {
   | { kind: 'delay'; delayMs: number; when?: never }
   /** waits until it is released, then goes on as if nothing had been */
   | { kind: 'hold'; when?: never }
+  /**
+   * a transaction that is stuck: nobody is answered, its items are taken for so long; then it takes effect (after),
+   * or it never does (before)
+   */
+  | { kind: 'stuck'; when: 'before' | 'after'; stuckMs: number; operation: 'TransactWriteItems' }
   /** a batch read that leaves all keys but one of each table unread */
   | { kind: 'unprocessed'; when?: never }
 )

@@ -8,6 +8,7 @@ import {
 } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { newConnections } from './provider/drills/connections.ts'
+import { type ItemWrite, newConflicts, refuse, writesOf } from './storage-conflicts.ts'
 import {
   type ArrangedFault,
   arrange,
@@ -26,17 +27,29 @@ export interface StorageCall {
   struck: boolean
   /** items that the engine read for a query or a scan, whether or not it told of them */
   scanned: number
+  /** refused, because an item of it was taken */
+  conflict: boolean
+  /** what it writes or checks */
+  writes: ItemWrite[]
 }
 
 /**
  * A place between functions and engine where calls are counted and made to fail: tests assert numbers of round
  * trips with it, and try every point at which a request may crash. Commands come over HTTP, so that tests in
- * other processes can use it: `POST /_tap/calls`, `/_tap/reset`, `/_tap/fault`, `/_tap/release`, `/_tap/drop`.
+ * other processes can use it: `POST /_tap/calls`, `/_tap/reset`, `/_tap/fault`, `/_tap/release`, `/_tap/drop`,
+ * `/_tap/aws`, `/_tap/take`.
+ *
+ * The engine never sees two transactions at once, and so never refuses one for another. `/_tap/aws` makes that up:
+ * from then on a transaction takes its items for some milliseconds, and whatever else would write or check one of
+ * them meanwhile is refused as DynamoDB refuses it. A reset gives back whatever is taken.
  */
 export interface StorageTap {
   url: string
   close(): Promise<void>
 }
+
+/** An item that is to be taken for a while. */
+type Taken = Omit<ItemWrite, 'action'> & { ms: number }
 
 interface Answer {
   status: number
@@ -54,6 +67,13 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   const held: (() => void)[] = []
   let seq = 0
   const connections = newConnections()
+  const conflicts = newConflicts()
+  /** milliseconds for which a transaction takes its items at least; absent: it does not */
+  let takesFor: number | undefined
+  let sinceReset = new AbortController()
+  /** time in which items are taken: until a reset at the latest */
+  const passing = (ms: number): Promise<void> =>
+    setTimeout(ms, undefined, { signal: sinceReset.signal, ref: false }).catch(() => undefined)
 
   const forward = ({ method, url, headers }: IncomingMessage, body: Buffer): Promise<Answer> =>
     new Promise((resolve, reject) => {
@@ -82,18 +102,49 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     const body = await contentOf(incoming)
     if (!connections.lives(incoming.socket)) return void incoming.socket.resetAndDestroy()
     const fault = faultFor(faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
+    const writes = writesOf(operation, body)
+    const taken = conflicts.among(writes)
     seq += 1
-    const call = { seq, operation, struck: fault !== undefined, scanned: 0 }
+    const conflict = taken.length > 0
+    const call = { seq, operation, struck: fault !== undefined, scanned: 0, conflict, writes }
     calls.push(call)
     if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
+    if (conflict) return refuse(response, operation, writes.length, taken)
     if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
     if (fault?.kind === 'hold') await new Promise<void>(resolve => held.push(resolve))
     if (fault?.kind === 'unprocessed') return answerWith(response, await partly(incoming, body))
+    if (fault?.kind === 'stuck') return stick(fault, writes, incoming, body)
     if (fault?.when === 'before') return strike(fault, response)
-    const answer = await forward(incoming, body)
+    const answer = await taking(operation, writes, () => forward(incoming, body))
     call.scanned = scannedIn(answer.body)
     if (fault?.when === 'after') return strike(fault, response)
     answerWith(response, answer)
+  }
+
+  /** Does a call; a transaction takes its items for as long as one on AWS, where that is wanted. */
+  async function taking<T>(operation: string, writes: ItemWrite[], work: () => Promise<T>): Promise<T> {
+    if (takesFor === undefined || operation !== 'TransactWriteItems') return work()
+    const giveBack = conflicts.take(writes)
+    try {
+      const [result] = await Promise.all([work(), passing(takesFor)])
+      return result
+    } finally {
+      giveBack()
+    }
+  }
+
+  /** A transaction whose coordinator stalls: nobody is answered, and its items are taken until somebody sees to it. */
+  async function stick(
+    { when, stuckMs }: StorageFault & { kind: 'stuck' },
+    writes: ItemWrite[],
+    incoming: IncomingMessage,
+    body: Buffer,
+  ): Promise<void> {
+    const giveBack = conflicts.take(writes)
+    incoming.socket.resetAndDestroy()
+    await passing(stuckMs)
+    if (when === 'after') await forward(incoming, body)
+    giveBack()
   }
 
   /** Part of a batch read, the rest named as not processed. */
@@ -104,12 +155,25 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     return { ...answer, body: Buffer.from(JSON.stringify({ ...content, UnprocessedKeys: left })) }
   }
 
+  function take({ ms, ...place }: Taken): void {
+    const giveBack = conflicts.take([place])
+    void passing(ms).then(giveBack)
+  }
+
   async function command(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await contentOf(incoming)).toString('utf8')
     if (incoming.url === '/_tap/fault') faults.push(arrange(JSON.parse(body) as StorageFault))
     if (incoming.url === '/_tap/drop') connections.drop()
+    if (incoming.url === '/_tap/aws') takesFor = (JSON.parse(body) as { takesFor?: number }).takesFor
+    if (incoming.url === '/_tap/take') take(JSON.parse(body) as Taken)
     const answer = JSON.stringify({ calls, held: held.length })
-    if (incoming.url === '/_tap/reset') calls = []
+    if (incoming.url === '/_tap/reset') {
+      calls = []
+      takesFor = undefined
+      conflicts.clear()
+      sinceReset.abort()
+      sinceReset = new AbortController()
+    }
     if (incoming.url === '/_tap/reset' || incoming.url === '/_tap/release') {
       faults = incoming.url === '/_tap/reset' ? [] : faults.filter(({ fault }) => fault.kind !== 'hold')
       for (const go of held.splice(0)) go()

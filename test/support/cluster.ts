@@ -90,6 +90,10 @@ export const localCertificate = async (): Promise<string> =>
 export const storage = {
   reset: () => tap('reset'),
   fault: (fault: StorageFault) => tap('fault', fault),
+  /** from now on a transaction takes its items for so many milliseconds, as on AWS; until the next reset */
+  awsLike: (takesFor = 5) => tap('aws', { takesFor }),
+  /** takes an item for a while: whatever else would write it is refused */
+  take: (place: { table: string; pk: string; sk: string }, ms: number) => tap('take', { ...place, ms }),
   /** connections that are open now are found dead when they are used again */
   dropConnections: () => tap('drop'),
   calls: async (): Promise<StorageCall[]> => (await tap('calls')).body.calls,

@@ -1,0 +1,87 @@
+import type { ServerResponse } from 'node:http'
+
+/** What a call does to one item. */
+export interface ItemWrite {
+  action: 'Put' | 'Update' | 'Delete' | 'ConditionCheck'
+  table: string
+  pk: string
+  sk: string
+}
+
+type Attributes = Record<string, { S?: string }>
+type Written = { TableName: string; Item?: Attributes; Key?: Attributes }
+
+const ALONE: Readonly<Record<string, ItemWrite['action']>> = {
+  PutItem: 'Put',
+  UpdateItem: 'Update',
+  DeleteItem: 'Delete',
+}
+
+/** The items that a call writes or checks, in its order; none for one that reads. */
+export function writesOf(operation: string, body: Buffer): ItemWrite[] {
+  const write = (action: ItemWrite['action'], { TableName, Item, Key }: Written): ItemWrite => {
+    const { pk, sk } = Item ?? Key ?? {}
+    return { action, table: TableName, pk: pk?.S ?? '', sk: sk?.S ?? '' }
+  }
+  const alone = ALONE[operation]
+  if (alone) return [write(alone, JSON.parse(body.toString('utf8')) as Written)]
+  if (operation !== 'TransactWriteItems') return []
+  const { TransactItems } = JSON.parse(body.toString('utf8')) as {
+    TransactItems: Partial<Record<ItemWrite['action'], Written>>[]
+  }
+  return TransactItems.flatMap(one =>
+    Object.entries(one).map(([action, written]) => write(action as ItemWrite['action'], written)),
+  )
+}
+
+/** Items that are taken: what comes later to one of them is refused, as DynamoDB does. */
+export interface Conflicts {
+  /** Which of these items are taken, by index. */
+  among(writes: readonly ItemWrite[]): number[]
+  /** Takes items. @returns how they are given back */
+  take(writes: readonly Place[]): () => void
+  clear(): void
+}
+
+type Place = Omit<ItemWrite, 'action'>
+
+const placeOf = ({ table, pk, sk }: Place): string => JSON.stringify([table, pk, sk])
+
+export function newConflicts(): Conflicts {
+  const taken = new Map<string, symbol>()
+  return {
+    among: writes => writes.flatMap((write, index) => (taken.has(placeOf(write)) ? [index] : [])),
+    take: writes => {
+      const taker = Symbol('taker')
+      const places = writes.map(placeOf)
+      for (const place of places) taken.set(place, taker)
+      return () => {
+        for (const place of places) if (taken.get(place) === taker) taken.delete(place)
+      }
+    },
+    clear: () => taken.clear(),
+  }
+}
+
+const MESSAGE = 'Transaction is ongoing for the item'
+
+/**
+ * Refuses a call that came to items that are taken.
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+ */
+export function refuse(response: ServerResponse, operation: string, count: number, taken: readonly number[]) {
+  const reasons = Array.from({ length: count }, (_, index) =>
+    taken.includes(index) ? { Code: 'TransactionConflict', Message: MESSAGE } : { Code: 'None' },
+  )
+  const codes = reasons.map(({ Code }) => Code).join(', ')
+  const error =
+    operation === 'TransactWriteItems'
+      ? {
+          __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
+          Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
+          CancellationReasons: reasons,
+        }
+      : { __type: 'com.amazonaws.dynamodb.v20120810#TransactionConflictException', message: MESSAGE }
+  response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
+  response.end(JSON.stringify(error))
+}
