@@ -41,6 +41,8 @@ const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
 /** Whoever writes at all writes to the journal as well, while one is kept. */
 const journal = (store: Storage): PolicyStatement =>
   allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [store.cluster.tableArn], within(journalPartitions))
+/** What a secondary keeps of its own following. */
+const applied = guardedPartitions('cluster', 'apply')
 
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
@@ -69,7 +71,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(
       ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
       [store.cluster.tableArn],
-      outside([...founding.cluster, ...links, ...journalPartitions]),
+      outside([...founding.cluster, ...links, ...applied, ...journalPartitions]),
     ),
   ],
   scan: ({ store }) => [allow(['dynamodb:Scan'], [store.data.tableArn])],
@@ -100,6 +102,13 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['dynamodb:DeleteItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(links)),
   ],
   journal: ({ store }) => [journal(store)],
+  apply: ({ store }) => [
+    allow(
+      ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
+      [store.data.tableArn],
+    ),
+    allow(['dynamodb:ConditionCheckItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(applied)),
+  ],
   'audit-log': ({ auditArn }) => [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [auditArn])],
 }
 

@@ -35,6 +35,8 @@ export const usable = [
   'ceremony',
   /** keeps what a cluster knows of the others of its set: secondaries, revocations, keys, the last contact */
   'link',
+  /** stores on a secondary what its primary has, and nothing else does */
+  'apply',
   /** reaches the journal and its tree, and items as they stand in the tables: what replicates, and nobody else */
   'journal',
   /** writes to the log group of the audit log */

@@ -9,6 +9,7 @@ import type { MountTable } from '../model/mount.ts'
 import type { StoredPolicy } from '../model/policy.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
+import type { Puller, Report, Segment } from '../model/secondary.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../model/tidy.ts'
 import type { Token } from '../model/token.ts'
 import type { TokenRole } from '../model/token-role.ts'
@@ -48,6 +49,9 @@ export interface Stored {
   'token-key': TokenKey
   'pending-key': PendingKey
   contact: Contact
+  segment: Segment
+  report: Report
+  puller: Puller
 }
 
 export type Kind = keyof Stored
@@ -91,7 +95,7 @@ interface Spec {
   /** a number of the data that stands beside them, so that whoever may count it down may change nothing else */
   counter?: string
   /** the use that storing one needs instead of `write`; but for `mint`, nobody deletes one either */
-  guard?: 'mint' | 'genesis' | 'ceremony' | 'link'
+  guard?: 'mint' | 'genesis' | 'ceremony' | 'link' | 'apply'
   /** fields that hold an `Encrypted` text */
   encrypted?: readonly string[]
 }
@@ -223,6 +227,10 @@ export const kinds = {
     encrypted: ['pair'],
   },
   contact: { table: 'cluster', class: 'local', pk: 'link', sk: 'contact', guard: 'link' },
+  // what a secondary keeps of its own following: how far a sync is, what one took away, who is at it
+  segment: { table: 'cluster', class: 'local', pk: 'sync', guard: 'apply' },
+  report: { table: 'cluster', class: 'local', pk: 'report', packed: true, guard: 'apply' },
+  puller: { table: 'cluster', class: 'local', pk: 'puller', sk: 'run', guard: 'apply' },
 } as const satisfies Record<Kind, Spec>
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]

@@ -8,6 +8,7 @@ import {
   deltasOf,
   type Limbs,
   leafIn,
+  placed,
 } from '../../shared/replication/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { LIFE, nameOf } from './journal.ts'
@@ -22,7 +23,7 @@ interface Sums {
  * @param fetched items that stand there at the beginning, and are summed
  */
 export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
-  const items = new Map(fetched)
+  const items = new Map([...fetched].map(([place, item]) => [place, placed(item, LIFE)]))
   const buckets = new Map<string, Sums>(
     summed(items, 0).map(({ bucket, sums }) => [bucketText(bucket), { mark: '', sums: new Map(sums) }]),
   )

@@ -331,6 +331,7 @@ const actions: Record<Use, readonly string[]> = {
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
+  apply: ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
   'audit-log': ['logs:CreateLogStream', 'logs:PutLogEvents'],
 }
 const OWN_LOG = ['logs:CreateLogStream', 'logs:PutLogEvents']

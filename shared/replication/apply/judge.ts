@@ -1,9 +1,10 @@
-import { type Kind, specOf } from '../../storage/kinds.ts'
+import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import type { CellChange } from '../cell.ts'
 import { ttlOf } from '../generation.ts'
+import type { Place } from '../journal.ts'
 import { markText } from '../position.ts'
-import { bucketText, type Delta, deltasOf, type LeafChange, leafIn } from '../tree.ts'
+import { type Delta, deltasOf, type LeafChange, leafInLife, placed } from '../tree.ts'
 import type { Piece } from './pieces.ts'
 
 /** What the applier knows of its own cluster while it applies a window. */
@@ -21,15 +22,9 @@ export interface Setting {
 /** What a transaction finds in an item's place, or it is cancelled. */
 export type If = 'absent' | { readonly rev: string } | { readonly leaf: string }
 
-export interface ItemPlace {
-  readonly kind: Kind
-  readonly pk: string
-  readonly sk: string
-}
-
 /** What is done with an item: stored, deleted (null), or only checked (absent). */
 export interface ItemStep {
-  readonly key: ItemPlace
+  readonly key: Place
   readonly put?: StoredItem | null
   readonly if: If
 }
@@ -49,20 +44,14 @@ export interface Found {
   readonly mark: string
 }
 
-export type Judgement = 'applied' | Steps | { readonly mismatch: readonly ItemPlace[] }
+export type Judgement = 'applied' | Steps | { readonly mismatch: readonly Place[] }
 
-/** An item of the source as it stands here: its place in the own tree is its own. */
-const settled = (item: StoredItem, bucket: Delta['bucket']): StoredItem => ({
-  ...item,
-  bucket: bucketText(bucket),
-})
-
-const placeOf = ({ kind, pk, sk }: ItemPlace): ItemPlace => ({ kind, pk, sk })
+const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
 /** What a piece does where everything is as its cell says: nothing has to be read for it. */
 export function asWritten(piece: Piece, setting: Setting): Steps {
   const items = piece.changes.map(change =>
-    step(change, piece, change.prev ? { leaf: change.prev.leaf } : 'absent'),
+    step(change, setting.life, change.prev ? { leaf: change.prev.leaf } : 'absent'),
   )
   return steps(piece, setting, items, piece.changes)
 }
@@ -83,14 +72,14 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   const items = seen.map(one =>
     stays(one)
       ? { key: placeOf(one.change), if: asFound(one.own) }
-      : step(one.change, piece, asFound(one.own)),
+      : step(one.change, setting.life, asFound(one.own)),
   )
   const leaves = seen
     .filter(one => !stays(one))
     .map(
       ({ change, own }): LeafChange => ({
         ...placeOf(change),
-        prev: own ? leafIn(own) : null,
+        prev: own ? leafInLife(own, setting.life) : null,
         next: change.next,
       }),
     )
@@ -119,9 +108,9 @@ function isExpected(
 
 const asFound = (own: StoredItem | undefined): If => (own ? { rev: own.rev } : 'absent')
 
-const step = (change: CellChange, { bucket }: Piece, found: If): ItemStep => ({
+const step = (change: CellChange, life: string, found: If): ItemStep => ({
   key: placeOf(change),
-  put: change.item && settled(change.item, bucket),
+  put: change.item && placed(change.item, life),
   if: found,
 })
 

@@ -1,5 +1,6 @@
 import type { Cell } from '../cell.ts'
-import { asWritten, type Found, type ItemPlace, judge, type Setting, type Steps } from './judge.ts'
+import type { Place } from '../journal.ts'
+import { asWritten, type Found, judge, type Setting, type Steps } from './judge.ts'
 import { componentsOf, type Piece, packs } from './pieces.ts'
 
 /** The tables of the own cluster, as far as the applier touches them. */
@@ -13,7 +14,7 @@ export interface Target {
 }
 
 /** How applying a window ended: `busy` when others are in the way, else the items that are not as cells say. */
-export type Applied = { readonly busy: boolean; readonly mismatch: readonly ItemPlace[] }
+export type Applied = { readonly busy: boolean; readonly mismatch: readonly Place[] }
 
 const WORKERS = 8
 /** Together some seconds: a transaction that got stuck is decided by then, and what is decided is seen. */
@@ -29,7 +30,7 @@ export async function applyWindow(
   target: Target,
 ): Promise<Applied> {
   let components = componentsOf(setting.life, cells)
-  const mismatch: ItemPlace[] = []
+  const mismatch: Place[] = []
   let busy = false
   // the first pieces of all components, then the second ones of those that have any …
   for (let round = 0; components.length > 0; round++) {
@@ -51,7 +52,7 @@ export async function applyWindow(
 interface Left {
   piece: Piece
   /** empty: it could not be written, but nothing is wrong with it */
-  wrong: readonly ItemPlace[]
+  wrong: readonly Place[]
 }
 
 /** Applies pieces in one transaction; what is in the way of one does not keep the others. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { asWritten, judge, type Setting, type Steps } from '../../../../shared/replication/apply/judge.ts'
 import { componentsOf, type Piece } from '../../../../shared/replication/apply/pieces.ts'
 import { markText } from '../../../../shared/replication/position.ts'
+import { placed } from '../../../../shared/replication/tree.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { LIFE, neighbours, policyAt, tokenAt, writer } from '../../../builders/journal.ts'
 import { tables } from '../../../builders/tables.ts'
@@ -57,7 +58,7 @@ describe('marks', () => {
     const at = having(pieces)
     // a sync begins again behind the second cell, and has fetched what the second one made
     const [, second, third] = pieces as [Piece, Piece, Piece]
-    at.items.set('policy\nx', second.changes[0]?.item as StoredItem)
+    at.items.set('policy\nx', placed(second.changes[0]?.item as StoredItem, LIFE))
     const replay = { ...streaming, hold: 3, until: 4 }
     expect(judged(third, at)).toBe('applied')
     expect(at.write([stepsOf(judged(third, at, replay))])).toBe('done')

@@ -1,0 +1,57 @@
+/** A sixteenth of a sync. Every write of the sync goes together with one of it, so that a late one is refused. */
+export interface Segment {
+  /** of the head while the sync runs */
+  hold: number
+  /** name of the own tree */
+  life: string
+  /** all items, or those that a report names */
+  what: 'all' | 'touched'
+  /** where the replay begins, and the lineage of the source at the beginning */
+  start: number
+  line: (readonly [epoch: string, start: number])[]
+  /** fetching what the source has; looking for what only this cluster has; nothing is written any more */
+  phase: 'source' | 'own' | 'closed'
+  /** nothing of this tree was there before the sync */
+  fresh?: true
+  /** of the page that comes next; absent: the first one */
+  cursor?: { pk: string; sk: string }
+  /** keys seen so far; of a list, where it goes on */
+  seen: number
+}
+
+/** A change that the set does not have. */
+export interface LostChange {
+  kind: string
+  pk: string
+  sk: string
+  /** as it was stored, encrypted fields encrypted; absent: it was deleted */
+  item?: unknown
+}
+
+/** Cells that stood in this cluster's journal only, and keys that a sync may have touched. */
+export interface Report {
+  /** epoch milliseconds */
+  at: number
+  /** the source's epoch, and the last position that both journals had in common */
+  epoch: string
+  cut: number
+  cells: { pos: string; id: string; at: number; changes: LostChange[] }[]
+  /** keys that are fetched besides those of the cells */
+  keys: { kind: string; pk: string; sk: string }[]
+}
+
+/** Who is applying, and how far it is. */
+export interface Puller {
+  /** a run has this name of its own */
+  holder: string
+  /** epoch milliseconds: then another one may take over */
+  until: number
+  /** as status shows it */
+  state: 'idle' | 'stream-wals' | 'merkle-diff' | 'merkle-sync'
+  /** keys seen by the sync that runs */
+  synced?: number
+  /** rounds of syncs since something was applied */
+  rounds?: number
+  /** what is wrong, in words */
+  fault?: string
+}

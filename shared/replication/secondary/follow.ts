@@ -1,0 +1,98 @@
+import { pause } from '../apply/target.ts'
+import type { Head } from '../head.ts'
+import { newestTermIn } from '../terms.ts'
+import { fillClosed } from './fill-closed.ts'
+import { type Follower, type Progress, stopped } from './follower.ts'
+import { nextStep, type Step, type SyncStep } from './next-step.ts'
+import { drain, type Redone, redo } from './redo.ts'
+import { resync } from './resync.ts'
+import { nextCells, stage } from './stage.ts'
+
+/** Bytes of cells that are asked for at once. */
+const BYTES = 3 * 2 ** 20
+/** Syncs without anything applied in between, after which it is left to somebody who looks. */
+const ROUNDS = 3
+
+/** One step of following the primary. It may be taken by several at once, and be left at any point. */
+export async function followOn(follower: Follower): Promise<Progress> {
+  const head = await follower.own.journal.head()
+  if (!head) return 'stopped'
+  const source = follower.source && { ...follower.source, from: follower.from }
+  const step = nextStep(head, source, follower.filled)
+  follower.told.state = stateOf(step)
+  return step.do === 'sync' ? resync(follower, head, step) : does[step.do](follower, head)
+}
+
+const stateOf = (step: Step): Follower['told']['state'] => {
+  if (step.do === 'sync') return 'merkle-sync'
+  if (step.do === 'drain') return 'merkle-diff'
+  return step.do === 'nothing' || step.do === 'finish' ? 'idle' : 'stream-wals'
+}
+
+type Simple = Exclude<Step, SyncStep>['do']
+
+const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>> = {
+  nothing: async () => 'stopped',
+  redo: async (follower, head) => afterRedo(follower, head, await redo(follower.own, follower.life, head)),
+  stage: stageOn,
+  drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.life)),
+  finish: async (follower, head) => {
+    follower.filled = await fillClosed(follower.own, head)
+    return follower.filled ? 'worked' : 'waiting'
+  },
+  follow: async ({ own }, { mode, hold, seq }) => {
+    // what is applied from here on stands above what this cluster wrote itself
+    const next = mode === 'closed' ? { hold: hold + 1, done: seq } : {}
+    await own.journal.moveHead({ mode, hold, seq }, { mode: 'applying', own: '', ...next })
+    return 'worked'
+  },
+}
+
+async function stageOn(follower: Follower, head: Head): Promise<Progress> {
+  const { link, own, life } = follower
+  if (!link) return 'stopped'
+  const answer = await link.cells({ line: head.line, from: head.seq, bytes: BYTES })
+  if ('trimmed' in answer) {
+    follower.from = answer.trimmed
+    return 'worked'
+  }
+  if ('diverged' in answer) {
+    // the source has another lineage than it told: it is asked again
+    delete follower.source
+    return 'waiting'
+  }
+  const cells = nextCells(head, answer)
+  if (cells.length === 0) return 'waiting'
+  await follower.holdTerm(newestTermIn(cells))
+  const staged = await stage(own.journal, head, { cells, line: answer.line })
+  if (staged === 'refused') return 'worked'
+  return afterRedo(follower, staged, await redo(own, life, staged, cells))
+}
+
+async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {
+  const { told, own } = follower
+  if (redone === 'missing') return stopped(follower, 'a staged cell is not there any more')
+  if (typeof redone === 'object') return putRight(follower, head, redone.mismatch)
+  if (redone === 'done') {
+    told.rounds = 0
+    delete told.fault
+  } else await pause(own, 1)
+  return 'worked'
+}
+
+/** Something here is not what the source had: it is said, and fetched. */
+async function putRight(
+  follower: Follower,
+  { done }: Head,
+  mismatch: (Redone & object)['mismatch'],
+): Promise<Progress> {
+  const { own, told } = follower
+  const names = mismatch.slice(0, 10).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
+  own.log.error('items are not as the journal of the primary says', { count: mismatch.length, items: names })
+  if (told.rounds >= ROUNDS)
+    return stopped(follower, `${mismatch.length} items cannot be brought in line: ${names.join(', ')}`)
+  const head = await own.journal.head()
+  // drained or not: what was applied in part is replayed from where all was applied
+  if (!head || head.done !== done || (head.mode !== 'applying' && head.mode !== 'draining')) return 'worked'
+  return resync(follower, head, { do: 'sync', what: 'touched', cut: done, diverged: false }, mismatch)
+}

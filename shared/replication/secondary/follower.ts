@@ -1,0 +1,52 @@
+import type { EchoAnswer, SourceLink } from '../../link/source.ts'
+import type { Puller } from '../../model/secondary.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
+import type { Own } from '../apply/target.ts'
+
+/** A secondary at work: what it may reach, and what it has learnt of its source in this run. */
+export interface Follower {
+  readonly own: Own & Pick<Ports, 'store' | 'log'>
+  /** the cluster record, fresh enough to commit with; undefined once this cluster follows nobody */
+  readonly cluster: () => Promise<ClusterRead | undefined>
+  /** absent: this cluster knows no primary */
+  readonly link: SourceLink | undefined
+  /** name of the own tree */
+  readonly life: string
+  readonly hasTime: () => boolean
+  /** takes the keys of a term of the keyring, before anything that they seal is stored */
+  readonly holdTerm: (term: number) => Promise<void>
+  /** the source's last answer */
+  source?: EchoAnswer
+  /** behind this position the source keeps cells, as it told */
+  from: number
+  /** whether the own closed journal is known to have no hole */
+  filled: boolean
+  /** what status shows */
+  readonly told: Told
+}
+
+/** What a secondary tells of itself. `rounds`: syncs since something was applied. */
+export interface Told extends Pick<Puller, 'state' | 'fault'> {
+  synced: number
+  rounds: number
+}
+
+/** `worked`: go on at once; `waiting`: there is nothing to do yet; `stopped`: nothing will come of going on. */
+export type Progress = 'worked' | 'waiting' | 'stopped'
+
+/** Nothing more can be done by itself: what is wrong is shown by status. */
+export function stopped({ told }: Follower, fault: string): Progress {
+  told.state = 'idle'
+  told.fault = fault
+  return 'stopped'
+}
+
+/** Asks the source how far it is, and tells it how far this cluster is. */
+export async function ask(follower: Follower): Promise<EchoAnswer> {
+  const { own, link, told } = follower
+  if (!link) throw new Error('this cluster knows no primary')
+  const head = await own.journal.head()
+  const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
+  follower.source = await link.echo({ position, state: told.state, address: '', apiAddress: '' })
+  return follower.source
+}

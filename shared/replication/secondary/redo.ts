@@ -1,0 +1,56 @@
+import { type Own, targetOf } from '../apply/target.ts'
+import { type Applied, applyWindow } from '../apply/window.ts'
+import type { Cell } from '../cell.ts'
+import type { Head } from '../head.ts'
+import type { Place } from '../journal.ts'
+
+/**
+ * How applying what is staged ended: `done`; `busy`: others are in the way, it has to be done again; `moved`: the
+ * head is another one by now; `missing`: a staged cell is not there; or the items that are not as cells say.
+ */
+export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch: readonly Place[] }
+
+/**
+ * Applies what is staged, from its beginning, and says so in the head. Whoever finds a head with something staged
+ * does this first: it was left by a crash, or somebody else is at it, and both are the same.
+ *
+ * @param life names the own tree
+ * @param staged the cells, where the caller has them in hand
+ */
+export async function redo(own: Own, life: string, head: Head, staged?: readonly Cell[]): Promise<Redone> {
+  const { mode, hold, done, seq, until, line } = head
+  if (done >= seq) return 'done'
+  const cells = staged ?? (await own.journal.cells(line, done, seq))
+  const whole = cells.filter(cell => cell !== undefined)
+  if (whole.length < seq - done) return 'missing'
+  const setting = { life, hold, until, now: Math.floor(own.clock.now() / 1000) }
+  const applied: Applied = await applyWindow(whole, setting, targetOf(own))
+  if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
+  if (applied.busy) return 'busy'
+  const over = until > 0 && seq >= until
+  const next = { done: seq, ...(over ? { until: 0, dirty: null, dirtyFrom: '' as const } : {}) }
+  const moved = await own.journal.moveHead({ mode, hold, done }, next)
+  return moved === 'refused' ? 'moved' : 'done'
+}
+
+const TRIES = 8
+
+/**
+ * Stops the stager, and applies what is staged to the end. Before that nothing else may happen to the cluster: what
+ * is half applied would be half there for ever. The head is `draining` then, with nothing left to apply.
+ */
+export async function drain(own: Own, life: string): Promise<Redone> {
+  let why: Redone = 'moved'
+  for (let tries = 0; tries < TRIES; tries++) {
+    const head = await own.journal.head()
+    if (head?.mode === 'applying') {
+      await own.journal.moveHead({ mode: 'applying', hold: head.hold }, { mode: 'draining' })
+      continue
+    }
+    if (head?.mode !== 'draining') return 'moved'
+    if (head.done >= head.seq) return 'done'
+    why = await redo(own, life, head)
+    if (typeof why === 'object') return why
+  }
+  return why === 'done' ? 'moved' : why
+}

@@ -1,0 +1,84 @@
+import { pause } from '../apply/target.ts'
+import type { Head } from '../head.ts'
+import type { Place } from '../journal.ts'
+import { keysIn, reportParts } from '../sync/report.ts'
+import { reportedKeys, reportName, storeReport } from '../sync/store-report.ts'
+import { begin, carryOn, end, type Scope, type SyncPlace, underWay } from '../sync/sync.ts'
+import { newestTermOf } from '../terms.ts'
+import { ask, type Follower, type Progress } from './follower.ts'
+import type { SyncStep } from './next-step.ts'
+
+/**
+ * Goes on with the sync that is under way, or begins one.
+ * @param wrong items that were found not to be as cells say
+ */
+export async function resync(
+  follower: Follower,
+  head: Head,
+  step: SyncStep,
+  wrong: readonly Place[] = [],
+): Promise<Progress> {
+  const { own, link, source, life, hasTime, holdTerm, told } = follower
+  if (!link || !source) return 'stopped'
+  told.state = 'merkle-sync'
+  const place: SyncPlace = {
+    own,
+    link,
+    life,
+    hasTime,
+    prepare: items => holdTerm(newestTermOf(items)),
+    seen: keys => {
+      told.synced += keys
+    },
+  }
+  const running = await underWay(place, head, source)
+  if (running) return toItsEnd(follower, place, running)
+  told.rounds += 1
+  told.synced = 0
+  const begun = await begin(place, head, await scopeOf(follower, head, step, wrong), source)
+  return begun === 'again' ? 'worked' : toItsEnd(follower, place, begun)
+}
+
+async function toItsEnd(
+  follower: Follower,
+  place: SyncPlace,
+  running: Parameters<typeof carryOn>[1],
+): Promise<Progress> {
+  const { own } = follower
+  const head = await own.journal.head()
+  if (head?.mode !== 'syncing' || head.hold !== running.hold) return 'worked'
+  const keys = await touchedBefore(follower, head)
+  const carried = await carryOn(place, running, keys)
+  if (carried === 'time') return 'waiting'
+  if (carried === 'done') await end(place, running.hold, keys, await ask(follower))
+  else await pause(own, 1)
+  return 'worked'
+}
+
+/** What an unfinished sync may have touched, but for one of everything. */
+const touchedBefore = async ({ own }: Follower, { dirty }: Head): Promise<Place[]> =>
+  dirty === null || dirty === 'all' ? [] : reportedKeys(own.store, dirty)
+
+/**
+ * What a sync is about. A report of the cells that it takes away, and of the keys that it may touch, is stored before
+ * it begins.
+ */
+async function scopeOf(
+  follower: Follower,
+  head: Head,
+  { what, cut, diverged }: SyncStep,
+  wrong: readonly Place[],
+): Promise<Scope> {
+  const { own } = follower
+  const lost = diverged && cut >= head.from ? await own.journal.cells(head.line, cut, head.seq) : []
+  const cells = lost.filter(cell => cell !== undefined)
+  if (what === 'all' && cells.length === 0) return { what }
+  const cluster = await follower.cluster()
+  if (!cluster) throw new Error('this cluster follows nobody any more')
+  const touched = what === 'all' ? [] : [...(await touchedBefore(follower, head)), ...wrong]
+  const facts = { at: own.clock.now(), epoch: follower.source?.epoch ?? '', cut }
+  const parts = reportParts(facts, cells, touched)
+  const report = reportName(head.hold + 1, own.entropy.bytes(3))
+  await storeReport(own.store, cluster, report, parts)
+  return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: cut }
+}

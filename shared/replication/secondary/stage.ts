@@ -1,0 +1,69 @@
+import type { Cell } from '../cell.ts'
+import type { Head } from '../head.ts'
+import type { Journal } from '../journal.ts'
+import { common, epochAt, epochNumber, type Line } from '../position.ts'
+
+/** Cells that are staged, and then applied, together. */
+const WINDOW = 480
+
+const AT_ONCE = 32
+const TRIES = 10
+
+/** What the source sent is not the journal that this cluster follows. */
+class WrongCells extends Error {
+  override readonly name = 'WrongCells'
+}
+
+/**
+ * The cells of an answer that may be staged: from the next position on without gaps, each in the epoch that the
+ * source's lineage says, and the lineage goes on from the own one.
+ * @throws WrongCells
+ */
+export function nextCells(head: Head, answer: { cells: readonly Cell[]; line: Line }): readonly Cell[] {
+  const { diverged, cut } = common(answer, head)
+  if (diverged || cut < head.seq) throw new WrongCells('the lineage of these cells is another one')
+  const cells = answer.cells.slice(0, WINDOW)
+  for (const [index, { epoch, seq }] of cells.entries()) {
+    if (seq !== head.seq + 1 + index) throw new WrongCells(`cell ${seq} is not the next one`)
+    if (epoch !== epochAt(answer.line, seq)) throw new WrongCells(`cell ${seq} is of another epoch`)
+  }
+  return cells
+}
+
+/**
+ * Stores cells, and then says in the head that they are here: from then on they are applied whatever happens to the
+ * source. Nothing of them is applied before.
+ * @throws WrongCells when another cell stands in the place of one
+ */
+export async function stage(
+  journal: Journal,
+  head: Head,
+  { cells, line }: { cells: readonly Cell[]; line: Line },
+): Promise<Head | 'refused'> {
+  const last = cells.at(-1)
+  if (!last) return head
+  const waiting = cells.values()
+  const worker = async () => {
+    for (const cell of waiting) await store(journal, cell)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  const { hold, seq, epoch, done } = head
+  return journal.moveHead(
+    { mode: 'applying', hold, seq, epoch, done },
+    {
+      seq: last.seq,
+      epoch: last.epoch,
+      line: line.filter(([, start]) => start <= last.seq),
+      n: Math.max(head.n, epochNumber(last.epoch)),
+    },
+  )
+}
+
+async function store(journal: Journal, cell: Cell): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const stored = await journal.putCell(cell)
+    if (stored === 'done') return
+    if (stored !== 'conflict') throw new WrongCells(`another cell stands at ${cell.epoch}/${cell.seq}`)
+  }
+  throw new WrongCells(`cell ${cell.epoch}/${cell.seq} cannot be stored`)
+}

@@ -1,0 +1,69 @@
+import type { LostChange, Report } from '../../model/secondary.ts'
+import { type Kind, kinds } from '../../storage/kinds.ts'
+import type { Cell } from '../cell.ts'
+import type { Place } from '../journal.ts'
+import { posText } from '../position.ts'
+
+/** Characters of a part: the engine takes 400,000 bytes, and a character may have three. */
+const LONGEST_PART = 100_000
+
+/**
+ * What is lost when the journal is taken back to the cut, in parts that fit into items. A part that is too long for
+ * one names its changes without their items.
+ */
+export function reportParts(
+  facts: Pick<Report, 'at' | 'epoch' | 'cut'>,
+  cells: readonly Cell[],
+  keys: readonly Place[],
+): Report[] {
+  const lost = cells
+    .filter(cell => cell.body.length > 0)
+    .map(cell => {
+      const changes = cell.body.map(
+        ({ kind, pk, sk, item }): LostChange => ({ kind, pk, sk, ...(item ? { item } : {}) }),
+      )
+      return { pos: posText(cell), id: cell.id, at: cell.at, changes }
+    })
+    .map(cell => (lengthOf(cell) > LONGEST_PART ? withoutItems(cell) : cell))
+  const byCells = inParts(lost).map(some => ({ ...facts, cells: some, keys: [] }))
+  const byKeys = inParts(keys.map(({ kind, pk, sk }) => ({ kind, pk, sk }))).map(some => ({
+    ...facts,
+    cells: [],
+    keys: some,
+  }))
+  const parts = [...byCells, ...byKeys]
+  return parts.length > 0 ? parts : [{ ...facts, cells: [], keys: [] }]
+}
+
+const lengthOf = (value: unknown): number => JSON.stringify(value).length
+
+const withoutItems = (cell: Report['cells'][number]): Report['cells'][number] => ({
+  ...cell,
+  changes: cell.changes.map(({ kind, pk, sk }) => ({ kind, pk, sk })),
+})
+
+function inParts<T>(all: readonly T[]): T[][] {
+  const parts: T[][] = []
+  let length = 0
+  for (const one of all) {
+    const more = lengthOf(one)
+    const last = parts.at(-1)
+    if (last && length + more <= LONGEST_PART) {
+      last.push(one)
+      length += more
+    } else {
+      parts.push([one])
+      length = more
+    }
+  }
+  return parts
+}
+
+/** The keys that a report names, each once, in a fixed order. */
+export function keysIn(parts: readonly Report[]): Place[] {
+  const named = parts.flatMap(({ cells, keys }) => [...cells.flatMap(cell => cell.changes), ...keys])
+  const places = named.flatMap(({ kind, pk, sk }) => (isKind(kind) ? [{ kind, pk, sk }] : []))
+  return [...new Map(places.map(place => [`${place.pk}\n${place.sk}`, place])).values()]
+}
+
+const isKind = (kind: string): kind is Kind => Object.hasOwn(kinds, kind)

@@ -1,0 +1,175 @@
+import type { SourceLink } from '../../link/source.ts'
+import type { Segment } from '../../model/secondary.ts'
+import { key } from '../../storage/kinds.ts'
+import type { StoredItem } from '../../storage/requests.ts'
+import { type Own, pause } from '../apply/target.ts'
+import type { Element, Place } from '../journal.ts'
+import { PAGE, pageElements, type Wanted } from './page.ts'
+
+const SEGMENTS = 16
+
+const keyOf = (index: number) => key('segment', String(index))
+
+/** A segment as it was read: whoever writes with it expects this revision. */
+export interface Held {
+  readonly index: number
+  /** absent: none has ever stood there */
+  readonly rev: string | undefined
+  readonly data: Segment | undefined
+}
+
+export async function readSegments({ journal }: Own): Promise<Held[]> {
+  const found = await journal.raw(Array.from({ length: SEGMENTS }, (_, index) => keyOf(index)))
+  return found.map((item, index) => ({ index, rev: item?.rev, data: item?.data as Segment | undefined }))
+}
+
+/** The element that every write of a sync carries: a segment that is still as it was read becomes the next one. */
+function nextElement(own: Own, { index, rev }: Held, data: Segment): { element: Element; held: Held } {
+  const next = own.entropy.bytes(12).toString('base64url')
+  const item: StoredItem = { ...keyOf(index), rev: next, data }
+  return {
+    element: { item: keyOf(index), put: item, if: rev === undefined ? 'absent' : { rev } },
+    held: { index, rev: next, data },
+  }
+}
+
+/** Gives all segments to a sync. Whatever an earlier one still writes is refused from then on. */
+export async function openSegments(own: Own, segment: Segment): Promise<Held[] | 'lost'> {
+  const before = await readSegments(own)
+  if (before.some(({ data }) => (data?.hold ?? 0) >= segment.hold)) return 'lost'
+  const next = before.map(held => nextElement(own, held, segment))
+  const result = await insist(own, () => own.journal.transact(next.map(({ element }) => element)))
+  return result === 'done' ? next.map(({ held }) => held) : 'lost'
+}
+
+const TRIES = 12
+
+/** Repeats what a conflict has left undecided. */
+async function insist(own: Own, write: () => ReturnType<Own['journal']['transact']>) {
+  for (let tries = 1; ; tries++) {
+    const result = await write()
+    if (result !== 'conflict' || tries === TRIES) return result
+    await pause(own, tries)
+  }
+}
+
+interface Work {
+  own: Own
+  link: SourceLink
+  /** keys of a sync of what was touched */
+  keys: readonly Place[]
+  /** whether nothing of the source has ever been fetched into this tree: then only the source has anything */
+  fresh: boolean
+  hasTime: () => boolean
+  /** before items are stored: whatever seals them has to be here first */
+  prepare: (items: readonly StoredItem[]) => Promise<void>
+  /** after every page */
+  seen: (keys: number) => void
+}
+
+/**
+ * Does the work of a segment, page by page, and closes it: from then on no write of this sync is accepted there,
+ * however late it comes.
+ */
+export async function workOn(work: Work, first: Held): Promise<'closed' | 'lost' | 'time'> {
+  let held = first
+  for (;;) {
+    const { data } = held
+    if (!data) return 'lost'
+    if (data.phase === 'closed') return 'closed'
+    if (!work.hasTime()) return 'time'
+    const { wanted, next } = await pageOf(work, held.index, data)
+    await work.prepare(wanted.flatMap(({ item }) => item ?? []))
+    const written = await writePage(work, held, wanted, next)
+    if (written === 'lost') return 'lost'
+    work.seen(next.seen - data.seen)
+    held = written
+  }
+}
+
+interface FetchedPage {
+  wanted: Wanted[]
+  /** the segment behind this page */
+  next: Segment
+}
+
+function pageOf(work: Work, index: number, segment: Segment): Promise<FetchedPage> {
+  if (segment.what === 'touched') return touchedPage(work, index, segment)
+  return segment.phase === 'source' ? sourcePage(work, index, segment) : ownPage(work, index, segment)
+}
+
+/** An item that the source has not taken into its tree yet comes with a cell of its own, later. */
+const inTree = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
+
+async function touchedPage({ link, keys }: Work, index: number, segment: Segment): Promise<FetchedPage> {
+  const mine = keys.filter((_, at) => at % SEGMENTS === index)
+  const some = mine.slice(segment.seen, segment.seen + PAGE)
+  const { items } = some.length > 0 ? await link.items({ keys: some }) : { items: [] }
+  const seen = segment.seen + some.length
+  return {
+    wanted: some.map((place, at) => ({ place, item: inTree(items[at]) })),
+    next: { ...segment, seen, phase: seen < mine.length ? 'source' : 'closed' },
+  }
+}
+
+async function sourcePage({ link, fresh }: Work, index: number, segment: Segment): Promise<FetchedPage> {
+  const { cursor, ...rest } = segment
+  const { items, next } = await link.scan({ segment: index, of: SEGMENTS, cursor })
+  const seen = segment.seen + items.length
+  const wanted = items.flatMap(item => (inTree(item) ? [{ place: placeOf(item), item }] : []))
+  if (next) return { wanted, next: { ...rest, seen, cursor: next } }
+  return { wanted, next: { ...rest, seen, phase: fresh ? 'closed' : 'own' } }
+}
+
+/** What only this cluster has, and what the source has changed meanwhile. */
+async function ownPage({ own, link }: Work, index: number, segment: Segment): Promise<FetchedPage> {
+  const { cursor, ...rest } = segment
+  const { items, next } = await own.journal.scan({ index, of: SEGMENTS, from: cursor })
+  const keys = items.map(placeOf)
+  const theirs = keys.length > 0 ? (await link.items({ keys })).items : []
+  const wanted = items.flatMap((mine, at) => {
+    const item = inTree(theirs[at])
+    return item?.rev === mine.rev ? [] : [{ place: placeOf(mine), item }]
+  })
+  return { wanted, next: next ? { ...rest, cursor: next } : { ...rest, phase: 'closed' } }
+}
+
+const placeOf = ({ kind, pk, sk }: StoredItem): Place => ({ kind, pk, sk })
+
+/** Writes a page, some items at a time; the segment moves on with the last of them. */
+async function writePage(
+  work: Work,
+  first: Held,
+  wanted: readonly Wanted[],
+  next: Segment,
+): Promise<Held | 'lost'> {
+  let held = first
+  for (let at = 0; at === 0 || at < wanted.length; at += PAGE) {
+    const last = at + PAGE >= wanted.length
+    const data = last ? next : held.data
+    if (!data) return 'lost'
+    const written = await writeSome(work.own, held, wanted.slice(at, at + PAGE), data)
+    if (written === 'lost') return 'lost'
+    held = written
+  }
+  return held
+}
+
+async function writeSome(
+  own: Own,
+  held: Held,
+  wanted: readonly Wanted[],
+  data: Segment,
+): Promise<Held | 'lost'> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (tries > 0) await pause(own, tries)
+    const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
+    const next = nextElement(own, held, data)
+    const now = Math.floor(own.clock.now() / 1000)
+    const elements = [next.element, ...pageElements(data.life, wanted, mine, now)]
+    const result = await own.journal.transact(elements)
+    if (result === 'done') return next.held
+    if (result !== 'conflict' && result.condition.includes(0)) return 'lost'
+  }
+  return 'lost'
+}

@@ -1,0 +1,32 @@
+import type { Report } from '../../model/secondary.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
+import { create } from '../../storage/changes.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import type { Place } from '../journal.ts'
+import { keysIn } from './report.ts'
+
+/**
+ * The name of a new report: reports sort by the hold of the sync that they belong to. What an attempt wrote that came
+ * to nothing keeps a name of its own.
+ */
+export const reportName = (hold: number, random: Buffer): string =>
+  `${String(hold).padStart(9, '0')}.${random.toString('hex')}`
+
+/** Stores a report, part by part, before anything of it is taken away. */
+export async function storeReport(
+  store: Ports['store'],
+  cluster: ClusterRead,
+  name: string,
+  parts: readonly Report[],
+): Promise<void> {
+  for (const [index, part] of parts.entries()) {
+    const at = key('report', `${name}/${String(index).padStart(4, '0')}-${parts.length}`)
+    await store.commit([create(at, part)], cluster)
+  }
+}
+
+/** The keys that a stored report names. */
+export async function reportedKeys(store: Ports['store'], name: string): Promise<Place[]> {
+  const found = await store.list(partitions('report'), { after: `${name}/` })
+  return keysIn(found.filter(({ sk }) => sk.startsWith(`${name}/`)).map(({ data }) => data))
+}

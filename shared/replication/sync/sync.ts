@@ -1,0 +1,148 @@
+import type { EchoAnswer, SourceLink } from '../../link/source.ts'
+import type { Segment } from '../../model/secondary.ts'
+import type { StoredItem } from '../../storage/requests.ts'
+import type { Own } from '../apply/target.ts'
+import type { Head } from '../head.ts'
+import type { Place } from '../journal.ts'
+import { epochAt, epochNumber, type Line } from '../position.ts'
+import { type Held, openSegments, readSegments, workOn } from './segments.ts'
+import { startOf } from './start.ts'
+
+/** What a sync fetches: everything, or keys that a stored report names, to be replayed from a position on. */
+export type Scope =
+  | { readonly what: 'all' }
+  | {
+      readonly what: 'touched'
+      readonly report: string
+      readonly keys: readonly Place[]
+      readonly start: number
+    }
+
+export interface SyncPlace {
+  own: Own
+  link: SourceLink
+  /** name of the own tree */
+  life: string
+  hasTime: () => boolean
+  /** before items are stored */
+  prepare: (items: readonly StoredItem[]) => Promise<void>
+  /** keys that have been seen, for status */
+  seen: (keys: number) => void
+}
+
+/** A sync that is under way. */
+export interface Running {
+  readonly hold: number
+  /** whether all that stands in the own tree came from this sync */
+  readonly fresh: boolean
+  readonly segments: readonly Held[]
+}
+
+/**
+ * How a sync ended: `done`; `time`: go on later; `again`: somebody else is at it, or the source has changed: judge
+ * anew.
+ */
+export type Synced = 'done' | 'time' | 'again'
+
+/** The sync that was begun for a source that is still the same, and has not ended. */
+export async function underWay(
+  { own, life }: SyncPlace,
+  head: Head,
+  source: { line: Line },
+): Promise<Running | undefined> {
+  if (head.mode !== 'syncing') return undefined
+  const segments = await readSegments(own)
+  const goesOn = segments.every(
+    ({ data }) => data?.hold === head.hold && data.life === life && sameLine(data.line, source.line),
+  )
+  const fresh = segments.some(({ data }) => data?.fresh === true)
+  return goesOn ? { hold: head.hold, fresh, segments } : undefined
+}
+
+const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/**
+ * Begins a sync: from here on the cluster is `syncing`, and what it may touch is noted.
+ * @param source asked just now
+ */
+export async function begin(
+  { own, link, life }: SyncPlace,
+  head: Head,
+  scope: Scope,
+  source: EchoAnswer,
+): Promise<Running | 'again'> {
+  const start = scope.what === 'all' ? await startOf(link, source) : scope.start
+  // nothing was ever fetched into this tree: all that will stand here comes from this source
+  const fresh = scope.what === 'all' && (await readSegments(own)).every(({ data }) => data?.life !== life)
+  const { mode, hold, seq, done } = head
+  const moved = await own.journal.moveHead(
+    { mode, hold, seq, done },
+    { mode: 'syncing', hold: hold + 1, dirty: scope.what === 'all' ? 'all' : scope.report, dirtyFrom: '' },
+  )
+  if (moved === 'refused') return 'again'
+  const segment: Segment = {
+    hold: moved.hold,
+    life,
+    what: scope.what,
+    start,
+    line: source.line.map(([epoch, at]) => [epoch, at] as const),
+    phase: 'source',
+    seen: 0,
+    ...(fresh ? { fresh } : {}),
+  }
+  const segments = await openSegments(own, segment)
+  return segments === 'lost' ? 'again' : { hold: moved.hold, fresh, segments }
+}
+
+/**
+ * Makes items what the source has, and ends the sync: then the journal is replayed from a position before the first
+ * of them was read up to one behind the last, and both together are right.
+ * @param keys of a sync of what was touched
+ */
+export async function carryOn(place: SyncPlace, running: Running, keys: readonly Place[]): Promise<Synced> {
+  const work = { ...place, keys, fresh: running.fresh }
+  const ends = await Promise.all(running.segments.map(one => workOn(work, one)))
+  if (ends.includes('lost')) return 'again'
+  return ends.includes('time') ? 'time' : 'done'
+}
+
+/**
+ * Ends a sync whose segments are all closed.
+ * @param source asked after the last item was read
+ */
+export async function end(
+  { own }: SyncPlace,
+  hold: number,
+  keys: readonly Place[],
+  source: EchoAnswer,
+): Promise<'done' | 'again'> {
+  const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
+  const segment = first?.data
+  if (!head || segment?.hold !== hold || !sameLine(segment.line, source.line)) return 'again'
+  const moved = await own.journal.moveHead({ mode: 'syncing', hold }, afterSync(head, segment, source, keys))
+  return moved === 'refused' ? 'again' : 'done'
+}
+
+function afterSync(
+  head: Head,
+  { what, start, line: known }: Segment,
+  { seq, epoch }: Pick<EchoAnswer, 'seq' | 'epoch'>,
+  keys: readonly Place[],
+): Partial<Head> {
+  const until = seq > start && (what === 'all' || keys.length > 0) ? seq : 0
+  const line = known.filter(([, at]) => at <= start)
+  return {
+    mode: 'applying',
+    hold: head.hold + 1,
+    epoch: epochAt(known, start) || epoch,
+    own: '',
+    seq: start,
+    done: start,
+    line: line.length > 0 ? line : known.slice(0, 1),
+    ...(what === 'all' ? { from: start } : {}),
+    until,
+    dirty: until > 0 ? head.dirty : null,
+    dirtyFrom: until > 0 ? epoch : '',
+    n: Math.max(head.n, epochNumber(epoch)),
+  }
+}

@@ -1,0 +1,238 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { inject } from 'vitest'
+import { clientOf, createTables } from '../../infra/local/engine.ts'
+import { callMeter } from '../../shared/adapters/aws/system.ts'
+import { dynamoTables } from '../../shared/adapters/aws/table.ts'
+import type { SourceLink } from '../../shared/link/source.ts'
+import type { ClusterRead } from '../../shared/ports.ts'
+import { type CellChange, noopCell } from '../../shared/replication/cell.ts'
+import { generationOf, ttlOf } from '../../shared/replication/generation.ts'
+import { firstHead, type Head } from '../../shared/replication/head.ts'
+import type { Element, Journal, Place } from '../../shared/replication/journal.ts'
+import { common, epochName, markText, posText, withEpoch } from '../../shared/replication/position.ts'
+import type { Follower } from '../../shared/replication/secondary/follower.ts'
+import { deltasOf, leafIn, leafInLife, leafOf, placed } from '../../shared/replication/tree.ts'
+import type { StoredItem } from '../../shared/storage/requests.ts'
+import type { Doing } from '../builders/journal.ts'
+
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
+const REGION = 'us-east-1'
+
+/** A cluster as replication sees it: tables of its own in the engine, and a clock that tests turn. */
+export type Member = Awaited<ReturnType<typeof member>>
+
+export async function member(clock = { ms: Date.now() }) {
+  const { engine, model } = inject('ground')
+  const suffix = randomUUID()
+  Object.assign(process.env, {
+    AWS_REGION: REGION,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    AWS_ENDPOINT_URL_DYNAMODB: engine,
+  })
+  const tables = model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
+  await createTables(clientOf(engine, REGION, credentials), tables)
+  const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
+  const id = randomUUID()
+  const around = {
+    tables: { data: nameOf('data'), cluster: nameOf('cluster') },
+    clock: { now: () => clock.ms, sleep: () => new Promise<void>(resolve => setTimeout(resolve, 1)) },
+    entropy: { bytes: randomBytes, uuid: randomUUID },
+    meter: callMeter(),
+  }
+  const { store, journal } = dynamoTables(around)
+  const as = async (): Promise<ClusterRead> => ({
+    record: {} as ClusterRead['record'],
+    readAt: clock.ms,
+  })
+  return { id, life: suffix.slice(0, 8), journal, store, turn: clock, as, ...around }
+}
+
+/** Begins a journal. */
+export async function asPrimary({ journal, id }: Member): Promise<void> {
+  await journal.moveHead('none', firstHead(epochName(1, id), 1))
+}
+
+/** What the head of a wiped cluster is. */
+export async function asWiped({ journal }: Member): Promise<void> {
+  const head: Head = { ...firstHead('', 0), mode: 'syncing', own: '', line: [], dirty: 'all' }
+  await journal.moveHead('none', head)
+}
+
+const headOf = async ({ journal }: Pick<Member, 'journal'>): Promise<Head> => {
+  const head = await journal.head()
+  if (!head) throw new Error('there is no head')
+  return head
+}
+
+/** Commits as a primary does. @returns its position, or nothing when it does not write any more */
+export async function commit(at: Member, ...doings: Doing[]): Promise<number | undefined> {
+  for (;;) {
+    const { epoch } = await headOf(at)
+    const given = await at.journal.allocate(epoch)
+    if (given === 'refused') return undefined
+    const own = await at.journal.raw(doings.map(([place]) => place))
+    const { elements } = written(at, { epoch, ...given }, doings, own)
+    if ((await at.journal.transact(elements)) === 'done') return given.seq
+    await at.journal.putCell(noopCell({ epoch, seq: given.seq }, at.turn.ms))
+  }
+}
+
+function written(
+  at: Member,
+  position: { epoch: string; seq: number; hold: number },
+  doings: readonly Doing[],
+  own: readonly (StoredItem | undefined)[],
+) {
+  const now = Math.floor(at.turn.ms / 1000)
+  const pos = posText(position)
+  const pairs = doings
+    .map((doing, index) => ({ doing, mine: own[index] }))
+    .filter(({ doing: [, value], mine }) => value !== null || mine)
+  const body = pairs.map(({ doing: [place, value, expires], mine }): CellChange => {
+    const item = value === null ? null : itemOf(place, value, pos, now, expires)
+    return { ...place, prev: mine ? leafInLife(mine, at.life) : null, next: item && leafIn(item), item }
+  })
+  const mark = markText(position.hold, pos)
+  const elements: Element[] = [
+    ...pairs.map(({ mine }, index) => {
+      const { kind, pk, sk, item } = body[index] as CellChange
+      const put = item && placed(item, at.life)
+      return { item: { kind, pk, sk }, put, if: mine ? { rev: mine.rev } : ('absent' as const) }
+    }),
+    { cell: { ...position, id: randomUUID(), at: at.turn.ms, body } },
+    ...deltasOf(at.life, body, now).map(delta => ({ ...delta, mark })),
+  ]
+  return { elements }
+}
+
+function itemOf(place: Place, value: string, pos: string, now: number, expires?: number): StoredItem {
+  const gen = generationOf(expires, now)
+  const item: StoredItem = {
+    ...place,
+    rev: randomBytes(12).toString('base64url'),
+    data: { value },
+    pos,
+    ...(expires === undefined ? {} : { expires }),
+    ...(gen === null ? {} : { ttl: ttlOf(gen) }),
+  }
+  return { ...item, leaf: leafOf(item) }
+}
+
+/** Takes over as a forced promotion does, once everything staged is applied. */
+export async function claim(at: Member): Promise<void> {
+  const head = await headOf(at)
+  const epoch = epochName(head.n + 1, at.id)
+  const { mode, hold, seq, n } = head
+  await at.journal.moveHead(
+    { mode, hold, seq, n },
+    {
+      ...{ mode: 'writing', epoch, own: epoch, n: n + 1, hold: hold + 1, done: seq },
+      ...{ until: 0, dirty: null, dirtyFrom: '', line: withEpoch(head.line, epoch, seq + 1) },
+    },
+  )
+}
+
+export async function closeHead({ journal }: Member): Promise<void> {
+  await journal.moveHead({ mode: 'writing' }, { mode: 'closed' })
+}
+
+/** Until where no cell is missing. */
+async function frontierOf(journal: Journal, { line, from, seq }: Head): Promise<number> {
+  const cells = await journal.cells(line, from, seq)
+  const hole = cells.indexOf(undefined)
+  return hole < 0 ? seq : from + hole
+}
+
+/** A primary as its secondary sees it, without anything in between. */
+export function linkTo(at: Member): SourceLink {
+  const never = async () => {
+    throw new Error('not asked for here')
+  }
+  return {
+    activate: never,
+    keyring: never,
+    tree: never,
+    echo: async () => {
+      const head = await headOf(at)
+      if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
+      const { seq, epoch, line } = head
+      const frontier = await frontierOf(at.journal, head)
+      const rest = { addresses: [], canaryAt: 0, format: 1, took: 0, skew: 0 }
+      return { time: at.turn.ms, seq, frontier, epoch, line, ...rest }
+    },
+    cells: async ({ line, from }) => {
+      const head = await headOf(at)
+      if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
+      const { cut, diverged } = common(head, { line, seq: from })
+      if (diverged) return { diverged: cut }
+      if (from < head.from) return { trimmed: head.from }
+      const frontier = await frontierOf(at.journal, head)
+      const cells = await at.journal.cells(head.line, from, Math.min(frontier, from + 700))
+      return { cells: cells.filter(cell => cell !== undefined), line: head.line, frontier }
+    },
+    items: async ({ keys }) => {
+      const items = await at.journal.raw(keys)
+      const { seq, line, epoch } = await headOf(at)
+      return { items, seq, line, epoch }
+    },
+    scan: async ({ segment, of, cursor }) => {
+      const page = await at.journal.scan({ index: segment, of, from: cursor })
+      return { ...page, frontier: await frontierOf(at.journal, await headOf(at)) }
+    },
+  }
+}
+
+/** A secondary at work on its tables; its source is asked first. */
+export async function follower(at: Member, link: SourceLink | undefined): Promise<Follower> {
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const { journal, store, clock, entropy } = at
+  const one: Follower = {
+    own: { journal, store, clock, entropy, log: silent },
+    cluster: at.as,
+    link,
+    life: at.life,
+    hasTime: () => true,
+    holdTerm: async () => undefined,
+    from: 0,
+    filled: false,
+    told: { state: 'idle', synced: 0, rounds: 0 },
+  }
+  if (link) one.source = await link.echo({ position: { epoch: '', seq: 0 }, ...NOWHERE })
+  return one
+}
+
+const NOWHERE = { state: 'idle', address: '', apiAddress: '' }
+
+/** What must be equal on both sides: items as readers see them, and the sums of all buckets. */
+export async function everythingOf(
+  at: Member,
+): Promise<{ items: string[]; kept: string[]; right: string[] }> {
+  const items: StoredItem[] = []
+  for (let from: Place | undefined | { pk: string; sk: string }; ; ) {
+    const page = await at.journal.scan({ index: 0, of: 1, from })
+    items.push(...page.items)
+    if (!page.next) break
+    from = page.next
+  }
+  const now = Math.floor(at.turn.ms / 1000)
+  const deltas = deltasOf(
+    at.life,
+    items.map(item => ({ ...item, prev: null, next: leafInLife(item, at.life) })),
+    now,
+  )
+  const right = deltas.map(({ bucket, sums }) => textOf(bucket, sums)).sort()
+  const stored = await at.journal.buckets(deltas.map(({ bucket }) => bucket))
+  const kept = deltas.map(({ bucket }, index) => textOf(bucket, stored[index]?.sums ?? new Map())).sort()
+  return { items: items.map(({ pk, sk, rev, pos }) => `${pk} ${sk} ${rev} ${pos}`).sort(), kept, right }
+}
+
+const textOf = (
+  { pk, sk }: { pk: string; sk: string },
+  sums: ReadonlyMap<string, readonly bigint[]>,
+): string =>
+  `${pk.replace(/^t#[^#]*/, '')} ${sk} ${[...sums]
+    .filter(([, limbs]) => limbs.some(limb => limb !== 0n))
+    .map(([slot, limbs]) => `${slot}:${limbs.join(' ')}`)
+    .sort()
+    .join()}`

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { firstHead, type Head } from '../../../../shared/replication/head.ts'
+import { nextStep, type Source } from '../../../../shared/replication/secondary/next-step.ts'
+
+const FIRST = '000001.aaaaaaaaaaaa'
+const SECOND = '000002.bbbbbbbbbbbb'
+const OTHER = '000002.cccccccccccc'
+
+/** A secondary that has followed the first epoch up to position 100. */
+const following: Head = {
+  ...firstHead(FIRST, 1),
+  mode: 'applying',
+  own: '',
+  seq: 100,
+  done: 100,
+}
+const source: Source = { epoch: FIRST, line: [[FIRST, 1]], from: 0 }
+const promoted: Source = {
+  epoch: SECOND,
+  line: [
+    [FIRST, 1],
+    [SECOND, 91],
+  ],
+  from: 0,
+}
+/** A primary that was demoted after 20 positions of its own. */
+const demoted: Head = {
+  ...following,
+  mode: 'closed',
+  epoch: OTHER,
+  own: OTHER,
+  seq: 120,
+  done: 100,
+  line: [
+    [FIRST, 1],
+    [OTHER, 101],
+  ],
+}
+const heir: Source = {
+  epoch: '000003.bbbbbbbbbbbb',
+  line: [
+    [FIRST, 1],
+    [OTHER, 101],
+    ['000003.bbbbbbbbbbbb', 121],
+  ],
+  from: 0,
+}
+
+const step = (head: Partial<Head>, from: Source | undefined = source, filled = true) =>
+  nextStep({ ...following, ...head }, from, filled)
+
+describe('a secondary', () => {
+  test('that has something staged applies it before anything else', () => {
+    for (const mode of ['applying', 'draining'] as const)
+      for (const one of [source, promoted, undefined])
+        expect(step({ mode, done: 90 }, one)).toEqual({ do: 'redo' })
+  })
+
+  test('stages while its journal and the source are one', () => {
+    expect(step({})).toEqual({ do: 'stage' })
+    expect(step({ seq: 90, done: 90 }, promoted)).toEqual({ do: 'stage' })
+  })
+
+  test('does nothing by itself without a source', () => {
+    for (const mode of ['applying', 'draining', 'syncing', 'closed', 'writing'] as const)
+      expect(nextStep({ ...following, mode }, undefined, true)).toEqual({ do: 'nothing' })
+  })
+
+  test('never touches a journal that is being written', () => {
+    expect(step({ mode: 'writing' })).toEqual({ do: 'nothing' })
+  })
+
+  test('drain: before a sync, staging ends', () => {
+    expect(step({}, promoted)).toEqual({ do: 'drain' })
+    expect(step({ mode: 'draining' }, promoted)).toMatchObject({ do: 'sync' })
+  })
+
+  test('rewinds what it has beyond the common end', () => {
+    expect(step({ mode: 'draining' }, promoted)).toEqual({
+      do: 'sync',
+      what: 'touched',
+      cut: 90,
+      diverged: true,
+    })
+  })
+
+  test('rewindDense: fetches everything where own cells from the cut on are not kept', () => {
+    expect(step({ mode: 'draining', from: 91 }, promoted)).toMatchObject({ do: 'sync', what: 'all' })
+    expect(step({ mode: 'draining', from: 90 }, promoted)).toMatchObject({ do: 'sync', what: 'touched' })
+  })
+
+  test('fetches everything where the source has trimmed what would come next, or nothing is common', () => {
+    expect(step({ mode: 'draining' }, { ...source, from: 101 })).toMatchObject({ do: 'sync', what: 'all' })
+    expect(step({ mode: 'draining' }, { ...source, from: 100 })).toEqual({ do: 'follow' })
+    const strange = { epoch: OTHER, line: [[OTHER, 1]], from: 0 } as const
+    expect(step({ mode: 'draining' }, strange)).toMatchObject({ do: 'sync', what: 'all', cut: -1 })
+  })
+
+  test('a wiped one fetches everything', () => {
+    const wiped = {
+      mode: 'syncing',
+      epoch: '',
+      line: [],
+      seq: 0,
+      done: 0,
+      dirty: 'all',
+      dirtyFrom: '',
+    } as const
+    expect(step(wiped)).toMatchObject({ do: 'sync', what: 'all', cut: -1 })
+  })
+
+  describe('dirtyRule: what an unfinished sync has touched is right only with the rest of the same journal', () => {
+    test('the replay goes on while the source stays the same', () => {
+      for (const dirty of ['all', 'report']) {
+        const replaying = { until: 130, dirty, dirtyFrom: FIRST }
+        expect(step(replaying)).toEqual({ do: 'stage' })
+      }
+    })
+
+    test('another source: fetched again', () => {
+      const after: Source = {
+        epoch: SECOND,
+        line: [
+          [FIRST, 1],
+          [SECOND, 110],
+        ],
+        from: 0,
+      }
+      const replaying = { until: 130, dirtyFrom: FIRST }
+      expect(step({ ...replaying, dirty: 'report' }, after)).toEqual({ do: 'drain' })
+      expect(step({ ...replaying, dirty: 'report', mode: 'draining' }, after)).toEqual({
+        do: 'sync',
+        what: 'touched',
+        cut: 100,
+        diverged: false,
+      })
+      expect(step({ ...replaying, dirty: 'all', mode: 'draining' }, after)).toMatchObject({
+        do: 'sync',
+        what: 'all',
+      })
+    })
+
+    test('a sync that never ended is done again', () => {
+      expect(step({ mode: 'syncing', dirty: 'report' })).toMatchObject({ do: 'sync', what: 'touched' })
+      expect(step({ mode: 'syncing', dirty: 'all' })).toMatchObject({ do: 'sync', what: 'all' })
+    })
+  })
+})
+
+describe('a demoted primary', () => {
+  test('gives its journal its exact end first', () => {
+    expect(nextStep(demoted, heir, false)).toEqual({ do: 'finish' })
+    expect(nextStep(demoted, undefined, false)).toEqual({ do: 'finish' })
+  })
+
+  test('follows at once whoever goes on where it ended', () => {
+    expect(nextStep(demoted, heir, true)).toEqual({ do: 'follow' })
+  })
+
+  test('rewinds what nobody else has', () => {
+    expect(nextStep(demoted, promoted, true)).toEqual({
+      do: 'sync',
+      what: 'touched',
+      cut: 90,
+      diverged: true,
+    })
+  })
+})
