@@ -35,7 +35,7 @@ export interface FunctionModel {
 }
 
 /** Where the host pretends to be. */
-export interface Place {
+export interface HostPlace {
   account: string
   region: string
   /** what names of tables begin with, where several clusters share an engine */
@@ -76,7 +76,7 @@ const HONOURED = [
  * Reads a cloud assembly. A resource that the host cannot honour is an error: it would look as if it worked.
  * @param directory where `app.synth()` wrote
  */
-export function readAssembly(directory: string, place: Place): Model {
+export function readAssembly(directory: string, place: HostPlace): Model {
   const { stacks, assets } = readStacks(directory)
   const all = Object.entries(stacks).flatMap(([stack, template]) =>
     Object.entries(template.Resources).map(([id, resource]) => ({ stack, id, resource })),
@@ -145,7 +145,7 @@ interface Asset {
   folder: string
 }
 
-function namesOf({ account, region, tablePrefix = '' }: Place, stacks: Stacks) {
+function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stacks) {
   const resource = (stack: string, id: string): Resource | undefined => stacks[stack]?.Resources[id]
   const ref = (stack: string, id: string): string => {
     const { FunctionName, StateMachineName } = resource(stack, id)?.Properties ?? {}

@@ -22,18 +22,18 @@ interface LoginAnswer {
 
 const ROLE_NAME = 'web-server'
 
-/** Makes a small world in the imitated AWS and lets two workloads of it log in. May be repeated on a kept cluster. */
+/** Makes accounts and workloads in the imitated AWS and lets two workloads of it log in. May be repeated on a kept cluster. */
 export async function demonstrate(
   host: Host,
   callsOf: () => Record<string, number>,
 ): Promise<Demonstrated[]> {
-  const world = await makeWorld(host)
-  await configure(host, world.certificate, world.roleArn)
+  const workloads = await makeWorkloads(host)
+  await configure(host, workloads.certificate, workloads.roleArn)
   const ec2 = await login(
     host,
     'ec2',
     'demo-ec2',
-    { pkcs7: world.document, nonce: 'chosen-by-the-workload' },
+    { pkcs7: workloads.document, nonce: 'chosen-by-the-workload' },
     callsOf,
   )
   const session = await host.control.session({
@@ -45,7 +45,7 @@ export async function demonstrate(
   return [ec2, iam]
 }
 
-async function makeWorld({ control }: Host) {
+async function makeWorkloads({ control }: Host) {
   const { account } = HOME
   const role = await control.putRole({ account, name: ROLE_NAME })
   const profile = await control.putInstanceProfile({ account, name: ROLE_NAME, roles: [ROLE_NAME] })

@@ -15,7 +15,7 @@ import { forgetEngine, noteEngine, stopStaleEngine } from './engine-process.ts'
 import { freePort } from './loopback.ts'
 
 /** A DynamoDB-compatible engine that runs. */
-export interface Engine {
+export interface LocalEngine {
   url: string
   client: DynamoDBClient
   /** process of an engine of ours */
@@ -50,7 +50,7 @@ export const externalEngine = (): string => process.env['DYNAMODB_ENDPOINT'] ?? 
  * Starts the engine, with the tables of the template. A compatible engine that the environment names is used as it is;
  * otherwise the one from npm, with its database in a directory.
  */
-export async function startEngine(options: EngineOptions): Promise<Engine> {
+export async function startEngine(options: EngineOptions): Promise<LocalEngine> {
   const given = externalEngine()
   return given === '' ? startOwn(options) : useExternal(given, options)
 }
@@ -58,7 +58,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 async function useExternal(
   url: string,
   { tables, region, credentials, memory }: EngineOptions,
-): Promise<Engine> {
+): Promise<LocalEngine> {
   const client = clientOf(url, region, credentials)
   await createTables(client, tables)
   const close = async () => {
@@ -69,11 +69,12 @@ async function useExternal(
 }
 
 /** Takes hold of a directory before anything is written to it. @throws when a host works on it already */
-export const claim = (directory: string): Promise<void> => stopStaleEngine(directory, fileIn(directory))
+export const endStaleEngine = (directory: string): Promise<void> =>
+  stopStaleEngine(directory, fileIn(directory))
 
 const fileIn = (directory: string): string => `${directory}/dynamodb.sqlite`
 
-async function startOwn({ directory, tables, region, credentials }: EngineOptions): Promise<Engine> {
+async function startOwn({ directory, tables, region, credentials }: EngineOptions): Promise<LocalEngine> {
   const file = fileIn(directory)
   if (!existsSync(file)) {
     // the database has to be there before it can be mended

@@ -15,7 +15,7 @@ export class InvocationFault extends Error {
 }
 
 /** One environment of a function: a thread that has loaded the bundle once and may serve several requests at once. */
-export interface Environment {
+export interface HostEnvironment {
   /** requests under way */
   readonly busy: number
   /** no new requests: it ends with the last one under way */
@@ -49,7 +49,7 @@ interface Pending {
   reject(error: Error): void
 }
 
-export function startEnvironment(options: EnvironmentOptions): Environment {
+export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
   const { model, variables, timeout, onLine, onChange } = options
   const worker = new Worker(new URL('./lambda-thread.ts', import.meta.url), {
     env: { ...variables },

@@ -3,7 +3,13 @@ import { appendFileSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { type Model, readAssembly } from './assembly.ts'
 import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from './cluster-file.ts'
-import { claim, type Engine, type EngineCredentials, externalEngine, startEngine } from './engine.ts'
+import {
+  type EngineCredentials,
+  endStaleEngine,
+  externalEngine,
+  type LocalEngine,
+  startEngine,
+} from './engine.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { EXECUTION_USER, HOME, WORKLOAD } from './home.ts'
 import { initialised } from './initialise.ts'
@@ -78,7 +84,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     for (const one of closers.reverse()) await one()
   }
   try {
-    await claim(directory)
+    await endStaleEngine(directory)
     const assembly = await synthesise({ legacySignatures: options.legacySignatures ?? false })
     const model = readAssembly(assembly, { ...HOME, tablePrefix: prefixOf(options) })
     const started: Site['started'] = part => {
@@ -128,7 +134,7 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
 async function startTables({ options, directory, model, started }: Site, credentials: EngineCredentials) {
   const { memory, tap } = options
   const { tables } = model
-  const engine: Engine = started(
+  const engine: LocalEngine = started(
     await startEngine({ directory, tables, region: HOME.region, credentials, memory }),
   )
   return { engine, tap: tap ? started(await startStorageTap(engine.url)) : undefined }

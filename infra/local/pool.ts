@@ -1,4 +1,4 @@
-import type { Environment } from './environment.ts'
+import type { HostEnvironment } from './environment.ts'
 
 /** How many environments a function may have, and how many requests each takes at once. */
 export interface Capacity {
@@ -18,12 +18,12 @@ export interface Pool {
  * Gives requests to environments in the order in which they came: to an idle one, else to a new one while there
  * may be more, else to the least busy one that has room. Where there is none, requests wait.
  */
-export function poolOf(start: (onChange: () => void) => Environment, capacity: Capacity): Pool {
-  const all = new Set<Environment>()
-  const resting = new Set<Environment>()
-  const waiting: ((environment: Environment) => void)[] = []
+export function poolOf(start: (onChange: () => void) => HostEnvironment, capacity: Capacity): Pool {
+  const all = new Set<HostEnvironment>()
+  const resting = new Set<HostEnvironment>()
+  const waiting: ((environment: HostEnvironment) => void)[] = []
 
-  function next(): Environment | undefined {
+  function next(): HostEnvironment | undefined {
     for (const one of all) if (one.retired && one.busy === 0) all.delete(one)
     const open = [...all].filter(one => !one.retired)
     const [least] = open.sort((one, other) => one.busy - other.busy)

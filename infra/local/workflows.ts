@@ -1,11 +1,11 @@
 import type { Model } from './assembly.ts'
 import { InvocationFault } from './environment.ts'
 import type { Lambdas } from './lambdas.ts'
+import { systemTime } from './states/dependencies.ts'
 import { startMachines } from './states/machines.ts'
 import { startStatesService } from './states/service.ts'
 import { openStateStore } from './states/store.ts'
 import { FunctionFault } from './states/task.ts'
-import { systemTime } from './states/world.ts'
 
 /**
  * The template's state machines, with their API. What runs is written down in the directory: a start goes on with

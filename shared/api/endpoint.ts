@@ -59,7 +59,7 @@ export type AccessRule =
   | { by: 'policy'; capability: Needed; sudo?: true }
 
 /** Names in a path by which a subject is found. */
-export interface Place {
+export interface SubjectPlace {
   /** accessor of the mount that the path names; empty outside mounts */
   mount: string
   params: Readonly<Record<string, string>>
@@ -98,7 +98,7 @@ export interface Endpoint {
   largestBody?: number
   /** whether a repeated key in the body is an error */
   uniqueKeys?: true
-  subject?: (place: Place) => Key
+  subject?: (place: SubjectPlace) => Key
   prepare?: (early: Early) => Promise<{ keys: readonly Key[]; prepared: unknown }>
   handle: (call: Call) => Handled | Promise<Handled>
 }
@@ -151,7 +151,7 @@ const neededText = (needed: Needed): string =>
       : `\`${needed}\``
 
 /** What a method does to the thing that a path names. */
-export const operationOf: Record<Endpoint['method'], Operation> = {
+export const operations: Record<Endpoint['method'], Operation> = {
   POST: 'write',
   GET: 'read',
   LIST: 'list',

@@ -5,7 +5,7 @@ import { ensureAlias } from '../identity/ensure.ts'
 import { type Algorithm, reportOn, triedAlgorithms } from '../identity-proof/algorithms.ts'
 import type { Item } from '../storage/kinds.ts'
 import type { Grant } from '../tokens/grant.ts'
-import { tokenOf } from '../tokens/mint.ts'
+import { grantedToken } from '../tokens/mint.ts'
 import { enforce, failed, report, type Verdict } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { readLogin } from './login.ts'
@@ -79,12 +79,12 @@ async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report): Pr
   const document = await step(found, 'signature', () => provenDocument(call, proof))
   if (!document) return
   const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
-  found.checks.push(...report(ec2.checksBefore, gathered.facts))
+  found.checks.push(...report(ec2.ec2ChecksBefore, gathered.facts))
   const facts = await step(found, 'look-up of the instance', () => seeEc2(call, gathered))
   if (!facts) return
-  found.checks.push(...report(ec2.checksAfter, facts))
+  found.checks.push(...report(ec2.ec2ChecksAfter, facts))
   if (!passes(found)) return
-  const passed = enforce(ec2.checksAfter, enforce(ec2.checksBefore, facts))
+  const passed = enforce(ec2.ec2ChecksAfter, enforce(ec2.ec2ChecksBefore, facts))
   await preview(call, ec2.decideEc2Login(passed, loginPath(call)).grant, gathered.alias, found)
 }
 
@@ -92,12 +92,12 @@ async function explainIam(call: ExplainCall, proof: IamProof, found: Report): Pr
   const caller = await step(found, 'caller identity', () => askSts(call, proof.request))
   if (!caller) return
   const gathered = await gatherIam(call, caller)
-  found.checks.push(...report(iam.checksBefore, gathered.facts))
+  found.checks.push(...report(iam.iamChecksBefore, gathered.facts))
   const facts = await step(found, 'look-ups of principal and instance', () => seeIam(call, gathered))
   if (!facts) return
-  found.checks.push(...report(iam.checksAfter, facts))
+  found.checks.push(...report(iam.iamChecksAfter, facts))
   if (!passes(found)) return
-  const passed = enforce(iam.checksAfter, enforce(iam.checksBefore, facts))
+  const passed = enforce(iam.iamChecksAfter, enforce(iam.iamChecksBefore, facts))
   await preview(call, iam.decideIamLogin(passed, loginPath(call)), gathered.alias, found)
 }
 
@@ -117,7 +117,7 @@ async function preview(
   const fresh = { entityId: ports.entropy.uuid(), aliasId: ports.entropy.uuid() }
   const { alias } = ensureAlias(stored, { ...grant.alias, mount: mount.accessor, now, fresh })
   found.token = await step(found, 'token', () => {
-    const { policies, type, ttl, meta } = tokenOf(grant, { mount, alias, now }).token
+    const { policies, type, ttl, meta } = grantedToken(grant, { mount, alias, now }).token
     return { policies, type, ttl, metadata: meta, alias_name: grant.alias.name }
   })
 }

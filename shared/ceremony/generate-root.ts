@@ -2,7 +2,7 @@ import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
 import { encryptFor, fingerprintOf } from '../cluster/pgp.ts'
-import { readShare, unite } from '../cluster/shares.ts'
+import { combineShares, readShare } from '../cluster/shares.ts'
 import type { Attempt, PgpKey, Secrets } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH, tokenText } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
@@ -108,7 +108,11 @@ export async function giveShare(call: Call<typeof shareFields>): Promise<Outcome
     const change = storeSlot(gathered, { ...slot, attempt: next }, call.now)
     return after([change], data(shown({ attempt: next, required })))
   }
-  const judged = decideKey(attempt.purpose, await unite(secrets.shares), await recoveryKey(gathered, cipher))
+  const judged = decideKey(
+    attempt.purpose,
+    await combineShares(secrets.shares),
+    await recoveryKey(gathered, cipher),
+  )
   if ('right' in judged) return complete(call, gathered, attempt, secrets)
   const emptied = await encryptAttempt(attempt, { ...secrets, shares: [] }, cipher)
   const reset = storeSlot(gathered, { tries: tried(facts), attempt: emptied }, call.now)

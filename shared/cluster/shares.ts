@@ -48,7 +48,7 @@ export function readShare(text: string): Buffer {
 }
 
 /** The key that shares (hex) come to, right or wrong; undefined when they cannot belong together. */
-export async function unite(shares: readonly string[]): Promise<Buffer | undefined> {
+export async function combineShares(shares: readonly string[]): Promise<Buffer | undefined> {
   const [only] = shares
   if (shares.length === 1 && only) return Buffer.from(only, 'hex')
   return combine(shares.map(share => new Uint8Array(Buffer.from(share, 'hex')))).then(

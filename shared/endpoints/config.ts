@@ -1,27 +1,27 @@
-import { endpoint, type Group, type Place, policy } from '../api/endpoint.ts'
+import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
 import { listFields, listOfMount } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
 import { certificateFields, readCertificate, writeCertificate } from '../auth-method/config/certificates.ts'
 import { clientFields, readClient, writeClient } from '../auth-method/config/client.ts'
-import { identityFields, readIdentity, writeIdentity } from '../auth-method/config/identity.ts'
+import { identityFields, readIdentityConfig, writeIdentity } from '../auth-method/config/identity.ts'
 import { readSts, stsFields, writeSts } from '../auth-method/config/sts.ts'
 import { key } from '../storage/kinds.ts'
 
 const client = {
   path: '/auth/:mount/config/client',
-  subject: ({ mount }: Place) => key('client-config', mount),
+  subject: ({ mount }: SubjectPlace) => key('client-config', mount),
 }
 const identity = {
   path: '/auth/:mount/config/identity',
-  subject: ({ mount }: Place) => key('identity-config', mount),
+  subject: ({ mount }: SubjectPlace) => key('identity-config', mount),
 }
 const certificate = {
   path: '/auth/:mount/config/certificate/:cert_name',
-  subject: ({ mount, params }: Place) => key('certificate', mount, params['cert_name'] ?? ''),
+  subject: ({ mount, params }: SubjectPlace) => key('certificate', mount, params['cert_name'] ?? ''),
 }
 const sts = {
   path: '/auth/:mount/config/sts/:account_id',
-  subject: ({ mount, params }: Place) => key('sts-role', mount, params['account_id'] ?? ''),
+  subject: ({ mount, params }: SubjectPlace) => key('sts-role', mount, params['account_id'] ?? ''),
 }
 
 export const configGroup: Group = {
@@ -71,7 +71,7 @@ export const configGroup: Group = {
       summary: 'Read the identity configuration',
       access: policy('read'),
       answers: 'data',
-      handle: readIdentity,
+      handle: readIdentityConfig,
     }),
 
     endpoint({

@@ -1,4 +1,4 @@
-import { endpoint, type Group, type Place, policy } from '../api/endpoint.ts'
+import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
 import { listFields, listOf } from '../api/listing.ts'
 import {
   deleteEntity,
@@ -13,7 +13,7 @@ import { key } from '../storage/kinds.ts'
 
 const entity = {
   path: '/identity/entity/id/:id',
-  subject: ({ params }: Place) => key('entity', params['id'] ?? ''),
+  subject: ({ params }: SubjectPlace) => key('entity', params['id'] ?? ''),
 }
 
 export const identityGroup: Group = {

@@ -1,4 +1,4 @@
-import { endpoint, type Group, type Place, policy } from '../api/endpoint.ts'
+import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
 import { listFields, listOfMount } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
 import { readAccess } from '../auth-method/access-list/manage.ts'
@@ -8,7 +8,7 @@ import { key } from '../storage/kinds.ts'
 const access = {
   path: '/auth/:mount/identity-accesslist/:instance_id',
   formerly: '/auth/:mount/identity-whitelist/:instance_id',
-  subject: ({ mount, params }: Place) => key('access', mount, params['instance_id'] ?? ''),
+  subject: ({ mount, params }: SubjectPlace) => key('access', mount, params['instance_id'] ?? ''),
 }
 
 const denied = {

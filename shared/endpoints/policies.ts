@@ -1,4 +1,4 @@
-import { endpoint, type Group, type Place, policy } from '../api/endpoint.ts'
+import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
 import {
   deletePolicy,
   listPolicies,
@@ -18,7 +18,7 @@ import {
   tokenCapabilityFields,
 } from '../system/capabilities.ts'
 
-const subject = ({ params }: Place) => key('policy', params['policy_name'] ?? '')
+const subject = ({ params }: SubjectPlace) => key('policy', params['policy_name'] ?? '')
 const current = { path: '/sys/policies/acl/:policy_name', subject }
 const older = { path: '/sys/policy/:policy_name', subject, mirrored: true } as const
 

@@ -1,4 +1,4 @@
-import { endpoint, type Group, type Place, policy } from '../api/endpoint.ts'
+import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
 import { listFields, listOfMount } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
 import { createRoleTag, roleTagFields } from '../auth-method/role-tags/create.ts'
@@ -9,7 +9,7 @@ import { key } from '../storage/kinds.ts'
 
 const role = {
   path: '/auth/:mount/role/:role',
-  subject: ({ mount, params }: Place) => key('role', mount, params['role'] ?? ''),
+  subject: ({ mount, params }: SubjectPlace) => key('role', mount, params['role'] ?? ''),
 }
 
 export const rolesGroup: Group = {

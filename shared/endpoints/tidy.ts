@@ -1,4 +1,4 @@
-import { type Endpoint, endpoint, type Group, type Place, policy } from '../api/endpoint.ts'
+import { type Endpoint, endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
 import {
   deleteTidySettings,
   readTidySettings,
@@ -21,7 +21,7 @@ function endpointsOf(list: TidyList): Endpoint[] {
   const settings = {
     path: `/auth/:mount/config/tidy/${list}`,
     formerly: `/auth/:mount/config/tidy/${former[list]}`,
-    subject: ({ mount }: Place) => key('tidy-settings', mount, list),
+    subject: ({ mount }: SubjectPlace) => key('tidy-settings', mount, list),
   }
   return [
     endpoint({

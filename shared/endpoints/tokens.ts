@@ -1,4 +1,4 @@
-import { endpoint, type Group, type Place, policy } from '../api/endpoint.ts'
+import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
 import { listFields, listOf } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
 import { key } from '../storage/kinds.ts'
@@ -29,7 +29,7 @@ const creating = {
 
 const tokenRole = {
   path: '/auth/token/roles/:role_name',
-  subject: ({ params }: Place) => key('token-role', params['role_name'] ?? ''),
+  subject: ({ params }: SubjectPlace) => key('token-role', params['role_name'] ?? ''),
 }
 
 export const tokensGroup: Group = {

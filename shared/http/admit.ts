@@ -6,7 +6,7 @@ import { isActive } from '../model/cluster.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Capability } from '../model/policy.ts'
 import { accessorIn } from '../model/token.ts'
-import { type Attempt, permits } from '../policies/access.ts'
+import { type AccessRequest, permits } from '../policies/access.ts'
 import type { Parameter } from '../policies/parameters.ts'
 import type { Ports } from '../ports.ts'
 import type { Item, Key } from '../storage/kinds.ts'
@@ -130,7 +130,7 @@ function attemptsOf(
   { access, fields }: Endpoint,
   { facts, raw }: Intake,
   subject: Item | undefined,
-): Attempt[] {
+): AccessRequest[] {
   if (access.by !== 'policy') return []
   return capabilitiesFor(access.capability, subject).map(capability => ({
     path: facts.path,

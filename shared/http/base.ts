@@ -24,7 +24,7 @@ const noMounts: MountTable = { mounts: [], removing: [] }
 const RECORD_MS = 5_000
 
 /** The mount that a path names; undefined when there is none of the auth method's types. */
-export function mountOf(params: Readonly<Record<string, string>>, { mounts }: Pick<Base, 'mounts'>) {
+export function mountNamed(params: Readonly<Record<string, string>>, { mounts }: Pick<Base, 'mounts'>) {
   const mount = params['mount'] === undefined ? undefined : mountAt(mounts, params['mount'])
   return mount && isMethod(mount) ? mount : undefined
 }
@@ -73,7 +73,7 @@ async function recordOnly(ports: Ports): Promise<Found> {
 async function atNoMount({ found }: Intake, ports: Ports): Promise<Found | undefined> {
   const known = ports.memory.mounts
   if ('miss' in found || found.endpoint.access.by !== 'anyone' || !known) return undefined
-  if (!('mount' in found.params) || mountOf(found.params, { mounts: known.table })) return undefined
+  if (!('mount' in found.params) || mountNamed(found.params, { mounts: known.table })) return undefined
   const now = ports.clock.now()
   const cluster = ports.memory.cluster
   const age = cluster ? now - cluster.readAt : -1

@@ -11,9 +11,9 @@ import { wrap } from '../tokens/wrapping.ts'
 import { admit, checkCluster } from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
 import type { Alive } from './authenticate.ts'
-import { mountOf, readBase } from './base.ts'
+import { mountNamed, readBase } from './base.ts'
 import { type Intake, takeIn } from './intake.ts'
-import { envelopeOf, type Frame, render, renderError, renderWrapped } from './render.ts'
+import { type Frame, render, renderError, renderWrapped, responseEnvelope } from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
 /** What one request came to, for the log line. */
@@ -161,7 +161,7 @@ async function admitted(
   const endpoint = 'miss' in found ? undefined : found.endpoint
   if (!base.cluster) state.uninitialised = true
   checkCluster(base, endpoint?.serves)
-  const mount = mountOf(found.params, base)
+  const mount = mountNamed(found.params, base)
   const tuned = mount ?? (found.path.startsWith('auth/token/') ? mountAt(base.mounts, 'token') : undefined)
   const admission = await admit(intake, base, mount, ports, state).catch(async (error: unknown) => {
     if (first && base.cluster) await trail?.request({ mount, tuned }, asApiError(error))
@@ -219,7 +219,8 @@ async function completed(
     mirrored: endpoint.mirrored ?? false,
     warnings,
   }
-  const body = facts.wrapTtl === undefined || !isWrappable(answer) ? undefined : envelopeOf(answer, frame)
+  const body =
+    facts.wrapTtl === undefined || !isWrappable(answer) ? undefined : responseEnvelope(answer, frame)
   if (body === undefined || facts.wrapTtl === undefined) return { changes, frame }
   const { info, change } = await wrap(
     {

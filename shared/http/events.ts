@@ -147,7 +147,7 @@ const MOST_BYTES = 6
 const FRAME = 4096
 
 /** Whether a front end can carry an answer. */
-export const fits = (event: FrontEvent, answer: FrontAnswer): boolean => {
+export const isCarried = (event: FrontEvent, answer: FrontAnswer): boolean => {
   const largest = LARGEST_ANSWER[frontOf(event)]
   return (
     answer.body.length * MOST_BYTES + FRAME <= largest || Buffer.byteLength(JSON.stringify(answer)) <= largest

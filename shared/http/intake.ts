@@ -8,7 +8,7 @@ import type { Secret } from '../values/secret.ts'
 import { helpWith } from './help.ts'
 import { type Match, match } from './match.ts'
 import { belowVersion, pathFault } from './path.ts'
-import { checkNamespace, operationOf, parametersOf, tokenOf, wrapTtlOf } from './read-request.ts'
+import { checkNamespace, operationOf, parametersOf, presentedToken, wrapTtlOf } from './read-request.ts'
 import type { HttpRequest } from './request.ts'
 
 /** A request, read as far as that is possible without reading anything else. */
@@ -52,7 +52,7 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
   const base: Intake = {
     found,
     facts,
-    token: tokenOf(request),
+    token: presentedToken(request),
     raw: {},
     given: {},
     warnings: [],

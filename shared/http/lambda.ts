@@ -5,7 +5,7 @@ import { type Group, usesOf } from '../api/endpoint.ts'
 import { errorCodes, invalid } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
 import { type Served, serve } from './dispatch.ts'
-import { answerOf, type FrontAnswer, type FrontEvent, fits, requestOf } from './events.ts'
+import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
 import { renderError } from './render.ts'
 
 /** Time for calls to the provider in one request, and what is left for everything else. */
@@ -22,7 +22,7 @@ export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, u
       const deadline = ports.clock.now() + Math.min(PROVIDER_MS, Math.max(1, left - REST_MS))
       const request = requestOf(event, deadline)
       const { value: done, calls } = await ports.meter.measured(() => served(request))
-      const value = fits(event, answerOf(event, done.response, false)) ? done : refused(done)
+      const value = isCarried(event, answerOf(event, done.response, false)) ? done : refused(done)
       const front = answerOf(event, value.response, request.method === 'HEAD')
       return { served: value, gatewayId: request.gatewayId, calls, front }
     })

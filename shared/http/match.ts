@@ -1,5 +1,5 @@
 import type { Operation } from '../api/call.ts'
-import { type Endpoint, type Group, operationOf, pathsOf } from '../api/endpoint.ts'
+import { type Endpoint, type Group, operations, pathsOf } from '../api/endpoint.ts'
 import { normalForm, paramOf } from '../api/params.ts'
 
 /** The endpoint of a request with its path parameters, or how the request missed. */
@@ -22,7 +22,7 @@ function routesOf(group: Group): readonly Route[] {
   const routes = group.endpoints.flatMap(endpoint =>
     pathsOf(endpoint).map(template => ({
       endpoint,
-      operation: operationOf[endpoint.method],
+      operation: operations[endpoint.method],
       template,
       pattern: patternOf(template, endpoint.method === 'LIST'),
     })),

@@ -42,7 +42,7 @@ export function operationOf(request: HttpRequest): Operation | undefined {
 const BEARER = /(?:^|,[ \t]*)Bearer ([^,]+)/
 
 /** The caller's token, from the first header that has one. @throws ApiError when it is too long */
-export function tokenOf({ headers }: HttpRequest): Secret | undefined {
+export function presentedToken({ headers }: HttpRequest): Secret | undefined {
   const bearer = BEARER.exec(headers['authorization'] ?? '')?.[1]
   const token = headers['x-vault-token'] || headers['x-service-token'] || bearer
   if ((token?.length ?? 0) > LONGEST_TOKEN) throw invalid('the token is too long')

@@ -25,7 +25,7 @@ export interface Frame {
  * The body of a success, before it is put on the wire; undefined is 204.
  * @see docs/spec/transport.md#successes
  */
-export function envelopeOf(answer: Answer, frame: Frame): Record<string, unknown> | undefined {
+export function responseEnvelope(answer: Answer, frame: Frame): Record<string, unknown> | undefined {
   const warnings = [...new Set([...(answer.warnings ?? []), ...frame.warnings])]
   const envelope = (data: unknown, auth: Auth | null = null) => ({
     request_id: frame.requestId,
@@ -68,7 +68,7 @@ const statusOf = (answer: Answer): number =>
 /** A success on the wire. */
 export function render(answer: Answer, frame: Frame): HttpResponse {
   if (answer.kind === 'keys' && answer.keys.length === 0) return renderError(new ApiError('not_found'))
-  const envelope = envelopeOf(answer, frame)
+  const envelope = responseEnvelope(answer, frame)
   if (!envelope) {
     const { 'content-type': _, ...headers } = HEADERS
     return { status: 204, headers, body: '' }

@@ -2,7 +2,7 @@ import { ApiError, type Refusal, refusal } from '../api/errors.ts'
 import type { StsAnswer } from '../ports.ts'
 import { type Entity, parseEntity } from '../values/arn.ts'
 import { isThrottling } from '../values/throttling.ts'
-import { type Element, only, readXml } from '../values/xml.ts'
+import { only, readXml, type XmlElement } from '../values/xml.ts'
 
 /** Who signed a caller-identity request, by the word of STS. */
 export interface Identity {
@@ -41,7 +41,7 @@ const CODES = [
  * @throws ApiError `busy` or `provider_failed` when STS could not answer
  * @see docs/spec/login-iam.md#answer-of-sts (CVE-2020-16250)
  */
-export function readIdentity({ status, contentType, body }: StsAnswer): VerifiedIdentity | StsRefusal {
+export function readCallerIdentity({ status, contentType, body }: StsAnswer): VerifiedIdentity | StsRefusal {
   const document = contentType === 'text/xml' ? readXml(body.replace(/^[ \t\r\n]+/, '')) : undefined
   const code = document && errorCode(document)
   if (status === 429 || isThrottling(code)) throw new ApiError('busy', 'STS is throttling', { retryAfter: 1 })
@@ -65,12 +65,12 @@ export const notAccepted = refusal(
 
 const unexpected = refusal('sts-answer', 'unexpected answer from STS')
 
-const errorCode = (document: Element): string | undefined => {
+const errorCode = (document: XmlElement): string | undefined => {
   const error = document.name === 'ErrorResponse' ? only(document, 'Error') : undefined
   return error && only(error, 'Code')?.text
 }
 
-function identityOf(document: Element): VerifiedIdentity | Refusal {
+function identityOf(document: XmlElement): VerifiedIdentity | Refusal {
   const result =
     document.name === 'GetCallerIdentityResponse' ? only(document, 'GetCallerIdentityResult') : undefined
   const [arn, userId, account] = ['Arn', 'UserId', 'Account'].map(name => result && only(result, name)?.text)

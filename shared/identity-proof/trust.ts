@@ -28,7 +28,7 @@ export interface Compiled {
 }
 
 /** The keys of a compiled list; each is decoded when it is first used. */
-export const keysOf = (compiled: Compiled): TrustedKey[] =>
+export const trustedKeysOf = (compiled: Compiled): TrustedKey[] =>
   compiled.certificates.map(({ kind, serial, issuer, key, regions }) => ({
     origin: kind as TrustedKey['origin'],
     issuer: Buffer.from(compiled.issuers[issuer] ?? '', 'base64').toString('hex'),
@@ -47,7 +47,7 @@ function once<T>(make: () => T): () => T {
   }
 }
 
-const modern = keysOf(rsa2048)
+const modern = trustedKeysOf(rsa2048)
 let legacy: Promise<TrustedKey[]> | undefined
 
 /**
@@ -57,7 +57,7 @@ let legacy: Promise<TrustedKey[]> | undefined
 export async function builtInKeys(legacySignatures: boolean): Promise<readonly TrustedKey[]> {
   if (!legacySignatures) return modern
   legacy ??= import('./certificates/legacy.json', { with: { type: 'json' } }).then(file =>
-    keysOf(file.default),
+    trustedKeysOf(file.default),
   )
   return [...modern, ...(await legacy)]
 }
@@ -65,7 +65,7 @@ export async function builtInKeys(legacySignatures: boolean): Promise<readonly T
 /** The key of a certificate that an administrator registered. */
 export function registeredKey(pem: string): TrustedKey {
   const certificate = new X509Certificate(pem)
-  const { issuer, serial } = nameOf(certificate.raw)
+  const { issuer, serial } = certificateName(certificate.raw)
   return { origin: 'registered', issuer, serial, key: once(() => certificate.publicKey) }
 }
 
@@ -73,7 +73,7 @@ export function registeredKey(pem: string): TrustedKey {
  * Issuer and serial number of a DER certificate, as hex: how a CMS signer names it.
  * @throws when the bytes are not a certificate
  */
-export function nameOf(certificate: Buffer): { issuer: string; serial: string } {
+export function certificateName(certificate: Buffer): { issuer: string; serial: string } {
   const fields = readBer(certificate)?.children[0]?.children ?? []
   const [serial, , issuer] = fields[0]?.tag === TAG.context0 ? fields.slice(1) : fields
   if (!serial || !issuer) throw new Error('not an X.509 certificate')

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock, Entropy } from '../ports.ts'
 import type { Line } from '../replication/position.ts'
-import { type Caller, type Method, outcomeOf, readOutcome, signCall } from './envelope.ts'
+import { type LinkCaller, type Method, outcomeOf, readOutcome, signCall } from './envelope.ts'
 import type { Answer, Call } from './gen/link_pb.ts'
 import { forms, type Question, type Reply } from './messages.ts'
 import { LinkRefused, LinkSilent } from './source.ts'
@@ -49,7 +49,7 @@ export function asker({ set, from, signing, otherKey }: End, { carry, clock, ent
   let last = 0
   return async (method, question, line) => {
     last = Math.max(clock.now(), last + 1)
-    const caller: Caller = { set, from, line }
+    const caller: LinkCaller = { set, from, line }
     const nonce = entropy.bytes(NONCE)
     const { question: asked, answer: answered } = forms[method]
     // the form of a method fits its question: TypeScript cannot follow that through the table

@@ -20,7 +20,7 @@ export const methods = ['Activate', 'Echo', 'Cells', 'Items', 'Scan', 'Tree', 'K
 export type Method = (typeof methods)[number]
 
 /** Who calls, and what it knows. */
-export interface Caller {
+export interface LinkCaller {
   /** UUID of the DR set */
   set: string
   /** the secondary's id; of a call by the primary, its cluster's id */
@@ -56,7 +56,7 @@ const callText = (
  */
 export function signCall(
   method: Method,
-  { set, from, line }: Caller,
+  { set, from, line }: LinkCaller,
   body: Uint8Array,
   { signing, nonce, time }: { signing: KeyObject; nonce: Buffer; time: number },
 ): Call {
@@ -93,11 +93,11 @@ export function skewFault({ time }: Pick<Envelope, 'time'>, now: number): string
 }
 
 /** What a call came to. */
-export type Outcome =
+export type LinkOutcome =
   | { body: Uint8Array }
   | { refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }
 
-const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: Outcome): Buffer => {
+const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: LinkOutcome): Buffer => {
   const said =
     'body' in outcome
       ? ['body', base64(sha256(outcome.body))]
@@ -112,7 +112,7 @@ const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: Ou
 export function signAnswer(
   method: Method,
   nonce: Uint8Array,
-  outcome: Outcome,
+  outcome: LinkOutcome,
   { signing, now }: { signing: KeyObject | undefined; now: number },
 ): Answer {
   const time = BigInt(now)
@@ -133,7 +133,7 @@ export function outcomeOf(
   method: Method,
   nonce: Uint8Array,
   answer: Answer,
-): Outcome | undefined {
+): LinkOutcome | undefined {
   const outcome = readOutcome(answer)
   if (!outcome || answer.signature.length !== SIGNATURE) return undefined
   const text = answerText(method, nonce, answer.time, outcome)
@@ -141,7 +141,7 @@ export function outcomeOf(
 }
 
 /** What an answer says, whoever gave it. */
-export function readOutcome({ outcome }: Answer): Outcome | undefined {
+export function readOutcome({ outcome }: Answer): LinkOutcome | undefined {
   if (outcome.case === 'body') return { body: outcome.value }
   if (outcome.case !== 'refusal') return undefined
   const { code, text, addresses } = outcome.value

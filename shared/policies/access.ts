@@ -5,7 +5,7 @@ import { mergedParameters, type Parameter, parametersPass } from './parameters.t
 import { covering } from './tree.ts'
 
 /** One thing a caller wants to do. */
-export interface Attempt {
+export interface AccessRequest {
   /** without leading slash, as typed */
   path: string
   capability: Capability
@@ -20,7 +20,7 @@ export interface Attempt {
 export const noAccess: Acl = { root: false, rules: [] }
 
 /** Unites the rules of several policies: the same path text adds up, `deny` wins. */
-export const unite = (policies: readonly (readonly Rule[])[]): readonly Rule[] =>
+export const uniteRules = (policies: readonly (readonly Rule[])[]): readonly Rule[] =>
   united(policies.flat(), rule => rule.path)
 
 /** One rule for each path that the rules' paths come to. */
@@ -48,7 +48,7 @@ const least = (bounds: readonly number[]): number =>
   bounds.filter(bound => bound > 0).reduce((a, b) => (a > 0 && a < b ? a : b), 0)
 
 /** Whether the caller may do it. @see docs/spec/policies.md#which-rule-decides */
-export function permits(access: Acl, attempt: Attempt): boolean {
+export function permits(access: Acl, attempt: AccessRequest): boolean {
   if (access.root) return true
   const govern = attempt.capability === 'list' ? governingList : governing
   const rule = govern(access.rules, attempt.path)
@@ -131,7 +131,7 @@ function yields(a: string, b: string): boolean {
 
 const CHECKED: readonly Capability[] = ['create', 'update', 'patch']
 
-const parametersAllowed = (rule: Rule, { capability, parameters }: Attempt): boolean =>
+const parametersAllowed = (rule: Rule, { capability, parameters }: AccessRequest): boolean =>
   !parameters || !CHECKED.includes(capability) || parametersPass(rule, parameters)
 
 const wrappingPasses = ({ minWrapping, maxWrapping }: Rule, ttl: number): boolean =>

@@ -9,10 +9,10 @@ import { isExact } from '../values/number.ts'
 export interface Block {
   type: string
   label?: string
-  body: Body
+  body: HclBody
 }
 
-export interface Body {
+export interface HclBody {
   attributes: Record<string, unknown>
   blocks: Block[]
 }
@@ -33,7 +33,7 @@ interface Reader {
 }
 
 /** @throws HclFault */
-export function readHcl(text: string): Body {
+export function readHcl(text: string): HclBody {
   const reader = { text, at: 0 }
   const body = readBody(reader, 0)
   if (reader.at < text.length) fault(reader, 'unexpected character')
@@ -45,9 +45,9 @@ const fault = (reader: Reader, what: string): never => {
   throw new HclFault(`line ${line}: ${what}`)
 }
 
-function readBody(reader: Reader, depth: number): Body {
+function readBody(reader: Reader, depth: number): HclBody {
   if (depth > DEEPEST) fault(reader, 'nested too deeply')
-  const body: Body = { attributes: Object.create(null), blocks: [] }
+  const body: HclBody = { attributes: Object.create(null), blocks: [] }
   for (skip(reader); reader.at < reader.text.length && !looksAt(reader, '}'); skip(reader)) {
     const name = looksAt(reader, '"') ? readString(reader) : word(reader)
     skip(reader)

@@ -1,7 +1,7 @@
 import type { Acl } from '../model/acl.ts'
 import type { Rule } from '../model/policy.ts'
 import type { Item } from '../storage/kinds.ts'
-import { unite } from './access.ts'
+import { uniteRules } from './access.ts'
 import { builtInPolicies } from './builtin.ts'
 import { ROOT } from './names.ts'
 import { parsePolicy } from './parse.ts'
@@ -47,7 +47,7 @@ const rulesOf = (text: string): Parsed =>
 const unitedOf = (policies: readonly Parsed[]): readonly Rule[] =>
   united(
     policies.map(({ number }) => number).join(),
-    () => unite(policies.map(one => one.rules)),
+    () => uniteRules(policies.map(one => one.rules)),
     rules => rules.length,
   )
 

@@ -1,7 +1,7 @@
 import { type Capability, capabilities, type ParameterRules, type Rule } from '../model/policy.ts'
 import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
-import { type Body, HclFault, readHcl } from './hcl.ts'
+import { type HclBody, HclFault, readHcl } from './hcl.ts'
 
 /** A policy that cannot be used; the message says why and where. */
 export class PolicyFault extends Error {}
@@ -35,7 +35,7 @@ export function parsePolicy(text: string): Rule[] {
 
 type PathBody = [path: string, body: Record<string, unknown>]
 
-function fromHcl(text: string): Body {
+function fromHcl(text: string): HclBody {
   try {
     return readHcl(text)
   } catch (error) {
@@ -52,13 +52,13 @@ const jsonFaults = {
   'inexact number': 'the policy holds a number that would lose digits',
 } as const
 
-function fromJson(text: string): Body {
+function fromJson(text: string): HclBody {
   const read = readJson(text, LIMITS)
   if ('fault' in read) return fault(jsonFaults[read.fault])
   return { attributes: isObject(read.value) ? read.value : fault('a policy must be an object'), blocks: [] }
 }
 
-function pathsOf({ attributes, blocks }: Body): PathBody[] {
+function pathsOf({ attributes, blocks }: HclBody): PathBody[] {
   const unknown = [...Object.keys(attributes), ...blocks.map(block => block.type)].find(
     name => name !== 'path' && name !== 'name',
   )
@@ -71,7 +71,7 @@ function pathsOf({ attributes, blocks }: Body): PathBody[] {
 }
 
 /** Arguments of a path, whether written `name = { … }` or `name { … }`. */
-function argumentsOf(path: string, { attributes, blocks }: Body): Record<string, unknown> {
+function argumentsOf(path: string, { attributes, blocks }: HclBody): Record<string, unknown> {
   const all: Record<string, unknown> = Object.assign(Object.create(null), attributes)
   for (const { type, label, body } of blocks) {
     if (label !== undefined || body.blocks.length > 0) fault(`path "${path}": unexpected block in "${type}"`)

@@ -55,7 +55,7 @@ export function decryptBatch(terms: readonly Term[], encrypted: string): string 
 }
 
 /** How a secret appears in the audit log. */
-export const auditHash = (hmacKey: Buffer, text: string): string =>
+export const auditHmac = (hmacKey: Buffer, text: string): string =>
   `hmac-sha256:${createHmac('sha256', hmacKey).update(text).digest('hex')}`
 
 const VERSION = /^[1-9]\d{0,8}(?=\.)/

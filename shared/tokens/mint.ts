@@ -41,7 +41,7 @@ export interface Minted {
 
 /** Mints the token of a login. A service token is one item to write, a batch token none. */
 export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCipher): Promise<Minted> {
-  const { token, warnings } = tokenOf(grant, facts)
+  const { token, warnings } = grantedToken(grant, facts)
   const minted = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, facts.text)
   const identityPolicies = sanitisePolicies(facts.alias.policies)
   return {
@@ -55,7 +55,7 @@ export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCip
  * The token that a grant comes to, not issued yet.
  * @throws ApiError when there can be none: the entity is disabled, or the mount and the role do not go together
  */
-export function tokenOf(
+export function grantedToken(
   grant: Grant,
   { mount, alias, now }: Omit<MintFacts, 'text'>,
 ): { token: Token; warnings: string[] } {

@@ -1,9 +1,9 @@
 /** One element of an XML answer: either text or children, never both. */
-export interface Element {
+export interface XmlElement {
   name: string
   /** from `xmlns`, the only attribute that is accepted, of the element or of the nearest one around it */
   namespace: string
-  children: Element[]
+  children: XmlElement[]
   text: string
 }
 
@@ -34,7 +34,7 @@ const TEXT = /[^<]+/y
  * @returns the root, or undefined
  * @see docs/spec/login-iam.md#answer-of-sts
  */
-export function readXml(text: string): Element | undefined {
+export function readXml(text: string): XmlElement | undefined {
   if (text.length > LONGEST || !LEGAL.test(text)) return undefined
   const prolog = PROLOG.exec(text)
   const body = text.slice(prolog?.[0].length ?? 0)
@@ -47,7 +47,7 @@ export function readXml(text: string): Element | undefined {
 }
 
 /** The one child of a name, in its parent's namespace; undefined when there is none or more than one. */
-export function only(parent: Element, name: string): Element | undefined {
+export function only(parent: XmlElement, name: string): XmlElement | undefined {
   const [found, second] = parent.children.filter(child => child.name === name)
   return second || found?.namespace !== parent.namespace ? undefined : found
 }
@@ -57,11 +57,11 @@ interface Reader {
   at: number
 }
 
-function readElement(reader: Reader, depth: number, around: string): Element | undefined {
+function readElement(reader: Reader, depth: number, around: string): XmlElement | undefined {
   const open = take(reader, OPEN)
   if (!open || depth > DEEPEST) return undefined
   const [, name = '', namespace = around, empty] = open
-  const element: Element = { name, namespace, children: [], text: '' }
+  const element: XmlElement = { name, namespace, children: [], text: '' }
   if (empty) return element
   const text = readContent(reader, element, depth)
   const close = take(reader, CLOSE)
@@ -71,7 +71,7 @@ function readElement(reader: Reader, depth: number, around: string): Element | u
   return element
 }
 
-function readContent(reader: Reader, element: Element, depth: number): string | undefined {
+function readContent(reader: Reader, element: XmlElement, depth: number): string | undefined {
   let text = ''
   while (reader.at < reader.text.length && !reader.text.startsWith('</', reader.at)) {
     if (reader.text[reader.at] === '<') {

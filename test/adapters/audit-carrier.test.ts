@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Provider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
+import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
 import { carryEntries } from '../../shared/adapters/aws/audit-carrier.ts'
 
 const ACCOUNT = '111122223333'

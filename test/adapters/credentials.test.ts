@@ -1,6 +1,6 @@
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Provider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
+import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
 import { baseCredentials } from '../../shared/adapters/aws/credentials.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import type { ProviderSettings } from '../../shared/ports.ts'

@@ -1,6 +1,6 @@
 import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Provider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
+import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import { provider } from '../../shared/adapters/aws/provider.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'

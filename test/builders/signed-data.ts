@@ -1,9 +1,9 @@
 import { hash, type KeyObject, sign } from 'node:crypto'
 import {
+  derNull,
+  derOctets,
+  derOid,
   integer,
-  nothing,
-  octets,
-  oid,
   printable,
   sequence,
   setOf,
@@ -40,13 +40,14 @@ export const ids = {
 
 const digestIds = [ids.sha1, ids.sha256, ids.sha384, ids.sha512]
 
-export const algorithm = (id: string, ...parameters: Buffer[]): Buffer => sequence(oid(id), ...parameters)
+export const algorithm = (id: string, ...parameters: Buffer[]): Buffer => sequence(derOid(id), ...parameters)
 
-export const attribute = (type: string, ...values: Buffer[]): Buffer => sequence(oid(type), setOf(...values))
+export const attribute = (type: string, ...values: Buffer[]): Buffer =>
+  sequence(derOid(type), setOf(...values))
 
 /** A name with one attribute, O. */
 export const nameOf = (organisation: string): Buffer =>
-  sequence(setOf(sequence(oid('2.5.4.10'), printable(organisation))))
+  sequence(setOf(sequence(derOid('2.5.4.10'), printable(organisation))))
 
 export const issuer = nameOf('cloud-auth test')
 
@@ -71,9 +72,9 @@ export interface SignerOptions {
 export const usualAttributes =
   (digest: Digest) =>
   (content: Buffer): Buffer[] => [
-    attribute(ids.contentType, oid(ids.data)),
+    attribute(ids.contentType, derOid(ids.data)),
     attribute(ids.signingTime, time(Date.UTC(2021, 8, 11))),
-    attribute(ids.messageDigest, octets(hash(digest, content, 'buffer'))),
+    attribute(ids.messageDigest, derOctets(hash(digest, content, 'buffer'))),
   ]
 
 export function signerInfo(content: Buffer, options: SignerOptions): Buffer {
@@ -87,7 +88,7 @@ export function signerInfo(content: Buffer, options: SignerOptions): Buffer {
     algorithm(ids[digest]),
     ...(sent ? [sent] : []),
     algorithm(signatureId),
-    octets(options.signature ?? sign(digest, signed, key)),
+    derOctets(options.signature ?? sign(digest, signed, key)),
     ...(options.more ?? []),
   )
 }
@@ -113,19 +114,19 @@ export interface FrameOptions {
 }
 
 export const contentInfo = (content: Buffer, type: string = ids.data): Buffer =>
-  sequence(oid(type), tagged(0, octets(content)))
+  sequence(derOid(type), tagged(0, derOctets(content)))
 
 export function frame(content: Buffer, signers: Buffer[], options: FrameOptions = {}): Buffer {
   const body = sequence(
     options.version ?? integer(1n),
-    options.digestAlgorithms ?? setOf(...digestIds.map(id => algorithm(id, nothing()))),
+    options.digestAlgorithms ?? setOf(...digestIds.map(id => algorithm(id, derNull()))),
     options.contentInfo ?? contentInfo(content),
     ...(options.extras ?? []),
     options.signerInfos ?? tlv(0x31, ...signers),
     ...(options.more ?? []),
   )
   return sequence(
-    oid(options.type ?? ids.signedData),
+    derOid(options.type ?? ids.signedData),
     tagged(0, body, ...(options.beside ?? [])),
     ...(options.last ?? []),
   )

@@ -4,7 +4,11 @@ import { IAMClient } from '@aws-sdk/client-iam'
 import { KMSClient } from '@aws-sdk/client-kms'
 import { STSClient } from '@aws-sdk/client-sts'
 import { onTestFinished } from 'vitest'
-import { type Provider, type ProviderOptions, startProvider } from '../../infra/local/provider/provider.ts'
+import {
+  type ProviderOptions,
+  type RunningProvider,
+  startProvider,
+} from '../../infra/local/provider/provider.ts'
 import type { TestKey } from './hand-signer.ts'
 
 /** The account most tests live in. */
@@ -14,7 +18,7 @@ export const account = '111122223333'
 export const region = 'eu-west-1'
 
 /** A provider that ends with the test. Its clock stands still: only the test advances it. */
-export async function provider(options: ProviderOptions = {}): Promise<Provider> {
+export async function provider(options: ProviderOptions = {}): Promise<RunningProvider> {
   const now = Date.now()
   const started = await startProvider({ home: { account, region }, clock: () => now, ...options })
   onTestFinished(() => started.close())
@@ -30,7 +34,7 @@ export async function providerWithUser(options: ProviderOptions = {}) {
 }
 
 /** What the provider's clock says, epoch milliseconds. */
-export const nowOf = async ({ control }: Pick<Provider, 'control'>): Promise<number> =>
+export const nowOf = async ({ control }: Pick<RunningProvider, 'control'>): Promise<number> =>
   Date.parse((await control.advance({ seconds: 0 })).now)
 
 /** Real SDK clients of the provider; one attempt per call, so that a test sees each answer. */

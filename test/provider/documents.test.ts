@@ -1,11 +1,11 @@
 import { createHash, verify, X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Provider, startProvider } from '../../infra/local/provider/provider.ts'
+import { type RunningProvider, startProvider } from '../../infra/local/provider/provider.ts'
 import { at, type Ber, readBer } from './ber.ts'
 import { account, region } from './clients.ts'
 
-let provider: Provider
+let provider: RunningProvider
 let certificates: { rsa2048: string; rsa: string; dsa: string }
 beforeAll(async () => {
   provider = await startProvider()

@@ -9,14 +9,14 @@ import { element, send } from './send.ts'
 
 const whoAmI = () => new GetCallerIdentityCommand()
 
-async function world() {
+async function aws() {
   const made = await providerWithUser()
   return { ...made, ...clientsOf(made.url, made.key) }
 }
 
 describe('faults', () => {
   test('hit as often as said, after letting as many pass as said, then are over', async () => {
-    const { control, sts } = await world()
+    const { control, sts } = await aws()
     await control.fault({ service: 'sts', kind: 'error', skip: 1, times: 2 })
     const outcomes: boolean[] = []
     for (let n = 0; n < 5; n++) outcomes.push(await sts.send(whoAmI()).then(Boolean, () => false))
@@ -24,7 +24,7 @@ describe('faults', () => {
   })
 
   test('are matched by service, action and account', async () => {
-    const { control, sts, iam, url } = await world()
+    const { control, sts, iam, url } = await aws()
     await control.putUser({ account: '222233334444', name: 'eve' })
     const eve = clientsOf(url, await control.createAccessKey({ account: '222233334444', user: 'eve' }))
     await control.fault({ service: 'sts', action: 'AssumeRole', kind: 'error' })
@@ -39,21 +39,21 @@ describe('faults', () => {
   })
 
   test('before: nothing took place', async () => {
-    const { control, iam } = await world()
+    const { control, iam } = await aws()
     await control.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'error' })
     await expect(iam.send(new CreateAccessKeyCommand({}))).rejects.toMatchObject({ name: 'InternalFailure' })
     expect((await iam.send(new ListAccessKeysCommand({}))).AccessKeyMetadata).toHaveLength(1)
   })
 
   test('after: it took place and only the answer is lost (CreateAccessKey of a rotation)', async () => {
-    const { control, iam } = await world()
+    const { control, iam } = await aws()
     await control.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'reset', when: 'after' })
     await expect(iam.send(new CreateAccessKeyCommand({}))).rejects.toMatchObject({ code: 'ECONNRESET' })
     expect((await iam.send(new ListAccessKeysCommand({}))).AccessKeyMetadata).toHaveLength(2)
   })
 
   test('throttling comes in the words of each service', async () => {
-    const { control, sts, ec2, kms } = await world()
+    const { control, sts, ec2, kms } = await aws()
     await control.fault({ kind: 'throttle', times: 3 })
     const failures = [
       sts.send(whoAmI()),
@@ -68,7 +68,7 @@ describe('faults', () => {
   })
 
   test('an error of any status and code', async () => {
-    const { control, ec2 } = await world()
+    const { control, ec2 } = await aws()
     await control.fault({ kind: 'error', status: 503, code: 'Unavailable' })
     await expect(ec2.send(new DescribeInstancesCommand({}))).rejects.toMatchObject({
       name: 'Unavailable',
@@ -77,7 +77,7 @@ describe('faults', () => {
   })
 
   test('a delay holds the answer back and changes nothing', async () => {
-    const { control, sts } = await world()
+    const { control, sts } = await aws()
     await control.fault({ kind: 'delay', delayMs: 120 })
     const start = performance.now()
     await expect(sts.send(whoAmI())).resolves.toMatchObject({ Account: account })
@@ -85,7 +85,7 @@ describe('faults', () => {
   })
 
   test('a call that is held waits until it is released, or all faults are cleared', async () => {
-    const { control, sts } = await world()
+    const { control, sts } = await aws()
     for (const release of [control.release, () => control.clearFaults()]) {
       const { id } = await control.fault({ kind: 'hold' })
       expect(await control.held({ id })).toEqual({ calls: 0 })
@@ -102,7 +102,7 @@ describe('faults', () => {
   })
 
   test('a raw answer goes out as it is, also to a request nobody signed (CVE-2020-16250)', async () => {
-    const { control, url } = await world()
+    const { control, url } = await aws()
     const answer = { status: 302, contentType: 'text/html', body: 'junk<GetCallerIdentityResponse>' }
     await control.fault({ service: 'sts', kind: 'answer', answer })
     const received = await send(url, callerIdentityPost('sts.amazonaws.com'))
@@ -110,7 +110,7 @@ describe('faults', () => {
   })
 
   test('are cleared', async () => {
-    const { control, sts } = await world()
+    const { control, sts } = await aws()
     const { id } = await control.fault({ kind: 'error', times: 99 })
     expect(id).toMatch(/^[0-9a-f-]{36}$/)
     await control.clearFaults()
@@ -118,7 +118,7 @@ describe('faults', () => {
   })
 
   test('meet the metadata service too', async () => {
-    const { control, url } = await world()
+    const { control, url } = await aws()
     const { instanceId } = await control.putInstance({ account, region })
     await control.fault({ service: 'imds', kind: 'error' })
     const token = `${url}/imds/${account}/${region}/${instanceId}/latest/api/token`
@@ -130,7 +130,7 @@ describe('faults', () => {
 
 describe('limits', () => {
   test('a bucket per account and region that refills with time', async () => {
-    const { control, ec2, url, key } = await world()
+    const { control, ec2, url, key } = await aws()
     await control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 2, burst: 3 })
     const burst = async (client = ec2) => {
       const tries = Array.from({ length: 6 }, () => client.send(new DescribeInstancesCommand({})))
@@ -148,7 +148,7 @@ describe('limits', () => {
   })
 
   test('refuse as EC2 does, and as the others do', async () => {
-    const { control, ec2, iam, sts } = await world()
+    const { control, ec2, iam, sts } = await aws()
     await control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 0, burst: 0 })
     await control.limit({ service: 'sts', action: 'GetCallerIdentity', perSecond: 0, burst: 0 })
     await control.limit({ service: 'sts', action: 'GetUser', perSecond: 0, burst: 0 })
@@ -163,7 +163,7 @@ describe('limits', () => {
 
 describe('the call log', () => {
   test('says who called what, with which headers and body, and what came of it', async () => {
-    const { control, sts, user, key, url } = await world()
+    const { control, sts, user, key, url } = await aws()
     await sts.send(whoAmI())
     const forged = clientsOf(url, { ...key, secretAccessKey: 'x' }).sts
     await forged.send(whoAmI()).catch(() => undefined)
@@ -186,7 +186,7 @@ describe('the call log', () => {
   })
 
   test('goes on from a number, and begins anew without reusing numbers', async () => {
-    const { control, sts, iam } = await world()
+    const { control, sts, iam } = await aws()
     await sts.send(whoAmI())
     const [first] = (await control.calls()).calls
     await iam.send(new GetUserCommand({}))
@@ -199,14 +199,14 @@ describe('the call log', () => {
   })
 
   test('has status 0 for an answer that was never given', async () => {
-    const { control, sts } = await world()
+    const { control, sts } = await aws()
     await control.fault({ kind: 'reset' })
     await sts.send(whoAmI()).catch(() => undefined)
     expect((await control.calls()).calls).toMatchObject([{ status: 0 }])
   })
 
   test('keeps a presigned query as sent', async () => {
-    const { control, url, key } = await world()
+    const { control, url, key } = await aws()
     const unsigned = { method: 'GET', path: '/', headers: [['Host', 'a.b'] as [string, string]], body: '' }
     const query = 'Action=GetCallerIdentity&Version=2011-06-15'
     const request = presign({ ...unsigned, query }, { key, region, service: 'sts', date: basicDate() })
@@ -217,7 +217,7 @@ describe('the call log', () => {
 
 describe('the clock', () => {
   test('ages signatures: after 15 minutes a captured request is worthless (behaviour, replay suite)', async () => {
-    const { control, url, key } = await world()
+    const { control, url, key } = await aws()
     const request = signHeaders(callerIdentityPost('sts.amazonaws.com'), {
       key,
       region: 'us-east-1',
@@ -235,7 +235,7 @@ describe('the clock', () => {
   })
 
   test('is told in the date header, so that clients can correct theirs', async () => {
-    const { control, url } = await world()
+    const { control, url } = await aws()
     const { now } = await control.advance({ seconds: 7200 })
     const { headers } = await send(url, callerIdentityPost('x'))
     expect(headers['date']).toBe(new Date(now).toUTCString())

@@ -1,6 +1,6 @@
 import { DescribeInstancesCommand, type DescribeInstancesCommandInput } from '@aws-sdk/client-ec2'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Provider, startProvider } from '../../infra/local/provider/provider.ts'
+import { type RunningProvider, startProvider } from '../../infra/local/provider/provider.ts'
 import { account, clientsOf, providerWithUser, region } from './clients.ts'
 import { basicDate, signHeaders, type TestKey } from './hand-signer.ts'
 import { send } from './send.ts'
@@ -8,7 +8,7 @@ import { send } from './send.ts'
 const elsewhere = '222233334444'
 const profileArn = `arn:aws:iam::${account}:instance-profile/web/front`
 
-let provider: Provider
+let provider: RunningProvider
 let key: TestKey
 let profileId: string
 beforeAll(async () => {
@@ -212,15 +212,15 @@ describe('errors in the envelope and words of EC2', () => {
   })
 
   test('a denied caller: UnauthorizedOperation 403, until it is allowed again', async () => {
-    const world = await providerWithUser()
-    const { ec2 } = clientsOf(world.url, world.key)
-    const denial = { principalArn: world.user.arn, action: 'ec2:DescribeInstances' }
-    await world.control.deny(denial)
+    const aws = await providerWithUser()
+    const { ec2 } = clientsOf(aws.url, aws.key)
+    const denial = { principalArn: aws.user.arn, action: 'ec2:DescribeInstances' }
+    await aws.control.deny(denial)
     await expect(ec2.send(new DescribeInstancesCommand({}))).rejects.toMatchObject({
       name: 'UnauthorizedOperation',
       $metadata: { httpStatusCode: 403 },
     })
-    await world.control.allow(denial)
+    await aws.control.allow(denial)
     await expect(ec2.send(new DescribeInstancesCommand({}))).resolves.toBeDefined()
   })
 

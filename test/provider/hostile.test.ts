@@ -2,12 +2,12 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Provider, startProvider } from '../../infra/local/provider/provider.ts'
+import { type RunningProvider, startProvider } from '../../infra/local/provider/provider.ts'
 import { account, region } from './clients.ts'
 import { basicDate, callerIdentityPost, signHeaders, type TestKey, type TestRequest } from './hand-signer.ts'
 import { element, send } from './send.ts'
 
-let provider: Provider
+let provider: RunningProvider
 let key: TestKey
 beforeAll(async () => {
   provider = await startProvider()

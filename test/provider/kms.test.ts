@@ -11,13 +11,13 @@ const context = { table: 'data', key: 'role/dev' }
 const plaintext = Buffer.from('a keyring')
 
 async function keyed() {
-  const world = await providerWithUser()
-  const { arn } = await world.control.putKey({ alias: 'app' })
-  const { kms } = clientsOf(world.url, world.key)
+  const aws = await providerWithUser()
+  const { arn } = await aws.control.putKey({ alias: 'app' })
+  const { kms } = clientsOf(aws.url, aws.key)
   const encrypted = await kms.send(
     new EncryptCommand({ KeyId: arn, Plaintext: plaintext, EncryptionContext: context }),
   )
-  return { ...world, arn, kms, blob: encrypted.CiphertextBlob ?? new Uint8Array() }
+  return { ...aws, arn, kms, blob: encrypted.CiphertextBlob ?? new Uint8Array() }
 }
 
 describe('Encrypt and Decrypt', () => {

@@ -1,21 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import { type Claim, readClaim } from '../../infra/local/provider/signing/claim.ts'
+import {
+  type PresentedSignature,
+  readSignature,
+} from '../../infra/local/provider/signing/presented-signature.ts'
 import { verifySignature } from '../../infra/local/provider/signing/sigv4.ts'
-import type { HttpRequest } from '../../infra/local/provider/wire/http.ts'
+import type { WireRequest } from '../../infra/local/provider/wire/http.ts'
 import vectors from './sigv4-vectors.json' with { type: 'json' }
 
 const key = { secretAccessKey: vectors.secretAccessKey }
 const signedAt = Date.UTC(2015, 7, 30, 12, 36)
 const minute = 60_000
 
-function verdict(request: HttpRequest, now = signedAt, facts: Parameters<typeof verifySignature>[2] = key) {
-  const claim = readClaim(request)
-  return 'scope' in claim ? verifySignature(request, claim, facts, now) : claim
+function verdict(request: WireRequest, now = signedAt, facts: Parameters<typeof verifySignature>[2] = key) {
+  const presented = readSignature(request)
+  return 'scope' in presented ? verifySignature(request, presented, facts, now) : presented
 }
 
 type Vector = (typeof vectors.cases)[number]
 
-function requestOf(vector: Vector): HttpRequest {
+function requestOf(vector: Vector): WireRequest {
   const [path = '', query = ''] = vector.target.split('?')
   const headers = vector.headers.map(([name = '', value = '']) => [name, value] as const)
   const signedHeaders = [...new Set(headers.map(([name]) => name))].sort().join(';')
@@ -33,7 +36,7 @@ function requestOf(vector: Vector): HttpRequest {
 const vanilla = requestOf(vectors.cases[0] as Vector)
 
 /** The first vector with one thing changed. */
-const altered = (change: Partial<HttpRequest>) => verdict({ ...vanilla, ...change })
+const altered = (change: Partial<WireRequest>) => verdict({ ...vanilla, ...change })
 const replaced = (from: string | RegExp, to: string) =>
   altered({ headers: vanilla.headers.map(([name, value]) => [name, value.replace(from, to)]) })
 
@@ -44,12 +47,12 @@ describe('published vectors (SigV4 test suite; IAM User Guide, signing example)'
 
   test.each(vectors.cases)('$name fails with another secret', vector => {
     const facts = { secretAccessKey: `${vectors.secretAccessKey}x` }
-    expect(verdict(requestOf(vector), signedAt, facts)).toMatchObject({ trouble: 'bad-signature' })
+    expect(verdict(requestOf(vector), signedAt, facts)).toMatchObject({ kind: 'bad-signature' })
   })
 })
 
 describe('whatever is covered by the signature cannot be changed', () => {
-  const changes: [string, Partial<HttpRequest>][] = [
+  const changes: [string, Partial<WireRequest>][] = [
     ['method', { method: 'POST' }],
     ['path', { path: '/x' }],
     ['query', { query: 'a=b' }],
@@ -57,7 +60,7 @@ describe('whatever is covered by the signature cannot be changed', () => {
     ['host', { headers: vanilla.headers.map(([n, v]) => [n, n === 'host' ? 'other.amazonaws.com' : v]) }],
   ]
   test.each(changes)('%s', (_name, change) => {
-    expect(altered(change)).toMatchObject({ trouble: 'bad-signature' })
+    expect(altered(change)).toMatchObject({ kind: 'bad-signature' })
   })
 
   test.each([
@@ -69,7 +72,7 @@ describe('whatever is covered by the signature cannot be changed', () => {
     ['date of the scope', '/20150830/', '/20150829/'],
     ['time', '20150830T123600Z', '20150830T123601Z'],
   ])('%s', (_name, from, to) => {
-    expect(replaced(from, to)).toMatchObject({ trouble: 'bad-signature' })
+    expect(replaced(from, to)).toMatchObject({ kind: 'bad-signature' })
   })
 })
 
@@ -82,14 +85,14 @@ test('a scope of another day than the date is said to be one', () => {
 describe('what must be signed', () => {
   test('host', () => {
     expect(replaced('SignedHeaders=host;', 'SignedHeaders=')).toMatchObject({
-      trouble: 'bad-signature',
+      kind: 'bad-signature',
       message: "'host' must be a 'SignedHeader' in the AWS Authorization.",
     })
   })
 
   test('every x-amz- header that is present', () => {
     expect(altered({ headers: [...vanilla.headers, ['x-amz-mallory', '1']] })).toMatchObject({
-      trouble: 'bad-signature',
+      kind: 'bad-signature',
       message: "'x-amz-mallory' must be a 'SignedHeader' in the AWS Authorization.",
     })
     expect(altered({ headers: [...vanilla.headers, ['x-mallory', '1']] })).toBeUndefined()
@@ -124,27 +127,27 @@ describe('a signature counts for 15 minutes', () => {
   ])('%s', (_name, age, message) => {
     const found = verdict(vanilla, signedAt + age)
     if (message === undefined) expect(found).toBeUndefined()
-    else expect(found).toEqual({ trouble: 'stale-signature', message: expect.stringMatching(message) })
+    else expect(found).toEqual({ kind: 'stale-signature', message: expect.stringMatching(message) })
   })
 
   test('a date that is none is incomplete', () => {
-    expect(replaced('20150830T123600Z', 'yesterday')).toMatchObject({ trouble: 'incomplete' })
-    expect(replaced('20150830T123600Z', '20159930T123600Z')).toMatchObject({ trouble: 'incomplete' })
+    expect(replaced('20150830T123600Z', 'yesterday')).toMatchObject({ kind: 'incomplete' })
+    expect(replaced('20150830T123600Z', '20159930T123600Z')).toMatchObject({ kind: 'incomplete' })
   })
 })
 
 describe('temporary keys', () => {
   test('a key with a session token is not believed without it, nor one without it with it', () => {
     expect(verdict(vanilla, signedAt, { ...key, sessionToken: 'token' })).toMatchObject({
-      trouble: 'unknown-key',
+      kind: 'unknown-key',
     })
-    const claim = { ...(readClaim(vanilla) as Claim), sessionToken: 'token' }
-    expect(verifySignature(vanilla, claim, key, signedAt)).toMatchObject({ trouble: 'unknown-key' })
+    const presented = { ...(readSignature(vanilla) as PresentedSignature), sessionToken: 'token' }
+    expect(verifySignature(vanilla, presented, key, signedAt)).toMatchObject({ kind: 'unknown-key' })
   })
 
   test('an ended session is refused, a signature apart', () => {
     expect(verdict(vanilla, signedAt, { ...key, expiresAt: signedAt })).toMatchObject({
-      trouble: 'expired-token',
+      kind: 'expired-token',
     })
     expect(verdict(vanilla, signedAt, { ...key, expiresAt: signedAt + 1 })).toBeUndefined()
   })
@@ -164,24 +167,24 @@ describe('claims that are not whole', () => {
     ['a scope of four parts', whole.replace('/aws4_request', ''), 'incomplete'],
     ['a scope of six parts', whole.replace('/aws4_request', '/aws4_request/x'), 'incomplete'],
     ['a parameter twice', `${whole}, SignedHeaders=host`, 'incomplete'],
-  ])('%s', (_name, value, trouble) => {
-    expect(withAuthorization(value)).toMatchObject({ trouble })
+  ])('%s', (_name, value, kind) => {
+    expect(withAuthorization(value)).toMatchObject({ kind })
   })
 
   test('without a header or query signature a request is unsigned', () => {
-    expect(altered({ headers: vanilla.headers.slice(0, -1) })).toMatchObject({ trouble: 'unsigned' })
+    expect(altered({ headers: vanilla.headers.slice(0, -1) })).toMatchObject({ kind: 'unsigned' })
   })
 
   test('both forms at once', () => {
-    expect(altered({ query: 'X-Amz-Signature=00' })).toMatchObject({ trouble: 'incomplete' })
+    expect(altered({ query: 'X-Amz-Signature=00' })).toMatchObject({ kind: 'incomplete' })
   })
 
   test('no date header', () => {
     const headers = vanilla.headers.filter(([name]) => name !== 'x-amz-date')
-    expect(altered({ headers })).toMatchObject({ trouble: 'incomplete' })
+    expect(altered({ headers })).toMatchObject({ kind: 'incomplete' })
   })
 
   test('a malformed escape in the query', () => {
-    expect(altered({ query: 'a=%zz' })).toMatchObject({ trouble: 'incomplete' })
+    expect(altered({ query: 'a=%zz' })).toMatchObject({ kind: 'incomplete' })
   })
 })

@@ -125,7 +125,7 @@ describe('with a state file', () => {
   })
 })
 
-test('without a state file every start is a new world', async () => {
+test('without a state file every start is a new one', async () => {
   const [one, two] = [await startProvider(), await startProvider()]
   onTestFinished(async () => void (await Promise.all([one.close(), two.close()])))
   await one.control.putUser({ account, name: 'bob' })

@@ -7,9 +7,9 @@ describe('AssumeRole', () => {
   const order = { RoleArn: target('satellite'), RoleSessionName: 'login' }
 
   async function satellite(more: { trusts?: string[]; externalId?: string } = {}) {
-    const world = await providerWithUser()
-    const role = await world.control.putRole({ account: '222233334444', name: 'satellite', ...more })
-    return { ...world, role, sts: clientsOf(world.url, world.key).sts }
+    const aws = await providerWithUser()
+    const role = await aws.control.putRole({ account: '222233334444', name: 'satellite', ...more })
+    return { ...aws, role, sts: clientsOf(aws.url, aws.key).sts }
   }
 
   test('gives credentials of the other account that work', async () => {

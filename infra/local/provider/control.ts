@@ -1,4 +1,4 @@
-import { command, type Method, runCommand } from './control/command.ts'
+import { type ControlMethod, command, runCommand } from './control/command.ts'
 import { inputs } from './control/fields.ts'
 import { documentOf, signDocument } from './documents/document.ts'
 import { callsSince } from './drills/calls.ts'
@@ -10,64 +10,62 @@ import { deleteProfile, deleteRole, findRole, putProfile, putRole } from './iden
 import { openSession } from './identity/sessions.ts'
 import { addAccessKey, deleteUser, findUser, putUser, rootUser } from './identity/users.ts'
 import { metadataPort } from './metadata-port.ts'
+import type { ImitatedAws } from './state/imitated-aws.ts'
 import { deleteInstance, findInstance, instancesIn, putInstance, setInstance } from './state/instances.ts'
 import { putKey, setKeyEnabled } from './state/kms-keys.ts'
 import type { AccessKey } from './state/state.ts'
-import type { World } from './state/world.ts'
-import { type HttpAnswer, type HttpRequest, headerOf, textAnswer } from './wire/http.ts'
+import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from './wire/http.ts'
 
 /** Every control command: `POST /_control/<name>` and a method of {@link Control} alike. */
 const commands = {
-  putInstance: command(inputs.newInstance, (world, { account, region, instanceId, ...given }) =>
-    putInstance(world, { account, region, instanceId }, given),
+  putInstance: command(inputs.newInstance, (aws, { account, region, instanceId, ...given }) =>
+    putInstance(aws, { account, region, instanceId }, given),
   ),
-  setInstance: command(inputs.instanceChange, (world, { account, region, instanceId, ...patch }) =>
-    existing(setInstance(world, { account, region, instanceId }, patch), instanceId),
+  setInstance: command(inputs.instanceChange, (aws, { account, region, instanceId, ...patch }) =>
+    existing(setInstance(aws, { account, region, instanceId }, patch), instanceId),
   ),
-  deleteInstance: command(inputs.instance, (world, name) =>
-    done(existing(deleteInstance(world, name), name.instanceId)),
+  deleteInstance: command(inputs.instance, (aws, name) =>
+    done(existing(deleteInstance(aws, name), name.instanceId)),
   ),
-  listInstances: command(inputs.place, (world, { account, region }) => [
-    ...instancesIn(world, account, region).values(),
+  listInstances: command(inputs.place, (aws, { account, region }) => [
+    ...instancesIn(aws, account, region).values(),
   ]),
-  documents: command(inputs.instance, async (world, name) =>
+  documents: command(inputs.instance, async (aws, name) =>
     signDocument(
-      documentOf(existing(findInstance(world, name), name.instanceId)),
-      await world.authority(),
-      world.now(),
+      documentOf(existing(findInstance(aws, name), name.instanceId)),
+      await aws.authority(),
+      aws.now(),
     ),
   ),
-  signDocument: command(inputs.document, async (world, { document }) =>
-    signDocument(document, await world.authority(), world.now()),
+  signDocument: command(inputs.document, async (aws, { document }) =>
+    signDocument(document, await aws.authority(), aws.now()),
   ),
   metadataPort: command(inputs.metadataPort, metadataPort),
-  authority: command(inputs.nothing, async world => {
-    const { rsa2048, rsa, dsa } = await world.authority()
+  authority: command(inputs.nothing, async aws => {
+    const { rsa2048, rsa, dsa } = await aws.authority()
     return { rsa2048: rsa2048.certificate, rsa: rsa.certificate, dsa: dsa.certificate }
   }),
   putUser: command(inputs.newUser, putUser),
-  deleteUser: command(inputs.named, (world, { account, name }) => done(deleteUser(world, account, name))),
-  createAccessKey: command(inputs.keyOwner, (world, { account, user }) =>
-    keyPair(addAccessKey(world, findUser(world, account, user))),
+  deleteUser: command(inputs.named, (aws, { account, name }) => done(deleteUser(aws, account, name))),
+  createAccessKey: command(inputs.keyOwner, (aws, { account, user }) =>
+    keyPair(addAccessKey(aws, findUser(aws, account, user))),
   ),
-  rootKey: command(inputs.root, (world, { account, partition }) =>
-    keyPair(addAccessKey(world, rootUser(world, account, partition))),
+  rootKey: command(inputs.root, (aws, { account, partition }) =>
+    keyPair(addAccessKey(aws, rootUser(aws, account, partition))),
   ),
-  putRole: command(inputs.newRole, (world, { trusts = null, externalId = null, ...rest }) =>
-    putRole(world, { ...rest, trusts, externalId }),
+  putRole: command(inputs.newRole, (aws, { trusts = null, externalId = null, ...rest }) =>
+    putRole(aws, { ...rest, trusts, externalId }),
   ),
-  deleteRole: command(inputs.named, (world, { account, name }) => done(deleteRole(world, account, name))),
+  deleteRole: command(inputs.named, (aws, { account, name }) => done(deleteRole(aws, account, name))),
   putInstanceProfile: command(inputs.newProfile, putProfile),
-  deleteInstanceProfile: command(inputs.named, (world, { account, name }) =>
-    done(deleteProfile(world, account, name)),
+  deleteInstanceProfile: command(inputs.named, (aws, { account, name }) =>
+    done(deleteProfile(aws, account, name)),
   ),
-  session: command(inputs.session, (world, { account, role, session, ttlSeconds }) =>
-    openSession(world, findRole(world, account, role), session, ttlSeconds),
+  session: command(inputs.session, (aws, { account, role, session, ttlSeconds }) =>
+    openSession(aws, findRole(aws, account, role), session, ttlSeconds),
   ),
-  deny: command(inputs.denial, (world, { principalArn, action }) => done(deny(world, principalArn, action))),
-  allow: command(inputs.denial, (world, { principalArn, action }) =>
-    done(allow(world, principalArn, action)),
-  ),
+  deny: command(inputs.denial, (aws, { principalArn, action }) => done(deny(aws, principalArn, action))),
+  allow: command(inputs.denial, (aws, { principalArn, action }) => done(allow(aws, principalArn, action))),
   fault: command(inputs.fault, ({ drills }, fault) => ({ id: arrangeFault(drills.faults, fault) })),
   clearFaults: command(inputs.nothing, ({ drills }) => done(release(drills.faults, drills.held))),
   held: command(inputs.arranged, ({ drills }, { id }) => ({ calls: drills.held.get(id)?.length ?? 0 })),
@@ -81,17 +79,17 @@ const commands = {
   }),
   calls: command(inputs.since, ({ drills }, { since }) => ({ calls: callsSince(drills.calls, since) })),
   resetCalls: command(inputs.nothing, ({ drills }) => done(drills.calls.records.splice(0))),
-  advance: command(inputs.seconds, (world, { seconds }) => {
-    world.drills.clockShiftMs += seconds * 1000
-    return { now: new Date(world.now()).toISOString() }
+  advance: command(inputs.seconds, (aws, { seconds }) => {
+    aws.drills.clockShiftMs += seconds * 1000
+    return { now: new Date(aws.now()).toISOString() }
   }),
-  putKey: command(inputs.newKey, (world, { alias, ...given }) => ({
-    arn: putKey(world, placeOf(world, given), alias).arn,
+  putKey: command(inputs.newKey, (aws, { alias, ...given }) => ({
+    arn: putKey(aws, placeOf(aws, given), alias).arn,
   })),
-  disableKey: command(inputs.key, (world, { arn }) => done(existing(setKeyEnabled(world, arn, false), arn))),
-  enableKey: command(inputs.key, (world, { arn }) => done(existing(setKeyEnabled(world, arn, true), arn))),
-  logEvents: command(inputs.logGroup, (world, { group, ...given }) => {
-    const streams = streamsOf(world.drills.logGroups, { ...placeOf(world, given), group })
+  disableKey: command(inputs.key, (aws, { arn }) => done(existing(setKeyEnabled(aws, arn, false), arn))),
+  enableKey: command(inputs.key, (aws, { arn }) => done(existing(setKeyEnabled(aws, arn, true), arn))),
+  logEvents: command(inputs.logGroup, (aws, { group, ...given }) => {
+    const streams = streamsOf(aws.drills.logGroups, { ...placeOf(aws, given), group })
     return { events: [...streams.values()].flat() }
   }),
 }
@@ -99,11 +97,11 @@ const commands = {
 type CommandName = keyof typeof commands
 
 /** The control commands as methods, the same in the provider's process and over HTTP. */
-export type Control = { [Name in CommandName]: Method<(typeof commands)[Name]> }
+export type Control = { [Name in CommandName]: ControlMethod<(typeof commands)[Name]> }
 
-/** Control of a world in this process. Methods reject with what is wrong about their argument. */
-export const localControl = (world: World): Control =>
-  bind((name, input) => runCommand(world, commands[name], input))
+/** Control of the imitated AWS in this process. Methods reject with what is wrong about their argument. */
+export const localControl = (aws: ImitatedAws): Control =>
+  bind((name, input) => runCommand(aws, commands[name], input))
 
 /** Control of a provider in another process, found by its URL. */
 export const remoteControl = (url: string): Control =>
@@ -129,19 +127,19 @@ function bind(call: (name: CommandName, input: unknown) => Promise<unknown>): Co
  *
  * @returns undefined when the path is another; else 200 with the result as JSON, or 400 with `{"error"}`
  */
-export function answerControl(world: World, request: HttpRequest): Promise<HttpAnswer> | undefined {
+export function answerControl(aws: ImitatedAws, request: WireRequest): Promise<HttpAnswer> | undefined {
   const name = /^\/_control\/(\w+)$/.exec(request.path)?.[1]
-  return name === undefined ? undefined : answerCommand(world, request, name)
+  return name === undefined ? undefined : answerCommand(aws, request, name)
 }
 
-async function answerCommand(world: World, request: HttpRequest, name: string): Promise<HttpAnswer> {
+async function answerCommand(aws: ImitatedAws, request: WireRequest, name: string): Promise<HttpAnswer> {
   // Pages in a browser can reach loopback; commands are not for them.
   if (headerOf(request, 'origin') !== undefined) return json(403, { error: 'not for browsers' })
   if (request.method !== 'POST') return json(405, { error: 'commands are sent with POST' })
   if (!isCommand(name)) return json(404, { error: `no command ${name}` })
   try {
     const input: unknown = JSON.parse(request.body.toString('utf8') || '{}')
-    return json(200, await runCommand(world, commands[name], input))
+    return json(200, await runCommand(aws, commands[name], input))
   } catch (error) {
     return json(400, { error: error instanceof Error ? error.message : String(error) })
   }
@@ -152,7 +150,10 @@ const isCommand = (name: string): name is CommandName => Object.hasOwn(commands,
 const json = (status: number, value: unknown): HttpAnswer =>
   textAnswer(status, 'application/json', JSON.stringify(value))
 
-const placeOf = ({ home }: World, given: { account?: string | undefined; region?: string | undefined }) => ({
+const placeOf = (
+  { home }: ImitatedAws,
+  given: { account?: string | undefined; region?: string | undefined },
+) => ({
   account: given.account ?? home.account,
   region: given.region ?? home.region,
 })

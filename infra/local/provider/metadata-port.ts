@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { listen, urlOf } from '../loopback.ts'
 import { answerMetadata } from './services/imds.ts'
-import type { World } from './state/world.ts'
+import type { ImitatedAws } from './state/imitated-aws.ts'
 import { textAnswer } from './wire/http.ts'
 import { serverOf } from './wire/server.ts'
 
@@ -20,25 +20,25 @@ export interface MetadataPort {
  * @throws when the port is taken
  */
 export async function metadataPort(
-  world: World,
+  aws: ImitatedAws,
   { account, region, instanceId, port = 0 }: MetadataPort,
 ): Promise<{ url: string }> {
   const path = `/imds/${account}/${region}/${instanceId}`
-  const listening = world.metadataPorts.get(path) ?? opened(world, path, port)
-  world.metadataPorts.set(path, listening)
+  const listening = aws.metadataPorts.get(path) ?? opened(aws, path, port)
+  aws.metadataPorts.set(path, listening)
   try {
     return { url: urlOf(await listening) }
   } catch (error) {
-    world.metadataPorts.delete(path)
+    aws.metadataPorts.delete(path)
     throw error
   }
 }
 
-async function opened(world: World, path: string, port: number): Promise<Server> {
+async function opened(aws: ImitatedAws, path: string, port: number): Promise<Server> {
   const server = serverOf(
-    world,
+    aws,
     request =>
-      answerMetadata(world, { ...request, path: path + request.path }) ??
+      answerMetadata(aws, { ...request, path: path + request.path }) ??
       Promise.resolve(textAnswer(404, 'text/plain', 'Not Found')),
   )
   await listen(server, port)

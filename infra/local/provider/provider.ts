@@ -2,7 +2,7 @@ import { HOME } from '../home.ts'
 import { end, listen } from '../loopback.ts'
 import { type Control, localControl } from './control.ts'
 import { createProviderServer } from './server.ts'
-import { type Home, openWorld } from './state/world.ts'
+import { type Home, openImitatedAws } from './state/imitated-aws.ts'
 
 /** How a provider is started. */
 export interface ProviderOptions {
@@ -17,7 +17,7 @@ export interface ProviderOptions {
 }
 
 /** A running provider. */
-export interface Provider {
+export interface RunningProvider {
   /** `http://127.0.0.1:<port>`: endpoint of every service. */
   url: string
   control: Control
@@ -31,17 +31,17 @@ export interface Provider {
  *
  * @throws when the port is taken or the state file cannot be read
  */
-export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
+export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
   const { home = HOME, stateFile, clock = Date.now } = options
-  const world = openWorld(home, stateFile, clock)
-  const server = createProviderServer(world)
+  const aws = openImitatedAws(home, stateFile, clock)
+  const server = createProviderServer(aws)
   const url = await listen(server, options.port)
   return {
     url,
-    control: localControl(world),
+    control: localControl(aws),
     close: async () => {
-      await Promise.all([server, ...(await Promise.all(world.metadataPorts.values()))].map(end))
-      await world.saved()
+      await Promise.all([server, ...(await Promise.all(aws.metadataPorts.values()))].map(end))
+      await aws.saved()
     },
   }
 }

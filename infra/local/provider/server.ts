@@ -2,16 +2,16 @@ import type { Server } from 'node:http'
 import { answerControl } from './control.ts'
 import { answerMetadata } from './services/imds.ts'
 import { answerSignedCall } from './services/signed-call.ts'
-import type { World } from './state/world.ts'
+import type { ImitatedAws } from './state/imitated-aws.ts'
 import { serverOf } from './wire/server.ts'
 
-/** The HTTP server of all services of a world; not listening yet. */
-export const createProviderServer = (world: World): Server =>
+/** The HTTP server of all services of the imitated AWS; not listening yet. */
+export const createProviderServer = (aws: ImitatedAws): Server =>
   serverOf(
-    world,
+    aws,
     (request, connection) =>
-      answerControl(world, request) ??
-      (world.drills.connections.lives(connection)
-        ? (answerMetadata(world, request) ?? answerSignedCall(world, request))
+      answerControl(aws, request) ??
+      (aws.drills.connections.lives(connection)
+        ? (answerMetadata(aws, request) ?? answerSignedCall(aws, request))
         : Promise.resolve('reset')),
   )

@@ -1,8 +1,8 @@
 import type { Body, Choice, MapState, Parallel, Wait } from './definition.ts'
+import type { StateLine, StatesDependencies } from './dependencies.ts'
 import { evaluate, type Names } from './expressions.ts'
 import { StateFault } from './fault.ts'
-import type { Place } from './store.ts'
-import type { Line, World } from './world.ts'
+import type { StatePlace } from './store.ts'
 
 type Rule = Pick<Choice['Choices'][number], 'Next' | 'Assign' | 'Output'>
 
@@ -21,10 +21,10 @@ export async function choose({ Choices, Default, Assign, Output }: Choice, names
 
 /** Waits. When that began, its end was written down: whoever starts again waits for the rest only. */
 export async function pause(
-  world: World,
-  line: Line,
+  dependencies: StatesDependencies,
+  line: StateLine,
   { Seconds, Timestamp }: Wait,
-  place: Place,
+  place: StatePlace,
   names: Names,
 ): Promise<void> {
   const moment =
@@ -33,21 +33,21 @@ export async function pause(
       ? place.entered + 1000 * Number(await evaluate(Seconds, names))
       : Date.parse(String(await evaluate(Timestamp, names))))
   if (!Number.isFinite(moment)) throw unfit('the wait has no end')
-  world.store.putPlace(line.execution.arn, line.path, { ...place, until: moment })
-  await world.time.until(moment, line.signal)
+  dependencies.store.putPlace(line.execution.arn, line.path, { ...place, until: moment })
+  await dependencies.time.until(moment, line.signal)
 }
 
 /** How lines below a state run. */
 interface Below {
-  child(index: number, more: Partial<Line>): Line
-  run(body: Body, input: unknown, line: Line): Promise<unknown>
+  child(index: number, more: Partial<StateLine>): StateLine
+  run(body: Body, input: unknown, line: StateLine): Promise<unknown>
 }
 
 /** Does the same for each element of a list. @returns the outputs, in its order */
 export async function applyElements(
-  { signal }: Line,
+  { signal }: StateLine,
   { Items, ItemSelector, ItemProcessor, MaxConcurrency }: MapState,
-  place: Place,
+  place: StatePlace,
   names: Names,
   { child, run }: Below,
 ): Promise<unknown[]> {
@@ -61,16 +61,16 @@ export async function applyElements(
   return together(works, MaxConcurrency || works.length, signal)
 }
 
-function withItem(names: Names, item: Line['item']): Names {
+function withItem(names: Names, item: StateLine['item']): Names {
   const { context, ...states } = names['states'] as { context: object }
   return { ...names, states: { ...states, context: { ...context, Map: { Item: item } } } }
 }
 
 /** Runs several branches on the same input. @returns their outputs, in their order */
 export async function applyBranches(
-  { signal }: Line,
+  { signal }: StateLine,
   { Branches, Arguments }: Parallel,
-  place: Place,
+  place: StatePlace,
   names: Names,
   { child, run }: Below,
 ): Promise<unknown[]> {

@@ -1,10 +1,10 @@
 import { applyBranches, applyElements, choose, pause } from './control.ts'
 import type { Body, State } from './definition.ts'
+import { record, type StateLine, type StatesDependencies } from './dependencies.ts'
 import { evaluate, type Names } from './expressions.ts'
 import { StateFault, standsFor, withinLimit } from './fault.ts'
-import type { Place } from './store.ts'
+import type { StatePlace } from './store.ts'
 import { runTask } from './task.ts'
-import { type Line, record, type World } from './world.ts'
 
 /**
  * Runs a line of states from where it stands, or from its beginning.
@@ -12,61 +12,74 @@ import { type Line, record, type World } from './world.ts'
  * @throws StateFault, or the signal's reason
  */
 export async function runLine(
-  world: World,
-  line: Line,
+  dependencies: StatesDependencies,
+  line: StateLine,
   body: Body,
   input: unknown,
-  variables: Place['variables'],
+  variables: StatePlace['variables'],
 ): Promise<unknown> {
-  const begun = world.store.place(line.execution.arn, line.path)
-  let place = begun ?? enter(world, line, body, body.StartAt, input, variables)
-  while (place.result === undefined) place = await step(world, line, body, place)
+  const begun = dependencies.store.place(line.execution.arn, line.path)
+  let place = begun ?? enter(dependencies, line, body, body.StartAt, input, variables)
+  while (place.result === undefined) place = await step(dependencies, line, body, place)
   return place.result.value
 }
 
 function enter(
-  world: World,
-  line: Line,
+  dependencies: StatesDependencies,
+  line: StateLine,
   body: Body,
   state: string,
   input: unknown,
-  variables: Place['variables'],
-): Place {
-  const now = world.time.now()
-  const place: Place = { state, input, variables, entered: now, tried: now, retries: [] }
+  variables: StatePlace['variables'],
+): StatePlace {
+  const now = dependencies.time.now()
+  const place: StatePlace = { state, input, variables, entered: now, tried: now, retries: [] }
   const type = `${body.States[state]?.Type}StateEntered`
   const details = { stateEnteredEventDetails: { name: state, input: JSON.stringify(input) } }
-  if (record(world, line.execution.arn, type, details) >= world.mostEvents)
-    throw new StateFault('States.Runtime', `the execution has reached ${world.mostEvents} events`)
-  return keep(world, line, place)
+  if (record(dependencies, line.execution.arn, type, details) >= dependencies.mostEvents)
+    throw new StateFault('States.Runtime', `the execution has reached ${dependencies.mostEvents} events`)
+  return keep(dependencies, line, place)
 }
 
-function keep(world: World, { execution, path }: Line, place: Place): Place {
-  world.store.putPlace(execution.arn, path, place)
+function keep(
+  dependencies: StatesDependencies,
+  { execution, path }: StateLine,
+  place: StatePlace,
+): StatePlace {
+  dependencies.store.putPlace(execution.arn, path, place)
   return place
 }
 
-async function step(world: World, line: Line, body: Body, place: Place): Promise<Place> {
+async function step(
+  dependencies: StatesDependencies,
+  line: StateLine,
+  body: Body,
+  place: StatePlace,
+): Promise<StatePlace> {
   const state = body.States[place.state]
   if (!state) throw new StateFault('States.Runtime', `there is no state ${place.state}`)
   try {
     line.signal.throwIfAborted()
     const names = namesOf(line, place)
-    const { result, next, shaping = shapingOf(state) } = await perform(world, line, state, place, names)
+    const {
+      result,
+      next,
+      shaping = shapingOf(state),
+    } = await perform(dependencies, line, state, place, names)
     const leaving =
       result === undefined
         ? { names, shown: place.input }
         : { names: withStates(names, { result }), shown: result }
-    return await leave(world, line, body, place, { ...leaving, shaping, next })
+    return await leave(dependencies, line, body, place, { ...leaving, shaping, next })
   } catch (error) {
     if (line.signal.aborted) throw error
     const fault = error instanceof StateFault ? error : new StateFault('States.Runtime', String(error))
-    return recover(world, line, body, place, state, fault)
+    return recover(dependencies, line, body, place, state, fault)
   }
 }
 
 /** What expressions of a state can name. */
-function namesOf({ execution, item }: Line, place: Place): Names {
+function namesOf({ execution, item }: StateLine, place: StatePlace): Names {
   const context = {
     Execution: {
       Id: execution.arn,
@@ -107,29 +120,31 @@ interface Performed {
 }
 
 async function perform(
-  world: World,
-  line: Line,
+  dependencies: StatesDependencies,
+  line: StateLine,
   state: State,
-  place: Place,
+  place: StatePlace,
   names: Names,
 ): Promise<Performed> {
   // the pause before another try
-  if (place.until !== undefined && state.Type !== 'Wait') await world.time.until(place.until, line.signal)
-  const child = (index: number, more: Partial<Line> = {}): Line => ({
+  if (place.until !== undefined && state.Type !== 'Wait')
+    await dependencies.time.until(place.until, line.signal)
+  const child = (index: number, more: Partial<StateLine> = {}): StateLine => ({
     ...line,
     ...more,
     path: `${line.path}/${index}`,
   })
-  const run = (body: Body, input: unknown, one: Line) => runLine(world, one, body, input, place.variables)
+  const run = (body: Body, input: unknown, one: StateLine) =>
+    runLine(dependencies, one, body, input, place.variables)
   switch (state.Type) {
     case 'Task':
-      return { result: await runTask(world, line, state, place, names), next: state.Next }
+      return { result: await runTask(dependencies, line, state, place, names), next: state.Next }
     case 'Choice': {
       const { Next, ...shaping } = await choose(state, names)
       return { next: Next, shaping }
     }
     case 'Wait':
-      await pause(world, line, state, place, names)
+      await pause(dependencies, line, state, place, names)
       return { next: state.Next }
     case 'Map':
       return { result: await applyElements(line, state, place, names, { child, run }), next: state.Next }
@@ -157,12 +172,12 @@ interface Leaving {
 
 /** Leaves a state: shapes its output, assigns variables, enters the next or ends the line. */
 async function leave(
-  world: World,
-  line: Line,
+  dependencies: StatesDependencies,
+  line: StateLine,
   body: Body,
-  place: Place,
+  place: StatePlace,
   { shaping, names, shown, next }: Leaving,
-): Promise<Place> {
+): Promise<StatePlace> {
   const { arn } = line.execution
   const output = shaping.Output === undefined ? shown : await evaluate(shaping.Output, names)
   const assigned = (await evaluate(shaping.Assign ?? {}, names)) as Record<string, unknown>
@@ -170,21 +185,21 @@ async function leave(
   withinLimit('the output', output)
   for (const [name, value] of Object.entries(assigned)) withinLimit(`the variable ${name}`, value)
   const details = { stateExitedEventDetails: { name: place.state, output: JSON.stringify(output) } }
-  record(world, arn, `${body.States[place.state]?.Type}StateExited`, details)
-  world.store.dropBelow(arn, line.path)
-  if (next !== undefined) return enter(world, line, body, next, output, variables)
-  return keep(world, line, { ...place, result: { value: output } })
+  record(dependencies, arn, `${body.States[place.state]?.Type}StateExited`, details)
+  dependencies.store.dropBelow(arn, line.path)
+  if (next !== undefined) return enter(dependencies, line, body, next, output, variables)
+  return keep(dependencies, line, { ...place, result: { value: output } })
 }
 
 /** Tries a state again, or goes where a catcher leads. @throws StateFault when nothing stands for the fault */
 async function recover(
-  world: World,
-  line: Line,
+  dependencies: StatesDependencies,
+  line: StateLine,
   body: Body,
-  place: Place,
+  place: StatePlace,
   state: State,
   fault: StateFault,
-): Promise<Place> {
+): Promise<StatePlace> {
   const { Retry = [], Catch = [] } = 'Retry' in state ? state : {}
   const index = Retry.findIndex(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
   const retrier = Retry[index]
@@ -193,16 +208,16 @@ async function recover(
     const { IntervalSeconds, BackoffRate, MaxDelaySeconds = Number.POSITIVE_INFINITY } = retrier
     const pause = Math.min(IntervalSeconds * BackoffRate ** tries, MaxDelaySeconds)
     const share = retrier.JitterStrategy === 'FULL' ? Math.random() : 1
-    const until = world.time.now() + pause * share * 1000
+    const until = dependencies.time.now() + pause * share * 1000
     const retries = Retry.map((_, at) => (place.retries[at] ?? 0) + Number(at === index))
     const { state: name, input, variables, entered } = place
-    world.store.dropBelow(line.execution.arn, line.path)
-    return keep(world, line, { state: name, input, variables, entered, tried: until, retries, until })
+    dependencies.store.dropBelow(line.execution.arn, line.path)
+    return keep(dependencies, line, { state: name, input, variables, entered, tried: until, retries, until })
   }
   const catcher = Catch.find(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
   if (!catcher) throw fault
   const errorOutput = { Error: fault.error, Cause: fault.reason }
-  return leave(world, line, body, place, {
+  return leave(dependencies, line, body, place, {
     shaping: catcher,
     names: withStates(namesOf(line, place), { errorOutput }),
     shown: errorOutput,

@@ -1,8 +1,8 @@
 import { type Machine, readDefinition } from './definition.ts'
+import { record, type StatesDependencies, type Time } from './dependencies.ts'
 import { StateFault, withinLimit } from './fault.ts'
 import { runLine } from './line.ts'
 import type { Execution, StateStore, WaitingTask } from './store.ts'
-import { record, type Time, type World } from './world.ts'
 
 /** A refusal that callers are told by its name. */
 export class ServiceFault extends Error {
@@ -18,7 +18,7 @@ export interface MachinesOptions {
   time: Time
   /** definitions by ARN */
   definitions: ReadonlyMap<string, unknown>
-  invoke: World['invoke']
+  invoke: StatesDependencies['invoke']
   /** events that the history of an execution may have; default: what AWS allows */
   mostEvents?: number
 }
@@ -53,14 +53,16 @@ export function startMachines({
   mostEvents = 25_000,
 }: MachinesOptions): Machines {
   for (const definition of definitions.values()) readDefinition(definition)
-  const world: World = { store, time, invoke, mostEvents, waiting: new Map() }
+  const dependencies: StatesDependencies = { store, time, invoke, mostEvents, waiting: new Map() }
   const running = new Map<string, { halt: (why: Halt) => void; ended: Promise<void> }>()
 
   function run(execution: Execution): void {
     const { arn } = execution
     const controller = new AbortController()
     const halt = (why: Halt) => controller.abort(new Error(why, { cause: why }))
-    const ended = runToEnd(world, execution, controller.signal, halt).finally(() => running.delete(arn))
+    const ended = runToEnd(dependencies, execution, controller.signal, halt).finally(() =>
+      running.delete(arn),
+    )
     running.set(arn, { halt, ended })
   }
   for (const execution of store.running()) run(execution)
@@ -73,7 +75,7 @@ export function startMachines({
   }
   function change(token: string, task: WaitingTask): void {
     store.putTask(token, task)
-    world.waiting.get(token)?.()
+    dependencies.waiting.get(token)?.()
   }
 
   return {
@@ -91,7 +93,7 @@ export function startMachines({
         ...{ status: 'RUNNING', started: time.now(), stopped: null, output: null, error: null, cause: null },
       }
       store.add(execution)
-      record(world, arn, 'ExecutionStarted', { executionStartedEventDetails: { input } })
+      record(dependencies, arn, 'ExecutionStarted', { executionStartedEventDetails: { input } })
       run(execution)
       return execution
     },
@@ -100,7 +102,7 @@ export function startMachines({
       if (!execution) throw new ServiceFault('ExecutionDoesNotExist', `there is no execution ${arn}`)
       if (execution.status !== 'RUNNING') return execution
       running.get(arn)?.halt('stopped')
-      end(world, arn, 'ABORTED', { error, cause })
+      end(dependencies, arn, 'ABORTED', { error, cause })
       return store.find(arn) ?? execution
     },
     answer: (token, answer) => change(token, { ...taskOf(token), answer }),
@@ -123,7 +125,7 @@ function isToken(token: string): boolean {
 
 /** Runs an execution from where it stands to its end, which is written down. */
 async function runToEnd(
-  world: World,
+  dependencies: StatesDependencies,
   execution: Execution,
   signal: AbortSignal,
   halt: (why: Halt) => void,
@@ -131,23 +133,23 @@ async function runToEnd(
   const { arn, started } = execution
   const machine = readDefinition(JSON.parse(execution.definition))
   const late = new AbortController()
-  limit(world, machine, started, AbortSignal.any([signal, late.signal]), halt)
+  limit(dependencies, machine, started, AbortSignal.any([signal, late.signal]), halt)
   try {
     const input: unknown = JSON.parse(execution.input)
-    const output = await runLine(world, { execution, path: '', signal }, machine, input, {})
+    const output = await runLine(dependencies, { execution, path: '', signal }, machine, input, {})
     if (!signal.aborted)
-      end(world, arn, 'SUCCEEDED', { output: JSON.stringify(withinLimit('the output', output)) })
+      end(dependencies, arn, 'SUCCEEDED', { output: JSON.stringify(withinLimit('the output', output)) })
   } catch (error) {
     const why = signal.aborted ? (signal.reason as Error).cause : undefined
-    if (why === 'timed out') end(world, arn, 'TIMED_OUT', {})
-    else if (why === undefined) end(world, arn, 'FAILED', faultIn(error))
+    if (why === 'timed out') end(dependencies, arn, 'TIMED_OUT', {})
+    else if (why === undefined) end(dependencies, arn, 'FAILED', faultIn(error))
   } finally {
     late.abort()
   }
 }
 
 function limit(
-  { time }: World,
+  { time }: StatesDependencies,
   { TimeoutSeconds }: Machine,
   started: number,
   signal: AbortSignal,
@@ -173,13 +175,13 @@ const ENDS = {
 } as const
 
 function end(
-  world: World,
+  dependencies: StatesDependencies,
   arn: string,
   status: keyof typeof ENDS,
   how: Partial<Pick<Execution, 'output' | 'error' | 'cause'>>,
 ): void {
   const [type, member] = ENDS[status]
-  record(world, arn, type, { [member]: how })
+  record(dependencies, arn, type, { [member]: how })
   const none = { output: null, error: null, cause: null }
-  world.store.end(arn, { ...none, ...how, status, stopped: world.time.now() })
+  dependencies.store.end(arn, { ...none, ...how, status, stopped: dependencies.time.now() })
 }

@@ -22,7 +22,7 @@ export interface Execution {
  * How far one line of states has come: that of the whole machine (`''`), or of a branch or an element below a state
  * of it (`/0`, `/0/3` …). It is written whenever a state is entered, so that whoever starts again goes on there.
  */
-export interface Place {
+export interface StatePlace {
   /** name of the state; after the end, the last one */
   state: string
   input: unknown
@@ -66,8 +66,8 @@ export interface StateStore {
   list(machine: string, status: string, page: { after: number; limit: number }): Execution[]
   running(): Execution[]
   end(arn: string, end: Pick<Execution, 'status' | 'stopped' | 'output' | 'error' | 'cause'>): void
-  place(execution: string, path: string): Place | undefined
-  putPlace(execution: string, path: string, place: Place): void
+  place(execution: string, path: string): StatePlace | undefined
+  putPlace(execution: string, path: string, place: StatePlace): void
   /** forgets all lines below one */
   dropBelow(execution: string, path: string): void
   task(token: string): WaitingTask | undefined
@@ -129,7 +129,7 @@ export function openStateStore(file: string): StateStore {
       run('DELETE FROM tasks WHERE execution = ?', arn)
     },
     place: (execution, path) =>
-      rows<Place>('SELECT data FROM places WHERE execution = ? AND path = ?', execution, path)[0],
+      rows<StatePlace>('SELECT data FROM places WHERE execution = ? AND path = ?', execution, path)[0],
     putPlace: (execution, path, place) =>
       run('INSERT OR REPLACE INTO places VALUES (?, ?, ?)', execution, path, JSON.stringify(place)),
     // "0" follows "/" in the order of texts

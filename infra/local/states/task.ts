@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Task } from './definition.ts'
+import { record, type StateLine, type StatesDependencies } from './dependencies.ts'
 import { evaluate, type Names } from './expressions.ts'
 import { StateFault, withinLimit } from './fault.ts'
-import type { Place } from './store.ts'
-import { type Line, record, type World } from './world.ts'
+import type { StatePlace } from './store.ts'
 
 /** A function that failed: the name of its error, and what it said. */
 export class FunctionFault extends Error {
@@ -19,10 +19,10 @@ type Limits = readonly (readonly [moment: number, error: string])[]
 
 /** Invokes a function; where it says so, the result is what somebody else sends with the task's token. */
 export async function runTask(
-  world: World,
-  line: Line,
+  dependencies: StatesDependencies,
+  line: StateLine,
   task: Task,
-  place: Place,
+  place: StatePlace,
   names: Names,
 ): Promise<unknown> {
   const limits: Limits =
@@ -34,40 +34,40 @@ export async function runTask(
   const { arn } = line.execution
   try {
     const work = resource === 'invoke' ? invoked : answered
-    const result = withinLimit('the result', await work(world, line, task, place, names, limits))
+    const result = withinLimit('the result', await work(dependencies, line, task, place, names, limits))
     const details = { taskSucceededEventDetails: { ...about, output: JSON.stringify(result) } }
-    record(world, arn, 'TaskSucceeded', details)
+    record(dependencies, arn, 'TaskSucceeded', details)
     return result
   } catch (error) {
     if (error instanceof StateFault && !line.signal.aborted) {
-      const { token } = world.store.place(arn, line.path) ?? {}
-      if (token !== undefined) world.store.dropTask(token)
+      const { token } = dependencies.store.place(arn, line.path) ?? {}
+      if (token !== undefined) dependencies.store.dropTask(token)
       const details = { taskFailedEventDetails: { ...about, error: error.error, cause: error.reason } }
-      record(world, arn, 'TaskFailed', details)
+      record(dependencies, arn, 'TaskFailed', details)
     }
     throw error
   }
 }
 
 type Work = (
-  world: World,
-  line: Line,
+  dependencies: StatesDependencies,
+  line: StateLine,
   task: Task,
-  place: Place,
+  place: StatePlace,
   names: Names,
   limits: Limits,
 ) => Promise<unknown>
 
-const invoked: Work = async (world, line, task, _, names, limits) => {
+const invoked: Work = async (dependencies, line, task, _, names, limits) => {
   const given = withinLimit('the arguments', await evaluate(task.Arguments, names)) as Task['Arguments']
   const parameters = JSON.stringify(given)
-  record(world, line.execution.arn, 'TaskScheduled', {
+  record(dependencies, line.execution.arn, 'TaskScheduled', {
     taskScheduledEventDetails: { resourceType: 'lambda', resource: 'invoke', region: 'local', parameters },
   })
-  const call = world.invoke(given.FunctionName, given.Payload).catch((error: unknown) => {
+  const call = dependencies.invoke(given.FunctionName, given.Payload).catch((error: unknown) => {
     throw faultOf(error)
   })
-  const Payload = (await inTime(world, line.signal, call, limits)) ?? null
+  const Payload = (await inTime(dependencies, line.signal, call, limits)) ?? null
   return { ExecutedVersion: '$LATEST', Payload, StatusCode: 200 }
 }
 
@@ -78,7 +78,12 @@ function faultOf(error: unknown): StateFault {
 }
 
 /** The result of some work, unless its time is up before. */
-async function inTime<T>({ time }: World, outer: AbortSignal, work: Promise<T>, limits: Limits): Promise<T> {
+async function inTime<T>(
+  { time }: StatesDependencies,
+  outer: AbortSignal,
+  work: Promise<T>,
+  limits: Limits,
+): Promise<T> {
   const done = new AbortController()
   const signal = AbortSignal.any([outer, done.signal])
   const ends = limits.map(async ([moment, error]) => {
@@ -99,11 +104,11 @@ async function inTime<T>({ time }: World, outer: AbortSignal, work: Promise<T>, 
 }
 
 /** A token says where it belongs; the rest of it nobody can guess. */
-const newToken = ({ execution, path }: Line): string =>
+const newToken = ({ execution, path }: StateLine): string =>
   Buffer.from(JSON.stringify([execution.arn, path, randomUUID()])).toString('base64')
 
-const answered: Work = async (world, line, task, place, names, limits) => {
-  const { store, time } = world
+const answered: Work = async (dependencies, line, task, place, names, limits) => {
+  const { store, time } = dependencies
   const { arn } = line.execution
   const token = place.token ?? newToken(line)
   if (place.token === undefined) {
@@ -113,7 +118,7 @@ const answered: Work = async (world, line, task, place, names, limits) => {
   if (!place.handed) {
     const { context, ...states } = names['states'] as { context: object }
     const withToken = { ...names, states: { ...states, context: { ...context, Task: { Token: token } } } }
-    await invoked(world, line, task, place, withToken, limits)
+    await invoked(dependencies, line, task, place, withToken, limits)
     store.putPlace(arn, line.path, { ...place, token, handed: true })
   }
   const heartbeat =
@@ -127,7 +132,9 @@ const answered: Work = async (world, line, task, place, names, limits) => {
     }
     const silent: Limits =
       heartbeat === undefined ? [] : [[beat + 1000 * heartbeat, 'States.HeartbeatTimeout']]
-    const news = new Promise<void>(resolve => world.waiting.set(token, resolve))
-    await inTime(world, line.signal, news, [...limits, ...silent]).finally(() => world.waiting.delete(token))
+    const news = new Promise<void>(resolve => dependencies.waiting.set(token, resolve))
+    await inTime(dependencies, line.signal, news, [...limits, ...silent]).finally(() =>
+      dependencies.waiting.delete(token),
+    )
   }
 }

@@ -4,7 +4,7 @@ import type { Keyring } from '../../model/cluster.ts'
 import type { Clock, Entropy, FieldCipher, Genesis, Store } from '../../ports.ts'
 import { openBox, sealTo } from '../../storage/box.ts'
 import {
-  auditHash,
+  auditHmac,
   decryptBatch,
   decryptField,
   encryptBatch,
@@ -137,7 +137,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       const keyring = sealTo(recipient, boxOf(set), JSON.stringify(one), entropy.bytes)
       return { keyring, term: newestTerm(one.keys) }
     },
-    hmac: async text => auditHash((await keyring()).hmacKey, text),
+    hmac: async text => auditHmac((await keyring()).hmacKey, text),
   }
 }
 

@@ -10,11 +10,11 @@ const limits = { connectionTimeout: CONNECT_MS, requestTimeout: ATTEMPT_MS, thro
 /** Settings shared by the clients of our own tables, keys and functions. */
 export const ownService = () => ({
   maxAttempts: 3,
-  requestHandler: handler(),
+  requestHandler: requestHandler(),
 })
 
 /** Attempts that end, over connections that are kept. For requests that may take effect twice. */
-export function handler(): NodeHttpHandler {
+export function requestHandler(): NodeHttpHandler {
   const one = new NodeHttpHandler({ ...limits, httpAgent: agents['http:'], httpsAgent: agents['https:'] })
   const handle = one.handle.bind(one)
   return Object.assign(one, {

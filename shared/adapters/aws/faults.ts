@@ -28,11 +28,11 @@ export const isLostSession = (error: unknown): boolean =>
 
 /** A call to another service may fail in STS, on the way to its credentials: the verdict has to name STS. */
 export function throwStsFault(error: unknown): never {
-  throw faultOf('sts', error)
+  throw providerFault('sts', error)
 }
 
 /** What a failed call means for the request that needed it: `busy` or `provider_failed`. */
-export function faultOf(service: Service, error: unknown): ApiError {
+export function providerFault(service: Service, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const name = nameOf(error)
   const where = { ec2: 'EC2', iam: 'IAM', sts: 'STS' }[service]

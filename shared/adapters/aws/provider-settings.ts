@@ -1,5 +1,5 @@
 import type { AwsTarget, ProviderSettings } from '../../ports.ts'
-import { handler } from './client.ts'
+import { requestHandler } from './client.ts'
 import { baseCredentials, type Credentials } from './credentials.ts'
 import type { Environment } from './environment.ts'
 
@@ -11,12 +11,12 @@ export type Pair = 'credentials' | 'previous'
 export type CredentialSource = () => Promise<Credentials>
 
 /** Settings of a client of EC2, IAM or STS. */
-export interface ClientSettings {
+export interface SdkSettings {
   region: string
   endpoint?: string
   maxAttempts: number
   credentials: CredentialSource
-  requestHandler: ReturnType<typeof handler>
+  requestHandler: ReturnType<typeof requestHandler>
 }
 
 const DEFAULT_ATTEMPTS = 3
@@ -27,12 +27,12 @@ export const settingsOf = (
   settings: ProviderSettings,
   region: string,
   credentials: CredentialSource,
-): ClientSettings => ({
+): SdkSettings => ({
   region,
   ...endpointOf(service, settings),
   maxAttempts: settings.maxRetries < 0 ? DEFAULT_ATTEMPTS : settings.maxRetries + 1,
   credentials,
-  requestHandler: handler(),
+  requestHandler: requestHandler(),
 })
 
 function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: string } {
@@ -41,7 +41,7 @@ function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: 
 }
 
 /** STS is asked in the configured region, otherwise in the one that is looked at. */
-export const stsSettings = ({ client, region }: AwsTarget, credentials: CredentialSource): ClientSettings =>
+export const stsSettings = ({ client, region }: AwsTarget, credentials: CredentialSource): SdkSettings =>
   settingsOf('sts', client, client.stsRegion || region, credentials)
 
 /** The credentials of a configuration, before any role is assumed. */

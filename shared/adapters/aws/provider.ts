@@ -1,15 +1,9 @@
 import { invalid } from '../../api/errors.ts'
 import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import type { Environment } from './environment.ts'
-import { faultOf, isLostSession, isUnknownKey } from './faults.ts'
+import { isLostSession, isUnknownKey, providerFault } from './faults.ts'
 import { promiseCache } from './promise-cache.ts'
-import {
-  type ClientSettings,
-  credentialsOf,
-  type Pair,
-  type Service,
-  settingsOf,
-} from './provider-settings.ts'
+import { credentialsOf, type Pair, type SdkSettings, type Service, settingsOf } from './provider-settings.ts'
 import { accountOf, sessionOf } from './sessions.ts'
 
 export interface ProviderDependencies {
@@ -28,13 +22,13 @@ export interface Provider {
     service: Service,
     target: AwsTarget,
     deadline: number,
-    make: (settings: ClientSettings) => C | Promise<C>,
+    make: (settings: SdkSettings) => C | Promise<C>,
     send: (client: C, options: { abortSignal: AbortSignal }) => Promise<T>,
   ): Promise<T>
   /** Settings of a client that works with one static key pair, for managing target keys. */
-  staticSettings(settings: ProviderSettings, pair: Pair, region: string): ClientSettings
+  staticSettings(settings: ProviderSettings, pair: Pair, region: string): SdkSettings
   /** The verdict on a failed call. */
-  fault: typeof faultOf
+  fault: typeof providerFault
 }
 
 const MOST_CLIENTS = 500
@@ -64,7 +58,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
         return attempt('credentials')
       })
     return before(deadline - clock.now(), insisted()).catch((error: unknown) => {
-      throw faultOf(service, error)
+      throw providerFault(service, error)
     })
   }
 
@@ -72,7 +66,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
     call,
     staticSettings: (settings, pair, region) =>
       settingsOf('iam', settings, region, credentialsOf(settings, pair, environment)),
-    fault: faultOf,
+    fault: providerFault,
   }
 }
 
@@ -85,7 +79,7 @@ function targetSettings(
   target: AwsTarget,
   pair: Pair,
   dependencies: ProviderDependencies,
-): ClientSettings {
+): SdkSettings {
   const { client, region, assume } = target
   const own = credentialsOf(client, pair, dependencies.environment)
   return settingsOf(service, client, region, assume ? sessionOf(target, assume, own, dependencies) : own)

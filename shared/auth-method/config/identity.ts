@@ -93,7 +93,7 @@ function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): S
 }
 
 /** GET config/identity: the defaults before any write. */
-export function readIdentity(call: Call): Outcome {
+export function readIdentityConfig(call: Call): Outcome {
   const config = subjectOf(call, 'identity-config')?.data ?? defaultIdentity
   return answer(
     data({

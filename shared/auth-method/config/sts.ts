@@ -34,14 +34,14 @@ function warningsOf(account: string, role: string, assumable: readonly string[])
   if (!/^\d{12}$/.test(account))
     warnings.push('the account ID is not a 12-digit number: no login can come from it')
   if (entity?.type !== 'role') warnings.push('sts_role is not the ARN of an IAM role')
-  else if (!assumable.some(pattern => fits(pattern, role))) {
+  else if (!assumable.some(pattern => matchesRolePattern(pattern, role))) {
     warnings.push('this deployment is not allowed to assume sts_role: widen its setting assumableRoleArns')
   }
   return warnings
 }
 
 /** Whether a role matches a pattern of the deployment's IAM policy, where `*` stands for any text. */
-export const fits = (pattern: string, role: string): boolean =>
+export const matchesRolePattern = (pattern: string, role: string): boolean =>
   new RegExp(
     `^${pattern
       .split('*')

@@ -23,7 +23,7 @@ const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Reauthenticat
   })
 
 /** Everything that needs no call to the provider: a login that fails here costs nothing of EC2's quota. */
-export const checksBefore: readonly Check<Ec2Facts>[] = [
+export const ec2ChecksBefore: readonly Check<Ec2Facts>[] = [
   ...commonChecks,
   ...documentChecks,
   {
@@ -39,7 +39,7 @@ export const checksBefore: readonly Check<Ec2Facts>[] = [
 ]
 
 /** What EC2, IAM and the role tag say. */
-export const checksAfter: readonly Check<SeenEc2Facts>[] = [
+export const ec2ChecksAfter: readonly Check<SeenEc2Facts>[] = [
   ...instanceChecks,
   {
     name: 'role_tag',

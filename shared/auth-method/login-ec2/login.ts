@@ -7,7 +7,7 @@ import { enforce } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
 import { loggedIn } from '../login/outcome.ts'
 import { sweepTimes } from '../tidy/settings.ts'
-import { checksAfter, checksBefore, decideEc2Login, type Ec2Decision } from './decide.ts'
+import { decideEc2Login, type Ec2Decision, ec2ChecksAfter, ec2ChecksBefore } from './decide.ts'
 import { askEc2, denialOf, gatherEc2, seeEc2 } from './gather.ts'
 import { type Ec2Proof, provenDocument } from './proof.ts'
 
@@ -21,10 +21,10 @@ type LoginCall = Call<typeof loginFields>
 export async function loginEc2(call: LoginCall, proof: Ec2Proof): Promise<Outcome | Anew> {
   const document = await provenDocument(call, proof)
   const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
-  const worthAsking = { ...gathered, facts: enforce(checksBefore, gathered.facts) }
+  const worthAsking = { ...gathered, facts: enforce(ec2ChecksBefore, gathered.facts) }
   const seen = await askEc2(call, worthAsking)
   if (call.asked()) return { anew: denialOf(call, gathered, seen) }
-  const facts = enforce(checksAfter, await seeEc2(call, worthAsking))
+  const facts = enforce(ec2ChecksAfter, await seeEc2(call, worthAsking))
   const decision = decideEc2Login(facts, call.request.path)
   const entry = await entryChange(call, facts.entry, decision, facts.tidy)
   return loggedIn(call, decision.grant, gathered.alias, [entry])

@@ -20,7 +20,7 @@ const notBound = ({ roleName }: IamFacts) =>
   refusal('principal-not-bound', `principal is not bound to role "${roleName}"`)
 
 /** Everything that needs neither IAM nor EC2. */
-export const checksBefore: readonly Check<IamFacts>[] = [
+export const iamChecksBefore: readonly Check<IamFacts>[] = [
   ...commonChecks,
   {
     name: 'bound_iam_principal_arn',
@@ -68,7 +68,7 @@ const inferredFacts = ({ roleName, role, inferred }: SeenIamFacts): RunningFacts
 })
 
 /** What IAM and EC2 say. @see docs/spec/login-iam.md#principals */
-export const checksAfter: readonly Check<SeenIamFacts>[] = [wildcard, ...instanceChecks.map(ofInferred)]
+export const iamChecksAfter: readonly Check<SeenIamFacts>[] = [wildcard, ...instanceChecks.map(ofInferred)]
 
 /** What a login that passed every check leads to. @see docs/spec/login-iam.md#token */
 export function decideIamLogin(facts: Passed<IamFacts> & Passed<SeenIamFacts>, path: string): Grant {

@@ -1,5 +1,9 @@
 import { type Call, mountOf } from '../../api/call.ts'
-import { type Identity, readIdentity, type VerifiedIdentity } from '../../identity-proof/caller-identity.ts'
+import {
+  type Identity,
+  readCallerIdentity,
+  type VerifiedIdentity,
+} from '../../identity-proof/caller-identity.ts'
 import type { SignedRequest } from '../../identity-proof/signed-request.ts'
 import { rebuildRequest } from '../../identity-proof/sts-request.ts'
 import type { ClientConfig, IdentityConfig } from '../../model/config.ts'
@@ -48,7 +52,7 @@ export async function askSts(call: LoginCall, request: SignedRequest): Promise<V
   const answer = await call.once(`sts ${client?.rev ?? ''}`, () =>
     call.ports.callerIdentity.ask(outbound, call.request.deadline),
   )
-  const identity = readIdentity(answer)
+  const identity = readCallerIdentity(answer)
   return 'why' in identity ? refuse(identity, identity.seen) : identity
 }
 

@@ -3,7 +3,7 @@ import type { SignedRequest } from '../../identity-proof/signed-request.ts'
 import { enforce } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
 import { loggedIn } from '../login/outcome.ts'
-import { checksAfter, checksBefore, decideIamLogin } from './decide.ts'
+import { decideIamLogin, iamChecksAfter, iamChecksBefore } from './decide.ts'
 import { askSts, gatherIam, keysOfCaller, seeIam } from './gather.ts'
 
 /** A request that has been read; only STS can verify it. */
@@ -20,9 +20,9 @@ export async function loginIam(call: Call<typeof loginFields>, proof: IamProof):
   const caller = await askSts(call, proof.request)
   if (call.asked()) return { anew: keysOfCaller(call, caller) }
   const gathered = await gatherIam(call, caller)
-  const worthAsking = { ...gathered, facts: enforce(checksBefore, gathered.facts) }
+  const worthAsking = { ...gathered, facts: enforce(iamChecksBefore, gathered.facts) }
   const seen = await seeIam(call, worthAsking)
   if (call.asked()) return { anew: [] }
-  const facts = enforce(checksAfter, seen)
+  const facts = enforce(iamChecksAfter, seen)
   return loggedIn(call, decideIamLogin(facts, call.request.path), gathered.alias)
 }

@@ -138,7 +138,7 @@ export const seenOf = (name: BindingName, bound: Bound, facts: InstanceFacts): u
   rowOf(name).seen(facts, boundBy(name, bound))
 
 /** Why what a role stores of a constraint makes no sense. */
-export const faultOf = (name: BindingName, bound: Bound): string | undefined =>
+export const boundFault = (name: BindingName, bound: Bound): string | undefined =>
   rowOf(name).fault?.(boundBy(name, bound))
 
 /** Supplied constraints take the place of stored ones, each as a whole. */

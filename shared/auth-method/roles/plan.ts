@@ -5,7 +5,7 @@ import { defaultParameters, mergeParameters, parameterWarnings } from '../../tok
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
 import { partitionOf } from '../../values/region.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import { type BindingName, bindingNames, faultOf, isBound, mergeBound, unbound } from './bindings.ts'
+import { type BindingName, bindingNames, boundFault, isBound, mergeBound, unbound } from './bindings.ts'
 import type { roleFields } from './fields.ts'
 
 type Given = Supplied<typeof roleFields>
@@ -110,7 +110,7 @@ function bindingFault(role: Role): string | undefined {
   if (used.length === 0 && role.boundIamPrincipalArns.length === 0)
     return 'at least one bound constraint is required'
   for (const name of used) {
-    const fault = faultOf(name, role.bound)
+    const fault = boundFault(name, role.bound)
     if (fault) return fault
   }
   return undefined

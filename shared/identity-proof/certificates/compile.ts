@@ -1,7 +1,7 @@
 // Writes rsa2048.json and legacy.json from aws.pem: `npm run certificates`.
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type Compiled, nameOf } from '../trust.ts'
+import { type Compiled, certificateName } from '../trust.ts'
 
 const here = new URL('.', import.meta.url)
 const BLOCK =
@@ -27,7 +27,7 @@ export function compile(kinds: readonly string[]): Compiled {
   >()
   for (const { region, kind, pem } of published().filter(one => kinds.includes(one.kind))) {
     const certificate = new X509Certificate(pem)
-    const { issuer, serial } = nameOf(certificate.raw)
+    const { issuer, serial } = certificateName(certificate.raw)
     const key = index(keys, certificate.publicKey.export({ format: 'der', type: 'spki' }).toString('base64'))
     const row = { kind, serial, issuer: index(issuers, Buffer.from(issuer, 'hex').toString('base64')), key }
     const id = JSON.stringify(row)

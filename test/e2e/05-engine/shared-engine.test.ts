@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clientOf, type Engine, startEngine } from '../../../infra/local/engine.ts'
+import { clientOf, type LocalEngine, startEngine } from '../../../infra/local/engine.ts'
 import { cleanUp, freshCluster, startIn } from '../../support/npm-start.ts'
 
 // One engine that somebody else has started, for several clusters. DynamoDB Local keeps what each access key has made
@@ -14,7 +14,7 @@ const credentials = { accessKeyId: 'none', secretAccessKey: 'none' }
 const directory = mkdtempSync('/dev/shm/cloud-auth-')
 /** access keys that named a table, by the table */
 const keys = new Map<string, Set<string>>()
-let engine: Engine
+let engine: LocalEngine
 let url = ''
 
 beforeAll(async () => {

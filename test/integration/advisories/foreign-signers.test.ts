@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createAuthority, type Signer } from '../../../infra/local/provider/documents/authority.ts'
+import { type CertifiedKey, createAuthority } from '../../../infra/local/provider/documents/authority.ts'
 import { tagged } from '../../../infra/local/provider/documents/der.ts'
 import { frame, signerInfo } from '../../builders/signed-data.ts'
 import { at, readBer } from '../../provider/ber.ts'
@@ -21,7 +21,7 @@ function namesOf(pem: string) {
 describe('who signed counts, not that somebody did: CVE-2020-16251', () => {
   let document = Buffer.alloc(0)
   let registered = ''
-  let foreign: Signer
+  let foreign: CertifiedKey
   beforeAll(async () => {
     const [launched, authority] = [await launch(), await aws.authority()]
     document = Buffer.from((await aws.documents(placeOf(launched))).document)

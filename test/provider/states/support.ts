@@ -8,10 +8,10 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn'
 import { onTestFinished } from 'vitest'
+import type { Time } from '../../../infra/local/states/dependencies.ts'
 import { startMachines } from '../../../infra/local/states/machines.ts'
 import { startStatesService } from '../../../infra/local/states/service.ts'
 import { openStateStore } from '../../../infra/local/states/store.ts'
-import type { Time } from '../../../infra/local/states/world.ts'
 
 /** What the ARNs of machines begin with. */
 export const PREFIX = 'arn:aws:states:eu-west-1:111122223333:stateMachine:'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { combine } from 'shamir-secret-sharing'
 import { describe, expect, test } from 'vitest'
-import { checkDivision, divide, readShare, unite } from '../../../shared/cluster/shares.ts'
+import { checkDivision, combineShares, divide, readShare } from '../../../shared/cluster/shares.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, index) => index * 7)
 const whole = (parts: readonly Buffer[]) => combine(parts.map(part => new Uint8Array(part)))
@@ -149,7 +149,7 @@ describe('shares united', () => {
   ])('of %i any %i are the key again', async (shares, threshold) => {
     const key = Buffer.from([...Array(32).keys()])
     const parts = (await divide(key, { shares, threshold })).map(part => part.toString('hex'))
-    expect(await unite(parts.slice(-threshold))).toEqual(key)
+    expect(await combineShares(parts.slice(-threshold))).toEqual(key)
   })
 
   test('that cannot belong together are nothing, and wrong ones another key', async () => {
@@ -157,9 +157,9 @@ describe('shares united', () => {
     const [one = '', two = ''] = (await divide(key, { shares: 3, threshold: 2 })).map(part =>
       part.toString('hex'),
     )
-    expect(await unite([one, one])).toBeUndefined()
-    expect(await unite([one, two.slice(2)])).toBeUndefined()
+    expect(await combineShares([one, one])).toBeUndefined()
+    expect(await combineShares([one, two.slice(2)])).toBeUndefined()
     const changed = `${two.startsWith('0') ? '1' : '0'}${two.slice(1)}`
-    expect(await unite([one, changed])).not.toEqual(key)
+    expect(await combineShares([one, changed])).not.toEqual(key)
   })
 })

@@ -4,7 +4,7 @@ import { type AccessRule, anyone, endpoint, policy } from '../../../shared/api/e
 import { list, text } from '../../../shared/api/fields.ts'
 import { authorise } from '../../../shared/http/admit.ts'
 import type { Alive } from '../../../shared/http/authenticate.ts'
-import { mountOf } from '../../../shared/http/base.ts'
+import { mountNamed } from '../../../shared/http/base.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import type { Alias } from '../../../shared/model/alias.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
@@ -212,7 +212,7 @@ test('a mount is named by its path, and only the auth method has any', () => {
   const base = {
     mounts: { mounts: [mount(), mount({ path: 'token', type: 'token' })], removing: [] },
   } as never
-  expect(mountOf({ mount: 'cloud' }, base)).toEqual(mount())
+  expect(mountNamed({ mount: 'cloud' }, base)).toEqual(mount())
   for (const params of [{ mount: 'token' }, { mount: 'other' }, { mount: '__proto__' }, {}])
-    expect(mountOf(params as Record<string, string>, base)).toBeUndefined()
+    expect(mountNamed(params as Record<string, string>, base)).toBeUndefined()
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { answer, nothing } from '../../../shared/api/call.ts'
 import { anyone, endpoint, policy } from '../../../shared/api/endpoint.ts'
 import { invalid } from '../../../shared/api/errors.ts'
-import { mountOf, readBase } from '../../../shared/http/base.ts'
+import { mountNamed, readBase } from '../../../shared/http/base.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import type { Memory, Ports } from '../../../shared/ports.ts'
@@ -46,7 +46,7 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
     reads.length = 0
     const found = await readBase(intake, more, ports)
     return {
-      mount: mountOf(intake.found.params, found)?.path,
+      mount: mountNamed(intake.found.params, found)?.path,
       cluster: found.cluster?.record.mode,
       reads: [...reads],
     }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { answerOf, type FrontEvent, fits, frontOf, requestOf } from '../../../shared/http/events.ts'
+import { answerOf, type FrontEvent, frontOf, isCarried, requestOf } from '../../../shared/http/events.ts'
 
 type Front = ReturnType<typeof frontOf>
 
@@ -194,8 +194,8 @@ describe('answers', () => {
     ] as const) {
       const rest = largest - Buffer.byteLength(JSON.stringify(sized('')))
       const most = character.repeat(Math.floor(rest / bytes))
-      expect(fits(event, sized(most)), `${character} that fit`).toBe(true)
-      expect(fits(event, sized(most + character)), `one ${character} too many`).toBe(false)
+      expect(isCarried(event, sized(most)), `${character} that fit`).toBe(true)
+      expect(isCarried(event, sized(most + character)), `one ${character} too many`).toBe(false)
     }
   })
 })

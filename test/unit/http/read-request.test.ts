@@ -5,7 +5,7 @@ import {
   checkNamespace,
   operationOf,
   parametersOf,
-  tokenOf,
+  presentedToken,
   wrapTtlOf,
 } from '../../../shared/http/read-request.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
@@ -99,15 +99,15 @@ describe('the caller’s token', () => {
     ['another scheme', { authorization: 'Basic Bearer' }, undefined],
     ['a scheme that ends alike', { authorization: 'XBearer c' }, undefined],
     ['nothing', {}, undefined],
-  ])('%s', (_, headers, token) => expect(tokenOf(request({ headers }))?.reveal()).toBe(token))
+  ])('%s', (_, headers, token) => expect(presentedToken(request({ headers }))?.reveal()).toBe(token))
 
   test('prints as a placeholder', () => {
-    expect(`${tokenOf(request({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain('hvs.a')
+    expect(`${presentedToken(request({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain('hvs.a')
   })
 
   test('is at most 8 KiB long', () => {
     const token = (length: number) => () =>
-      tokenOf(request({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
+      presentedToken(request({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
     expect(token(8192)()?.reveal()).toHaveLength(8192)
     expect(codeOf(token(8193))).toBe('invalid_request')
   })

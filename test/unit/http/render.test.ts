@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer, Auth } from '../../../shared/api/call.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { envelopeOf, type Frame, render, renderError, renderWrapped } from '../../../shared/http/render.ts'
+import {
+  type Frame,
+  render,
+  renderError,
+  renderWrapped,
+  responseEnvelope,
+} from '../../../shared/http/render.ts'
 
 const frame = (parts: Partial<Frame> = {}): Frame => ({
   requestId: 'r-1',
@@ -95,7 +101,7 @@ describe('successes', () => {
   })
 
   test('the envelope of what has no body is none', () => {
-    expect(envelopeOf({ kind: 'nothing' }, frame())).toBeUndefined()
+    expect(responseEnvelope({ kind: 'nothing' }, frame())).toBeUndefined()
   })
 })
 

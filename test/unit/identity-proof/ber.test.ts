@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   integer,
-  oid as objectId,
-  octets as octetString,
+  derOid as objectId,
+  derOctets as octetString,
   sequence,
   tlv,
 } from '../../../infra/local/provider/documents/der.ts'

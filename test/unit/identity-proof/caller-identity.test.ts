@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { readIdentity } from '../../../shared/identity-proof/caller-identity.ts'
+import { readCallerIdentity } from '../../../shared/identity-proof/caller-identity.ts'
 import type { StsAnswer } from '../../../shared/ports.ts'
 import {
   responseOf,
@@ -13,7 +13,7 @@ import {
 
 /** The rule that refused, or `accepted`. */
 function why(answer: StsAnswer): string {
-  const read = readIdentity(answer)
+  const read = readCallerIdentity(answer)
   return 'why' in read ? read.why : 'accepted'
 }
 
@@ -22,7 +22,7 @@ const usual = resultOf(usualCaller)
 
 describe('the caller', () => {
   test('an assumed role, with its session', () => {
-    expect(readIdentity(stsAnswer())).toEqual({
+    expect(readCallerIdentity(stsAnswer())).toEqual({
       arn: usualCaller.Arn,
       uniqueId: 'AROA0123456789EXAMPLE',
       entity: {
@@ -38,7 +38,7 @@ describe('the caller', () => {
 
   test('a user with a path', () => {
     const user = { Arn: 'arn:aws-cn:iam::111122223333:user/a/b/bob', UserId: 'AIDA0123456789EXAMPLE' }
-    expect(readIdentity(stsAnswer(user))).toMatchObject({
+    expect(readCallerIdentity(stsAnswer(user))).toMatchObject({
       uniqueId: 'AIDA0123456789EXAMPLE',
       entity: { type: 'user', partition: 'aws-cn', name: 'bob', path: 'a/b' },
     })
@@ -145,7 +145,7 @@ describe('the document: CVE-2020-16250', () => {
 
   test('predefined entities and character references stand for their characters', () => {
     const Arn = usualCaller.Arn.replace('app', '&#97;p&#x70;')
-    expect(readIdentity(stsAnswer({ Arn }))).toMatchObject({ arn: usualCaller.Arn })
+    expect(readCallerIdentity(stsAnswer({ Arn }))).toMatchObject({ arn: usualCaller.Arn })
   })
 })
 
@@ -160,7 +160,7 @@ describe('answers that are no success', () => {
     [403, notAccepted],
     [404, notAccepted],
   ])('a right document under status %i is refused', (status, text) => {
-    expect(readIdentity(stsAnswer({}, { status }))).toMatchObject({ why: 'sts-refused', text })
+    expect(readCallerIdentity(stsAnswer({}, { status }))).toMatchObject({ why: 'sts-refused', text })
   })
 
   test.each([
@@ -170,7 +170,7 @@ describe('answers that are no success', () => {
     [400, 'MadeUpCode', { status: 400 }],
     [400, 'ExpiredToken<x/>', { status: 400 }],
   ])('%i %s: one text for callers, the cause for administrators', (status, code, seen) => {
-    const found = readIdentity(stsError(status, code))
+    const found = readCallerIdentity(stsError(status, code))
     expect(found).toEqual({ code: 'invalid_request', why: 'sts-refused', text: notAccepted, seen })
   })
 
@@ -179,7 +179,7 @@ describe('answers that are no success', () => {
   })
 
   test('nothing else of an error reaches the caller', () => {
-    expect(JSON.stringify(readIdentity(stsError(403, 'AccessDenied')))).not.toContain('10.0.0.1')
+    expect(JSON.stringify(readCallerIdentity(stsError(403, 'AccessDenied')))).not.toContain('10.0.0.1')
   })
 
   test('an error under status 200 is no caller', () => {
@@ -188,7 +188,7 @@ describe('answers that are no success', () => {
 
   const failure = (answer: StsAnswer) => {
     try {
-      return readIdentity(answer)
+      return readCallerIdentity(answer)
     } catch (error) {
       return error instanceof ApiError ? [error.code, error.retryAfter] : error
     }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { compile, published } from '../../../shared/identity-proof/certificates/compile.ts'
 import legacy from '../../../shared/identity-proof/certificates/legacy.json' with { type: 'json' }
 import rsa2048 from '../../../shared/identity-proof/certificates/rsa2048.json' with { type: 'json' }
-import { builtInKeys, keysOf, nameOf } from '../../../shared/identity-proof/trust.ts'
+import { builtInKeys, certificateName, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
 import vectors from '../../vectors/aws-certificates.json' with { type: 'json' }
 
@@ -40,7 +40,7 @@ describe('the provider’s certificates', () => {
     const trusted = await builtInKeys(true)
     for (const { region, kind, pem } of all) {
       const certificate = new X509Certificate(pem)
-      const { issuer, serial } = nameOf(certificate.raw)
+      const { issuer, serial } = certificateName(certificate.raw)
       const found = trusted.filter(
         key =>
           key.origin === kind &&
@@ -74,7 +74,7 @@ describe('the provider’s certificates', () => {
     const kinds = Map.groupBy(trusted, ({ origin }) => origin)
     expect([...kinds.keys()].sort()).toEqual(['dsa', 'rsa', 'rsa2048'])
     expect(kinds.get('rsa')?.every(({ key }) => keySizeOf(key()) === 'rsa 1024')).toBe(true)
-    expect(keysOf(legacy).length + keysOf(rsa2048).length).toBe(trusted.length)
+    expect(trustedKeysOf(legacy).length + trustedKeysOf(rsa2048).length).toBe(trusted.length)
   })
 })
 

@@ -1,6 +1,6 @@
 import { hash, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { octets, oid, sequence, setOf, tagged } from '../../../infra/local/provider/documents/der.ts'
+import { derOctets, derOid, sequence, setOf, tagged } from '../../../infra/local/provider/documents/der.ts'
 import { verifySignedData } from '../../../shared/identity-proof/pkcs7.ts'
 import { readSignedData } from '../../../shared/identity-proof/signed-data.ts'
 import type { TrustedKey } from '../../../shared/identity-proof/trust.ts'
@@ -127,7 +127,7 @@ describe('what is signed', () => {
   test('the digest attribute must be that of the content', () => {
     const attributes = () => attributesOf(Buffer.from('another content'))
     expect(verdict({ attributes })).toBe('digest')
-    const digest = () => [attribute(ids.messageDigest, octets(hash('sha512', content, 'buffer')))]
+    const digest = () => [attribute(ids.messageDigest, derOctets(hash('sha512', content, 'buffer')))]
     expect(verdict({ attributes: digest })).toBe('digest')
   })
 
@@ -173,7 +173,7 @@ describe('what is signed', () => {
   })
 
   test('the object identifier of a digest does not choose another one', () => {
-    expect(verdict({ attributes: () => [attribute(ids.messageDigest, octets(oid(ids.sha256)))] })).toBe(
+    expect(verdict({ attributes: () => [attribute(ids.messageDigest, derOctets(derOid(ids.sha256)))] })).toBe(
       'digest',
     )
   })

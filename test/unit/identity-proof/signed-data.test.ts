@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  derNull,
+  derOctets,
+  derOid,
   indefinite,
   integer,
-  nothing,
-  octets,
-  oid,
   sequence,
   setOf,
   tagged,
@@ -55,15 +55,15 @@ describe('readSignedData', () => {
   })
 
   test('reads content in pieces, under open lengths', () => {
-    const pieces = indefinite(0x24, octets(content.subarray(0, 3)), octets(content.subarray(3)))
-    const open = indefinite(0x30, oid(ids.data), indefinite(0xa0, pieces))
+    const pieces = indefinite(0x24, derOctets(content.subarray(0, 3)), derOctets(content.subarray(3)))
+    const open = indefinite(0x30, derOid(ids.data), indefinite(0xa0, pieces))
     expect(made({}, { contentInfo: open })).toEqual(made())
   })
 
   test('gives attributes written with needless lengths as they were signed', () => {
     const written = indefinite(
       0xa0,
-      indefinite(0x30, ...[oid(ids.contentType), setOf(oid(ids.data))]),
+      indefinite(0x30, ...[derOid(ids.contentType), setOf(derOid(ids.data))]),
       timeAttribute,
       digestAttribute,
     )
@@ -80,30 +80,33 @@ describe('readSignedData', () => {
     ['another content type than signedData', { type: ids.data }],
     ['version 0', { version: integer(0n) }],
     ['version 3', { version: integer(3n) }],
-    ['a version that is no integer', { version: octets(Buffer.from([1])) }],
+    ['a version that is no integer', { version: derOctets(Buffer.from([1])) }],
     ['no digest algorithms', { digestAlgorithms: setOf() }],
     ['other digest algorithms than the signer’s', { digestAlgorithms: setOf(algorithm(ids.sha512)) }],
     ['digest algorithms that are no set', { digestAlgorithms: algorithm(ids.sha256) }],
     ['content of another type than data', { contentInfo: contentInfo(content, ids.signedData) }],
-    ['detached content', { contentInfo: sequence(oid(ids.data)) }],
+    ['detached content', { contentInfo: sequence(derOid(ids.data)) }],
     ['empty content', { contentInfo: contentInfo(Buffer.alloc(0)) }],
-    ['content that is no octet string', { contentInfo: sequence(oid(ids.data), tagged(0, integer(1n))) }],
-    ['two contents', { contentInfo: sequence(oid(ids.data), tagged(0, octets(content), octets(content))) }],
-    ['content under [1]', { contentInfo: sequence(oid(ids.data), tagged(1, octets(content))) }],
+    ['content that is no octet string', { contentInfo: sequence(derOid(ids.data), tagged(0, integer(1n))) }],
+    [
+      'two contents',
+      { contentInfo: sequence(derOid(ids.data), tagged(0, derOctets(content), derOctets(content))) },
+    ],
+    ['content under [1]', { contentInfo: sequence(derOid(ids.data), tagged(1, derOctets(content))) }],
     [
       'something behind the content',
-      { contentInfo: sequence(oid(ids.data), tagged(0, octets(content)), nothing()) },
+      { contentInfo: sequence(derOid(ids.data), tagged(0, derOctets(content)), derNull()) },
     ],
     ['no signers: a certificates-only structure', { signerInfos: setOf(), extras: [tagged(0, sequence())] }],
     ['signers that are no set', { signerInfos: sequence(signerInfo(content, { key })) }],
-    ['something unknown before the signers', { extras: [nothing()] }],
+    ['something unknown before the signers', { extras: [derNull()] }],
     ['certificates twice', { extras: [tagged(0), tagged(0)] }],
     ['revocation lists before certificates', { extras: [tagged(1), tagged(0)] }],
-    ['something behind the signers', { more: [nothing()] }],
+    ['something behind the signers', { more: [derNull()] }],
     ['a second set of signers', { more: [setOf(signerInfo(content, { key }))] }],
-    ['something beside the SignedData', { beside: [nothing()] }],
+    ['something beside the SignedData', { beside: [derNull()] }],
     ['a second SignedData', { beside: [sequence()] }],
-    ['something at the end', { last: [nothing()] }],
+    ['something at the end', { last: [derNull()] }],
   ])('refuses a frame with %s', (_, outside) => {
     expect(made({}, outside)).toBeUndefined()
   })
@@ -114,7 +117,7 @@ describe('readSignedData', () => {
     ['a digest algorithm that is none', { digest: 'rsa' as never, attributes: false, signature: content }],
     ['an unknown signature algorithm', { signatureId: '1.2.840.113549.1.1.4' }],
     ['a signature for another digest than the one named', { signatureId: ids.rsaSha384 }],
-    ['something behind the signature', { more: [nothing()] }],
+    ['something behind the signature', { more: [derNull()] }],
     ['two sets of unsigned attributes', { more: [tagged(1), tagged(1)] }],
     ['no digest among the attributes', { sentAttributes: tagged(0, typeAttribute, timeAttribute) }],
     ['no attributes at all under [0]', { sentAttributes: tagged(0) }],
@@ -124,7 +127,7 @@ describe('readSignedData', () => {
       {
         sentAttributes: tagged(
           0,
-          sequence(oid(ids.messageDigest), tlv(0x31, octets(content), octets(content))),
+          sequence(derOid(ids.messageDigest), tlv(0x31, derOctets(content), derOctets(content))),
         ),
       },
     ],
@@ -135,44 +138,44 @@ describe('readSignedData', () => {
     ],
     [
       'a digest in a sequence rather than a set',
-      { sentAttributes: tagged(0, sequence(oid(ids.messageDigest), sequence(octets(content)))) },
+      { sentAttributes: tagged(0, sequence(derOid(ids.messageDigest), sequence(derOctets(content)))) },
     ],
     ['a second content type', { sentAttributes: tagged(0, typeAttribute, typeAttribute, digestAttribute) }],
     [
       'another content type than data',
-      { sentAttributes: tagged(0, attribute(ids.contentType, oid(ids.signedData)), digestAttribute) },
+      { sentAttributes: tagged(0, attribute(ids.contentType, derOid(ids.signedData)), digestAttribute) },
     ],
     ['an attribute without type', { sentAttributes: tagged(0, digestAttribute, sequence()) }],
     [
       'an attribute of three parts',
-      { sentAttributes: tagged(0, digestAttribute, sequence(oid(ids.data), setOf(), setOf())) },
+      { sentAttributes: tagged(0, digestAttribute, sequence(derOid(ids.data), setOf(), setOf())) },
     ],
   ])('refuses a signer with %s', (_, signer) => {
     expect(made(signer)).toBeUndefined()
   })
 
   test('steps over unsigned attributes', () => {
-    expect(made({ more: [tagged(1, sequence(oid(ids.data), setOf()))] })).toEqual(made())
+    expect(made({ more: [tagged(1, sequence(derOid(ids.data), setOf()))] })).toEqual(made())
   })
 
   test.each([
     [
       'a name of one part',
-      [integer(1n), sequence(issuer), algorithm(ids.sha256), algorithm(ids.rsa), octets(content)],
+      [integer(1n), sequence(issuer), algorithm(ids.sha256), algorithm(ids.rsa), derOctets(content)],
     ],
     [
       'a name of three parts',
       [
         integer(1n),
-        sequence(issuer, integer(7n), nothing()),
+        sequence(issuer, integer(7n), derNull()),
         algorithm(ids.sha256),
         algorithm(ids.rsa),
-        octets(content),
+        derOctets(content),
       ],
     ],
     [
       'a key identifier for a name',
-      [integer(1n), tlv(0x80, content), algorithm(ids.sha256), algorithm(ids.rsa), octets(content)],
+      [integer(1n), tlv(0x80, content), algorithm(ids.sha256), algorithm(ids.rsa), derOctets(content)],
     ],
     [
       'parameters of its digest',
@@ -181,7 +184,7 @@ describe('readSignedData', () => {
         sequence(issuer, integer(7n)),
         algorithm(ids.sha256, integer(1n)),
         algorithm(ids.rsa),
-        octets(content),
+        derOctets(content),
       ],
     ],
     [
@@ -190,8 +193,8 @@ describe('readSignedData', () => {
         integer(1n),
         sequence(issuer, integer(7n)),
         algorithm(ids.sha256),
-        algorithm(ids.rsa, nothing(), nothing()),
-        octets(content),
+        algorithm(ids.rsa, derNull(), derNull()),
+        derOctets(content),
       ],
     ],
     ['no signature', [integer(1n), sequence(issuer, integer(7n)), algorithm(ids.sha256), algorithm(ids.rsa)]],

@@ -8,7 +8,7 @@ import {
 } from '../../../infra/local/provider/documents/certificate.ts'
 import { sequence } from '../../../infra/local/provider/documents/der.ts'
 import { published } from '../../../shared/identity-proof/certificates/compile.ts'
-import { keysOf, nameOf, registeredKey } from '../../../shared/identity-proof/trust.ts'
+import { certificateName, registeredKey, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
 import { keys } from '../../builders/keys.ts'
 
 describe('registeredKey', () => {
@@ -18,7 +18,7 @@ describe('registeredKey', () => {
   ])('a registered %s certificate speaks for every region', (_, { publicKey, privateKey }, scheme) => {
     const der = selfSign(publicKey, privateKey, scheme)
     const trusted = registeredKey(certificatePem(der))
-    expect(trusted).toMatchObject({ origin: 'registered', ...nameOf(der) })
+    expect(trusted).toMatchObject({ origin: 'registered', ...certificateName(der) })
     expect(trusted.regions).toBeUndefined()
     expect(trusted.key().equals(publicKey)).toBe(true)
   })
@@ -32,8 +32,12 @@ describe('registeredKey', () => {
 describe('nameOf', () => {
   test.each(published().slice(0, 6))('agrees with OpenSSL on $region $kind', ({ pem }) => {
     const certificate = new X509Certificate(pem)
-    expect(BigInt(`0x${nameOf(certificate.raw).serial}`)).toBe(BigInt(`0x${certificate.serialNumber}`))
-    expect(certificate.raw.toString('hex').split(nameOf(certificate.raw).issuer).length).toBeGreaterThan(1)
+    expect(BigInt(`0x${certificateName(certificate.raw).serial}`)).toBe(
+      BigInt(`0x${certificate.serialNumber}`),
+    )
+    expect(
+      certificate.raw.toString('hex').split(certificateName(certificate.raw).issuer).length,
+    ).toBeGreaterThan(1)
   })
 
   test.each([
@@ -41,13 +45,13 @@ describe('nameOf', () => {
     ['an empty sequence', sequence()],
     ['junk', Buffer.from('certificate')],
   ])('throws on %s', (_, bytes) => {
-    expect(() => nameOf(bytes)).toThrow('not an X.509 certificate')
+    expect(() => certificateName(bytes)).toThrow('not an X.509 certificate')
   })
 })
 
 describe('keysOf', () => {
   test('decodes a key when it is used, not before', () => {
-    const [trusted] = keysOf({
+    const [trusted] = trustedKeysOf({
       issuers: [''],
       keys: ['bm90IGEga2V5'],
       certificates: [{ kind: 'rsa2048', serial: '01', issuer: 0, key: 0, regions: ['eu-west-1'] }],
@@ -59,7 +63,7 @@ describe('keysOf', () => {
   test('gives each certificate its own issuer and key', () => {
     const [a, b] = [keys.rsa(2048), keys.rsa(2048, 'other')].map(pair => pair.publicKey)
     const spki = [a, b].map(key => key?.export({ format: 'der', type: 'spki' }).toString('base64') ?? '')
-    const list = keysOf({
+    const list = trustedKeysOf({
       issuers: ['AAE=', 'AAI='],
       keys: spki,
       certificates: [

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Carry } from '../../../shared/link/call.ts'
-import { envelopeOf, isCallOf, type Method, type Outcome, signAnswer } from '../../../shared/link/envelope.ts'
+import {
+  envelopeOf,
+  isCallOf,
+  type LinkOutcome,
+  type Method,
+  signAnswer,
+} from '../../../shared/link/envelope.ts'
 import type { Call } from '../../../shared/link/gen/link_pb.ts'
 import { forms, type Question, type Reply } from '../../../shared/link/messages.ts'
 import { FORMAT, LinkRefused, LinkSilent } from '../../../shared/link/source.ts'
@@ -23,7 +29,7 @@ interface Fake {
   theirs?: () => number
   /** signs the answers; absent: the primary does */
   key?: typeof primary.signing
-  reply: (method: Method, call: Call) => Outcome
+  reply: (method: Method, call: Call) => LinkOutcome
 }
 
 function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: Fake) {
@@ -44,7 +50,7 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
   return { calls, source: sourceLink(end, { carry, clock: { now }, entropy: { bytes: randomBytes } }) }
 }
 
-const body = <M extends Method>(method: M, reply: Reply<M>): Outcome => ({
+const body = <M extends Method>(method: M, reply: Reply<M>): LinkOutcome => ({
   body: (forms[method].answer.write as (value: Reply<M>) => Uint8Array)(reply),
 })
 const asked = <M extends Method>(method: M, call: Call) =>

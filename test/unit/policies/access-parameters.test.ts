@@ -11,7 +11,7 @@ import {
   parameterOf,
   text,
 } from '../../../shared/api/fields.ts'
-import { type Attempt, permits } from '../../../shared/policies/access.ts'
+import { type AccessRequest, permits } from '../../../shared/policies/access.ts'
 import { policySet } from '../../../shared/policies/names.ts'
 import type { Parameter } from '../../../shared/policies/parameters.ts'
 import { access, parameter } from './support.ts'
@@ -22,7 +22,7 @@ const named = (values: Record<string, unknown>): Parameter[] =>
 const writes = (
   body: Record<string, unknown>,
   parameters: readonly Parameter[],
-  more: Partial<Attempt> = {},
+  more: Partial<AccessRequest> = {},
 ) =>
   permits(access({ a: { capabilities: ['update', 'read', 'sudo'], ...body } }), {
     path: 'a',

@@ -1,10 +1,10 @@
 import { parse } from '@cdktf/hcl2json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Body, HclFault, readHcl } from '../../../shared/policies/hcl.ts'
+import { type HclBody, HclFault, readHcl } from '../../../shared/policies/hcl.ts'
 
 /** Our reading in the shape of the other implementation: labelled blocks by label, others in a list. */
-function shaped({ attributes, blocks }: Body): Record<string, unknown> {
+function shaped({ attributes, blocks }: HclBody): Record<string, unknown> {
   const shape: Record<string, unknown> = { ...attributes }
   for (const { type, label, body } of blocks) {
     const holder = label === undefined ? shape : ((shape[type] ?? {}) as Record<string, unknown>)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { type Endpoint, operationOf, pathsOf } from '../../../shared/api/endpoint.ts'
+import { type Endpoint, operations, pathsOf } from '../../../shared/api/endpoint.ts'
 import { normalForm, spellingOf } from '../../../shared/api/params.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import { match } from '../../../shared/http/match.ts'
@@ -245,7 +245,7 @@ describe('random spellings of rules and requests', () => {
               .replace(/:mount/, 'm')
               .replace(/:\w+/g, name)
           const [path, other] = [fill('prod'), fill(caseOf('prod', upper))]
-          const operation = operationOf[(one as Endpoint).method]
+          const operation = operations[(one as Endpoint).method]
           const [a, b] = [match(everything, operation, path), match(everything, operation, other)]
           fc.pre(JSON.stringify(a.params) === JSON.stringify(b.params))
           const rights = rightsOf(policy as [string, string[]][])

@@ -1,5 +1,5 @@
 import type { Acl } from '../../../shared/model/acl.ts'
-import { unite } from '../../../shared/policies/access.ts'
+import { uniteRules } from '../../../shared/policies/access.ts'
 import type { Parameter } from '../../../shared/policies/parameters.ts'
 import { parsePolicy } from '../../../shared/policies/parse.ts'
 
@@ -26,5 +26,5 @@ export const parameter = (name: string, value: unknown): Parameter => ({
 /** What somebody may do who has these policies. */
 export const access = (...policies: Short[]): Acl => ({
   root: false,
-  rules: unite(policies.map(policy => parsePolicy(textOf(policy)))),
+  rules: uniteRules(policies.map(policy => parsePolicy(textOf(policy)))),
 })

@@ -1,20 +1,20 @@
 import * as v from 'valibot'
-import type { World } from '../state/world.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
 
 /** A control command: how its argument is checked and what it does. */
 export interface Command<Input, Checked, Result> {
   schema: v.GenericSchema<Input, Checked>
-  run(world: World, input: Checked): Result | Promise<Result>
+  run(aws: ImitatedAws, input: Checked): Result | Promise<Result>
 }
 
 /** Declares a command; argument and result types follow from its two parts. */
 export const command = <Input, Checked, Result>(
   schema: v.GenericSchema<Input, Checked>,
-  run: (world: World, input: Checked) => Result | Promise<Result>,
+  run: (aws: ImitatedAws, input: Checked) => Result | Promise<Result>,
 ): Command<Input, Checked, Result> => ({ schema, run })
 
 /** A command as tests call it; an argument without required members may be left out. */
-export type Method<C> =
+export type ControlMethod<C> =
   C extends Command<infer Input, infer _Checked, infer Result>
     ? Record<never, never> extends Input
       ? (input?: Input) => Promise<Result>
@@ -24,25 +24,25 @@ export type Method<C> =
 /** A command whose types are forgotten. */
 export interface AnyCommand {
   schema: v.GenericSchema
-  run(world: World, input: never): unknown
+  run(aws: ImitatedAws, input: never): unknown
 }
 
 /**
  * Checks the argument, runs the command and waits until its effect is saved.
  *
- * @returns a copy of the result: nothing of the world leaks to the caller
+ * @returns a copy of the result: nothing of the imitated AWS leaks to the caller
  * @throws with a text that names the faulty member, or the command's own complaint
  */
 export async function runCommand(
-  world: World,
+  aws: ImitatedAws,
   { schema, run }: AnyCommand,
   input: unknown,
 ): Promise<unknown> {
   const checked = v.safeParse(schema, input ?? {})
   if (!checked.success) throw new Error(checked.issues.map(describe).join('; '))
   // `command` tied the two together; the table of commands forgot it.
-  const result = await run(world, checked.output as never)
-  await world.saved()
+  const result = await run(aws, checked.output as never)
+  await aws.saved()
   return structuredClone(result)
 }
 

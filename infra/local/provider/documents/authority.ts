@@ -4,7 +4,7 @@ import { certificatePem, dsaSha1, rsaSha256, type SignatureScheme, selfSign } fr
 import type { Signing } from './cms.ts'
 
 /** A key with its self-signed certificate, both PEM. */
-export interface Signer {
+export interface CertifiedKey {
   certificate: string
   privateKey: string
 }
@@ -12,11 +12,11 @@ export interface Signer {
 /** The three signers of identity documents, named as the certificates AWS publishes per region. */
 export interface Authority {
   /** RSA-2048, signs the `rsa2048` item. */
-  rsa2048: Signer
+  rsa2048: CertifiedKey
   /** RSA-1024, signs the `signature` item. */
-  rsa: Signer
+  rsa: CertifiedKey
   /** DSA-1024, signs the `pkcs7` item. */
-  dsa: Signer
+  dsa: CertifiedKey
 }
 
 /** Signature scheme of each signer's certificate and documents. */
@@ -44,7 +44,7 @@ export async function createAuthority(): Promise<Authority> {
 
 type KeyPair = Awaited<ReturnType<typeof generate>>
 
-const signerOf = ({ publicKey, privateKey }: KeyPair, scheme: SignatureScheme): Signer => ({
+const signerOf = ({ publicKey, privateKey }: KeyPair, scheme: SignatureScheme): CertifiedKey => ({
   certificate: certificatePem(selfSign(publicKey, privateKey, scheme)),
   privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
 })

@@ -1,5 +1,17 @@
 import { type KeyObject, randomBytes, sign } from 'node:crypto'
-import { bits, integer, nothing, octets, oid, printable, sequence, setOf, tagged, time, yes } from './der.ts'
+import {
+  bits,
+  derNull,
+  derOctets,
+  derOid,
+  integer,
+  printable,
+  sequence,
+  setOf,
+  tagged,
+  time,
+  yes,
+} from './der.ts'
 
 /** How a certificate, and the forms of a document it vouches for, are signed. */
 export interface SignatureScheme {
@@ -11,13 +23,13 @@ export interface SignatureScheme {
 /** RSA PKCS#1 v1.5 with SHA-256. */
 export const rsaSha256: SignatureScheme = {
   digest: 'sha256',
-  algorithm: sequence(oid('1.2.840.113549.1.1.11'), nothing()),
+  algorithm: sequence(derOid('1.2.840.113549.1.1.11'), derNull()),
 }
 
 /** DSA with SHA-1. */
-export const dsaSha1: SignatureScheme = { digest: 'sha1', algorithm: sequence(oid('1.2.840.10040.4.3')) }
+export const dsaSha1: SignatureScheme = { digest: 'sha1', algorithm: sequence(derOid('1.2.840.10040.4.3')) }
 
-const attribute = (type: string, value: string): Buffer => setOf(sequence(oid(type), printable(value)))
+const attribute = (type: string, value: string): Buffer => setOf(sequence(derOid(type), printable(value)))
 
 /** Issuer and subject of every certificate made here: C=US, ST=Washington State, L=Seattle, O=… */
 export const issuer: Buffer = sequence(
@@ -32,8 +44,8 @@ const validity = sequence(time(Date.UTC(2015, 7, 14)), time(Date.UTC(2195, 0, 17
 const extensions = tagged(
   3,
   sequence(
-    sequence(oid('2.5.29.19'), yes(), octets(sequence(yes()))),
-    sequence(oid('2.5.29.15'), yes(), octets(bits(Buffer.from([0x80]), 7))),
+    sequence(derOid('2.5.29.19'), yes(), derOctets(sequence(yes()))),
+    sequence(derOid('2.5.29.15'), yes(), derOctets(bits(Buffer.from([0x80]), 7))),
   ),
 )
 
@@ -62,8 +74,8 @@ const freshSerial = (): bigint => randomBytes(8).readBigUInt64BE() | (1n << 63n)
 
 /** DER to the PEM block of a certificate. */
 export const certificatePem = (der: Buffer): string =>
-  `-----BEGIN CERTIFICATE-----\n${wrap(der.toString('base64'), 64)}\n-----END CERTIFICATE-----\n`
+  `-----BEGIN CERTIFICATE-----\n${wrapLines(der.toString('base64'), 64)}\n-----END CERTIFICATE-----\n`
 
 /** Breaks text into lines of at most `columns`. */
-export const wrap = (text: string, columns: number): string =>
+export const wrapLines = (text: string, columns: number): string =>
   text.match(new RegExp(`.{1,${columns}}`, 'g'))?.join('\n') ?? ''

@@ -1,14 +1,14 @@
 import { hash, type KeyObject, sign } from 'node:crypto'
 import { issuer, type SignatureScheme } from './certificate.ts'
-import { indefinite, integer, nothing, octets, oid, sequence, setOf, tagged, time } from './der.ts'
+import { derNull, derOctets, derOid, indefinite, integer, sequence, setOf, tagged, time } from './der.ts'
 
 const id = {
-  data: oid('1.2.840.113549.1.7.1'),
-  signedData: oid('1.2.840.113549.1.7.2'),
-  contentType: oid('1.2.840.113549.1.9.3'),
-  messageDigest: oid('1.2.840.113549.1.9.4'),
-  signingTime: oid('1.2.840.113549.1.9.5'),
-  algorithmProtection: oid('1.2.840.113549.1.9.52'),
+  data: derOid('1.2.840.113549.1.7.1'),
+  signedData: derOid('1.2.840.113549.1.7.2'),
+  contentType: derOid('1.2.840.113549.1.9.3'),
+  messageDigest: derOid('1.2.840.113549.1.9.4'),
+  signingTime: derOid('1.2.840.113549.1.9.5'),
+  algorithmProtection: derOid('1.2.840.113549.1.9.52'),
 }
 
 /**
@@ -16,8 +16,8 @@ const id = {
  * (since 2026) without any.
  */
 const digestAlgorithm = {
-  sha1: sequence(oid('1.3.14.3.2.26'), nothing()),
-  sha256: sequence(oid('2.16.840.1.101.3.4.2.1')),
+  sha1: sequence(derOid('1.3.14.3.2.26'), derNull()),
+  sha256: sequence(derOid('2.16.840.1.101.3.4.2.1')),
 }
 
 /** Octets per segment of the constructed OCTET STRING around the content. */
@@ -42,7 +42,7 @@ export interface Signing {
 export function signedData(content: Buffer, signing: Signing): Buffer {
   const digest = digestAlgorithm[signing.scheme.digest]
   const segments = Array.from({ length: Math.ceil(content.length / segmentLength) }, (_, index) =>
-    octets(content.subarray(index * segmentLength, (index + 1) * segmentLength)),
+    derOctets(content.subarray(index * segmentLength, (index + 1) * segmentLength)),
   )
   return indefinite(
     0x30,
@@ -71,7 +71,7 @@ function signerInfo(content: Buffer, { privateKey, serial, scheme, at }: Signing
     digest,
     implicit,
     scheme.algorithm,
-    octets(signature),
+    derOctets(signature),
   )
 }
 
@@ -81,7 +81,7 @@ function signedAttributes(content: Buffer, scheme: SignatureScheme, digest: Buff
   return setOf(
     attribute(id.contentType, id.data),
     attribute(id.signingTime, time(at)),
-    attribute(id.messageDigest, octets(hash(scheme.digest, content, 'buffer'))),
+    attribute(id.messageDigest, derOctets(hash(scheme.digest, content, 'buffer'))),
     ...(scheme.digest === 'sha1' ? [] : [attribute(id.algorithmProtection, protection)]),
   )
 }

@@ -35,7 +35,7 @@ function unsigned(value: bigint): Buffer {
 }
 
 /** OBJECT IDENTIFIER from its dotted form. */
-export function oid(dotted: string): Buffer {
+export function derOid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
   return tlv(0x06, Buffer.from([40 * first + second, ...rest.flatMap(base128)]))
 }
@@ -47,13 +47,13 @@ function base128(arc: number): number[] {
 }
 
 /** NULL */
-export const nothing = (): Buffer => tlv(0x05)
+export const derNull = (): Buffer => tlv(0x05)
 
 /** BOOLEAN TRUE */
 export const yes = (): Buffer => tlv(0x01, Buffer.from([0xff]))
 
 /** OCTET STRING */
-export const octets = (content: Uint8Array): Buffer => tlv(0x04, content)
+export const derOctets = (content: Uint8Array): Buffer => tlv(0x04, content)
 
 /** BIT STRING whose last `unusedBits` bits do not count. */
 export const bits = (content: Uint8Array, unusedBits = 0): Buffer =>

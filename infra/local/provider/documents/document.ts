@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto'
-import type { Instance } from '../state/state.ts'
+import type { Ec2Instance } from '../state/state.ts'
 import { type Authority, signingAs } from './authority.ts'
-import { wrap } from './certificate.ts'
+import { wrapLines } from './certificate.ts'
 import { signedData } from './cms.ts'
 
 /** What the metadata service gives under `dynamic/instance-identity/`. */
@@ -17,7 +17,7 @@ export interface SignedDocument {
 }
 
 /** The identity document of an instance, keys and spacing as AWS writes them. */
-export function documentOf(instance: Instance): string {
+export function documentOf(instance: Ec2Instance): string {
   const entries = {
     accountId: instance.account,
     architecture: instance.architecture,
@@ -49,8 +49,8 @@ export function signDocument(document: string, authority: Authority, at: number)
   const { privateKey, scheme } = signingAs(authority, 'rsa', at)
   return {
     document,
-    signature: wrap(sign(scheme.digest, content, privateKey).toString('base64'), 76),
-    pkcs7: wrap(signedData(content, signingAs(authority, 'dsa', at)).toString('base64'), 76),
-    rsa2048: wrap(signedData(content, signingAs(authority, 'rsa2048', at)).toString('base64'), 76),
+    signature: wrapLines(sign(scheme.digest, content, privateKey).toString('base64'), 76),
+    pkcs7: wrapLines(signedData(content, signingAs(authority, 'dsa', at)).toString('base64'), 76),
+    rsa2048: wrapLines(signedData(content, signingAs(authority, 'rsa2048', at)).toString('base64'), 76),
   }
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { World } from '../state/world.ts'
-import type { HttpAnswer, HttpRequest, Outcome } from '../wire/http.ts'
-import { AwsError, awsError } from '../wire/trouble.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
+import { AwsError, awsError } from '../wire/errors.ts'
+import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
 import { recordCall } from './calls.ts'
 import { type Fault, type FaultFacts, hold, rawAnswer, takeFault } from './faults.ts'
 
 /** One request on its way to an answer: what faults are matched on and the log will say. */
 export interface Exchange extends FaultFacts {
-  request: HttpRequest
+  request: WireRequest
   region: string | null
   /** Filled in once the signature holds. */
   principalArn: string | null
@@ -17,15 +17,15 @@ export interface Exchange extends FaultFacts {
 
 /** Answers a request under the arranged faults and logs what came of it. */
 export async function answerUnderDrill(
-  world: World,
+  aws: ImitatedAws,
   exchange: Exchange,
   perform: () => Promise<HttpAnswer>,
-): Promise<Outcome> {
-  const at = new Date(world.now()).toISOString()
-  const fault = takeFault(world.drills.faults, exchange)
-  const outcome = fault === undefined ? await perform() : await strike(world, fault, exchange, perform)
+): Promise<WireOutcome> {
+  const at = new Date(aws.now()).toISOString()
+  const fault = takeFault(aws.drills.faults, exchange)
+  const outcome = fault === undefined ? await perform() : await strike(aws, fault, exchange, perform)
   const { service, action, account, region, principalArn, request } = exchange
-  recordCall(world.drills.calls, {
+  recordCall(aws.drills.calls, {
     at,
     service,
     action,
@@ -41,11 +41,11 @@ export async function answerUnderDrill(
 }
 
 async function strike(
-  { drills }: World,
+  { drills }: ImitatedAws,
   fault: Fault,
   exchange: Exchange,
   perform: () => Promise<HttpAnswer>,
-): Promise<Outcome> {
+): Promise<WireOutcome> {
   const lost = fault.when === 'after' ? await perform() : undefined
   if (fault.delayMs > 0) await sleep(fault.delayMs)
   if (fault.kind === 'hold') await hold(drills.held, fault)
@@ -62,7 +62,7 @@ function errorOf({ kind, status, code }: Fault): AwsError {
     : awsError(status ?? 500, code ?? 'InternalFailure', message)
 }
 
-function headerMap(request: HttpRequest): Record<string, string> {
+function headerMap(request: WireRequest): Record<string, string> {
   const map = new Map<string, string>()
   for (const [name, value] of request.headers) {
     const before = map.get(name)

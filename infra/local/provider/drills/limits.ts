@@ -16,7 +16,7 @@ export interface Limit {
  * @param now milliseconds, any clock that does not run backwards
  * @returns false when a limit is set for the action and its bucket is empty
  */
-export function admits(
+export function isWithinLimits(
   limits: readonly Limit[],
   call: { service: string; action: string; account: string; region: string },
   now: number,

@@ -1,5 +1,5 @@
 /** One line in a log group. */
-export interface LogEvent {
+export interface KeptLogEvent {
   stream: string
   /** Milliseconds since 1970, as the sender gave it. */
   timestamp: number
@@ -14,15 +14,15 @@ export interface LogGroupName {
 }
 
 /** By account, region and group, then by stream. */
-export type LogGroups = Map<string, Map<string, LogEvent[]>>
+export type LogGroups = Map<string, Map<string, KeptLogEvent[]>>
 
 /** The streams of a group, which comes into being when first named. */
 export function streamsOf(
   groups: LogGroups,
   { account, region, group }: LogGroupName,
-): Map<string, LogEvent[]> {
+): Map<string, KeptLogEvent[]> {
   const key = `${account}/${region}/${group}`
-  const streams = groups.get(key) ?? new Map<string, LogEvent[]>()
+  const streams = groups.get(key) ?? new Map<string, KeptLogEvent[]>()
   groups.set(key, streams)
   return streams
 }
@@ -31,7 +31,7 @@ export function streamsOf(
 const kept = 10_000
 
 /** Adds events to a stream. */
-export function appendEvents(stream: LogEvent[], events: readonly LogEvent[]): void {
+export function appendEvents(stream: KeptLogEvent[], events: readonly KeptLogEvent[]): void {
   for (const event of events) stream.push(event)
   if (stream.length >= 2 * kept) stream.splice(0, stream.length - kept)
 }

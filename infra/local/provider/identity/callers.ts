@@ -1,11 +1,11 @@
-import type { Claim } from '../signing/claim.ts'
+import type { PresentedSignature } from '../signing/presented-signature.ts'
 import type { KeyFacts } from '../signing/sigv4.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { AccessKey, User } from '../state/state.ts'
-import type { World } from '../state/world.ts'
 import { readSession, type SessionFacts, sessionArn } from './sessions.ts'
 
 /** Whose credentials signed a request. */
-export interface Caller {
+export interface AwsCaller {
   kind: 'user' | 'root' | 'session'
   account: string
   partition: string
@@ -20,8 +20,8 @@ export interface Caller {
 }
 
 /** A caller and the key that proves it. */
-export interface KnownKey extends KeyFacts {
-  caller: Caller
+export interface CallerKey extends KeyFacts {
+  caller: AwsCaller
 }
 
 /**
@@ -30,26 +30,26 @@ export interface KnownKey extends KeyFacts {
  * @returns undefined for a key that does not exist, is inactive, is younger than the arranged delay,
  *   or whose session token is missing or not its own
  */
-export function lookUpKey(world: World, claim: Claim): KnownKey | undefined {
-  const { accessKeyId, sessionToken } = claim
+export function lookUpKey(aws: ImitatedAws, presented: PresentedSignature): CallerKey | undefined {
+  const { accessKeyId, sessionToken } = presented
   if (sessionToken !== undefined) {
-    const session = readSession(world, accessKeyId, sessionToken)
+    const session = readSession(aws, accessKeyId, sessionToken)
     return session && { ...session, sessionToken, caller: callerOfSession(session) }
   }
-  const key = world.state.accessKeys.get(accessKeyId)
-  const user = key && world.state.users.get(`${key.account}/${key.user}`)
-  if (key === undefined || user === undefined || !isUsable(world, key)) return undefined
+  const key = aws.state.accessKeys.get(accessKeyId)
+  const user = key && aws.state.users.get(`${key.account}/${key.user}`)
+  if (key === undefined || user === undefined || !isUsable(aws, key)) return undefined
   return { secretAccessKey: key.secretAccessKey, caller: callerOfUser(user) }
 }
 
-function isUsable(world: World, key: AccessKey): boolean {
-  const { keyDelayMs } = world.drills
+function isUsable(aws: ImitatedAws, key: AccessKey): boolean {
+  const { keyDelayMs } = aws.drills
   if (key.status !== 'Active') return false
   // Without a delay a key works even when the clock was turned back behind its making.
-  return keyDelayMs === 0 || world.now() - key.createdAt >= keyDelayMs
+  return keyDelayMs === 0 || aws.now() - key.createdAt >= keyDelayMs
 }
 
-const callerOfUser = (user: User): Caller => ({
+const callerOfUser = (user: User): AwsCaller => ({
   kind: user.name === '' ? 'root' : 'user',
   account: user.account,
   partition: user.partition,
@@ -59,7 +59,7 @@ const callerOfUser = (user: User): Caller => ({
   user,
 })
 
-const callerOfSession = ({ role, sessionName }: SessionFacts): Caller => ({
+const callerOfSession = ({ role, sessionName }: SessionFacts): AwsCaller => ({
   kind: 'session',
   account: role.account,
   partition: role.partition,

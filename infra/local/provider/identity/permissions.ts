@@ -1,17 +1,17 @@
-import type { Role } from '../state/state.ts'
-import type { World } from '../state/world.ts'
-import type { Caller } from './callers.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
+import type { IamRole } from '../state/state.ts'
+import type { AwsCaller } from './callers.ts'
 
 /** Takes a permission away from a principal; everything not denied is allowed. */
-export function deny(world: World, principalArn: string, action: string): void {
-  world.state.denied.add(`${principalArn}|${action}`)
-  world.changed()
+export function deny(aws: ImitatedAws, principalArn: string, action: string): void {
+  aws.state.denied.add(`${principalArn}|${action}`)
+  aws.changed()
 }
 
 /** Undoes {@link deny}. */
-export function allow(world: World, principalArn: string, action: string): void {
-  world.state.denied.delete(`${principalArn}|${action}`)
-  world.changed()
+export function allow(aws: ImitatedAws, principalArn: string, action: string): void {
+  aws.state.denied.delete(`${principalArn}|${action}`)
+  aws.changed()
 }
 
 /**
@@ -19,8 +19,8 @@ export function allow(world: World, principalArn: string, action: string): void 
  *
  * @param action such as `ec2:DescribeInstances`; a denial may also say `ec2:*`
  */
-export function isDenied(world: World, caller: Caller, service: string, action: string): boolean {
-  const { denied } = world.state
+export function isDenied(aws: ImitatedAws, caller: AwsCaller, service: string, action: string): boolean {
+  const { denied } = aws.state
   if (denied.size === 0) return false
   return [caller.arn, caller.permissionArn].some(
     arn => denied.has(`${arn}|${service}:${action}`) || denied.has(`${arn}|${service}:*`),
@@ -28,7 +28,7 @@ export function isDenied(world: World, caller: Caller, service: string, action: 
 }
 
 /** Whether a role's trust policy lets a caller assume it; an account stands for everyone in it. */
-export function trusts(role: Role, caller: Caller): boolean {
+export function trusts(role: IamRole, caller: AwsCaller): boolean {
   if (role.trusts === null) return true
   const root = `arn:${caller.partition}:iam::${caller.account}:root`
   const names = ['*', caller.account, root, caller.arn, caller.permissionArn]
@@ -36,5 +36,5 @@ export function trusts(role: Role, caller: Caller): boolean {
 }
 
 /** The sentence AWS puts into its refusals. */
-export const notAuthorized = (caller: Caller, action: string, resource = '*'): string =>
+export const notAuthorized = (caller: AwsCaller, action: string, resource = '*'): string =>
   `User: ${caller.arn} is not authorized to perform: ${action} on resource: ${resource}`

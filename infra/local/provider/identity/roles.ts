@@ -1,22 +1,22 @@
 import { iamId } from '../state/ids.ts'
-import type { InstanceProfile, Role } from '../state/state.ts'
-import type { World } from '../state/world.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
+import type { IamInstanceProfile, IamRole } from '../state/state.ts'
 import { noSuch } from './users.ts'
 
 /** Creates a role, or replaces all but the unique id of an existing one. */
 export function putRole(
-  world: World,
-  input: Pick<Role, 'account' | 'name' | 'path' | 'partition' | 'trusts' | 'externalId'>,
-): Role {
+  aws: ImitatedAws,
+  input: Pick<IamRole, 'account' | 'name' | 'path' | 'partition' | 'trusts' | 'externalId'>,
+): IamRole {
   const key = `${input.account}/${input.name}`
   const arn = `arn:${input.partition}:iam::${input.account}:role${input.path}${input.name}`
-  const { roleId, createdAt } = world.state.roles.get(key) ?? {
+  const { roleId, createdAt } = aws.state.roles.get(key) ?? {
     roleId: iamId('AROA'),
-    createdAt: world.now(),
+    createdAt: aws.now(),
   }
-  const role: Role = { ...input, roleId, createdAt, arn }
-  world.state.roles.set(key, role)
-  world.changed()
+  const role: IamRole = { ...input, roleId, createdAt, arn }
+  aws.state.roles.set(key, role)
+  aws.changed()
   return role
 }
 
@@ -25,31 +25,31 @@ export function putRole(
  *
  * @throws NoSuchEntity 404
  */
-export function findRole(world: World, account: string, name: string): Role {
-  const role = world.state.roles.get(`${account}/${name}`)
+export function findRole(aws: ImitatedAws, account: string, name: string): IamRole {
+  const role = aws.state.roles.get(`${account}/${name}`)
   if (role === undefined) throw noSuch(`The role with name ${name} cannot be found.`)
   return role
 }
 
 /** Removes a role and with it the validity of its sessions. */
-export function deleteRole(world: World, account: string, name: string): void {
-  findRole(world, account, name)
-  world.state.roles.delete(`${account}/${name}`)
-  world.changed()
+export function deleteRole(aws: ImitatedAws, account: string, name: string): void {
+  findRole(aws, account, name)
+  aws.state.roles.delete(`${account}/${name}`)
+  aws.changed()
 }
 
 /** Creates an instance profile, or replaces all but the unique id of an existing one. */
 export function putProfile(
-  world: World,
-  input: Pick<InstanceProfile, 'account' | 'name' | 'path' | 'partition' | 'roles'>,
-): InstanceProfile {
+  aws: ImitatedAws,
+  input: Pick<IamInstanceProfile, 'account' | 'name' | 'path' | 'partition' | 'roles'>,
+): IamInstanceProfile {
   const key = `${input.account}/${input.name}`
   const arn = `arn:${input.partition}:iam::${input.account}:instance-profile${input.path}${input.name}`
-  const known = world.state.profiles.get(key)
-  const { profileId, createdAt } = known ?? { profileId: iamId('AIPA'), createdAt: world.now() }
-  const profile: InstanceProfile = { ...input, profileId, createdAt, arn }
-  world.state.profiles.set(key, profile)
-  world.changed()
+  const known = aws.state.profiles.get(key)
+  const { profileId, createdAt } = known ?? { profileId: iamId('AIPA'), createdAt: aws.now() }
+  const profile: IamInstanceProfile = { ...input, profileId, createdAt, arn }
+  aws.state.profiles.set(key, profile)
+  aws.changed()
   return profile
 }
 
@@ -58,15 +58,15 @@ export function putProfile(
  *
  * @throws NoSuchEntity 404
  */
-export function findProfile(world: World, account: string, name: string): InstanceProfile {
-  const profile = world.state.profiles.get(`${account}/${name}`)
+export function findProfile(aws: ImitatedAws, account: string, name: string): IamInstanceProfile {
+  const profile = aws.state.profiles.get(`${account}/${name}`)
   if (profile === undefined) throw noSuch(`Instance Profile ${name} cannot be found.`)
   return profile
 }
 
 /** Removes an instance profile. */
-export function deleteProfile(world: World, account: string, name: string): void {
-  findProfile(world, account, name)
-  world.state.profiles.delete(`${account}/${name}`)
-  world.changed()
+export function deleteProfile(aws: ImitatedAws, account: string, name: string): void {
+  findProfile(aws, account, name)
+  aws.state.profiles.delete(`${account}/${name}`)
+  aws.changed()
 }

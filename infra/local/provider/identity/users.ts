@@ -1,36 +1,36 @@
 import { iamId, secretKey } from '../state/ids.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { AccessKey, User } from '../state/state.ts'
-import type { World } from '../state/world.ts'
-import { awsError } from '../wire/trouble.ts'
+import { awsError } from '../wire/errors.ts'
 
 /** Most access keys one user has ("IAM object quotas", IAM User Guide). */
 const maxKeys = 2
 
 /** Creates a user, or moves an existing one to another path; the unique id and keys stay. */
 export function putUser(
-  world: World,
+  aws: ImitatedAws,
   input: { account: string; name: string; path: string; partition: string },
 ): User {
   const { account, name, path, partition } = input
   const key = `${account}/${name}`
-  const known = world.state.users.get(key)
+  const known = aws.state.users.get(key)
   const arn = `arn:${partition}:iam::${account}:user${path}${name}`
-  const fresh = { userId: iamId('AIDA'), createdAt: world.now(), accessKeyIds: [] }
+  const fresh = { userId: iamId('AIDA'), createdAt: aws.now(), accessKeyIds: [] }
   const user: User = { ...(known ?? fresh), account, partition, path, name, arn }
-  world.state.users.set(key, user)
-  world.changed()
+  aws.state.users.set(key, user)
+  aws.changed()
   return user
 }
 
 /** The root user of an account, created when first asked for. */
-export function rootUser(world: World, account: string, partition: string): User {
-  const known = world.state.users.get(`${account}/`)
+export function rootUser(aws: ImitatedAws, account: string, partition: string): User {
+  const known = aws.state.users.get(`${account}/`)
   if (known !== undefined) return known
   const arn = `arn:${partition}:iam::${account}:root`
   const named = { account, partition, path: '/', name: '', userId: account, arn }
-  const root: User = { ...named, createdAt: world.now(), accessKeyIds: [] }
-  world.state.users.set(`${account}/`, root)
-  world.changed()
+  const root: User = { ...named, createdAt: aws.now(), accessKeyIds: [] }
+  aws.state.users.set(`${account}/`, root)
+  aws.changed()
   return root
 }
 
@@ -39,18 +39,18 @@ export function rootUser(world: World, account: string, partition: string): User
  *
  * @throws NoSuchEntity 404
  */
-export function findUser(world: World, account: string, name: string): User {
-  const user = world.state.users.get(`${account}/${name}`)
+export function findUser(aws: ImitatedAws, account: string, name: string): User {
+  const user = aws.state.users.get(`${account}/${name}`)
   if (user === undefined) throw noSuch(`The user with name ${name} cannot be found.`)
   return user
 }
 
 /** Removes a user with all its keys; a user of that name created later is another one. */
-export function deleteUser(world: World, account: string, name: string): void {
-  const user = findUser(world, account, name)
-  for (const id of user.accessKeyIds) world.state.accessKeys.delete(id)
-  world.state.users.delete(`${account}/${name}`)
-  world.changed()
+export function deleteUser(aws: ImitatedAws, account: string, name: string): void {
+  const user = findUser(aws, account, name)
+  for (const id of user.accessKeyIds) aws.state.accessKeys.delete(id)
+  aws.state.users.delete(`${account}/${name}`)
+  aws.changed()
 }
 
 /**
@@ -58,7 +58,7 @@ export function deleteUser(world: World, account: string, name: string): void {
  *
  * @throws LimitExceeded 409 when it has two
  */
-export function addAccessKey(world: World, user: User): AccessKey {
+export function addAccessKey(aws: ImitatedAws, user: User): AccessKey {
   if (user.accessKeyIds.length >= maxKeys) {
     throw awsError(409, 'LimitExceeded', `Cannot exceed quota for AccessKeysPerUser: ${maxKeys}`)
   }
@@ -68,11 +68,11 @@ export function addAccessKey(world: World, user: User): AccessKey {
     account: user.account,
     user: user.name,
     status: 'Active',
-    createdAt: world.now(),
+    createdAt: aws.now(),
   }
-  world.state.accessKeys.set(key.accessKeyId, key)
+  aws.state.accessKeys.set(key.accessKeyId, key)
   user.accessKeyIds.push(key.accessKeyId)
-  world.changed()
+  aws.changed()
   return key
 }
 
@@ -81,8 +81,8 @@ export function addAccessKey(world: World, user: User): AccessKey {
  *
  * @throws NoSuchEntity 404, also for a key of somebody else
  */
-export function findAccessKey(world: World, user: User, accessKeyId: string): AccessKey {
-  const key = world.state.accessKeys.get(accessKeyId)
+export function findAccessKey(aws: ImitatedAws, user: User, accessKeyId: string): AccessKey {
+  const key = aws.state.accessKeys.get(accessKeyId)
   if (key === undefined || !user.accessKeyIds.includes(accessKeyId)) {
     throw noSuch(`The Access Key with id ${accessKeyId} cannot be found.`)
   }
@@ -90,11 +90,11 @@ export function findAccessKey(world: World, user: User, accessKeyId: string): Ac
 }
 
 /** Removes one of the user's keys. */
-export function removeAccessKey(world: World, user: User, accessKeyId: string): void {
-  findAccessKey(world, user, accessKeyId)
+export function removeAccessKey(aws: ImitatedAws, user: User, accessKeyId: string): void {
+  findAccessKey(aws, user, accessKeyId)
   user.accessKeyIds = user.accessKeyIds.filter(id => id !== accessKeyId)
-  world.state.accessKeys.delete(accessKeyId)
-  world.changed()
+  aws.state.accessKeys.delete(accessKeyId)
+  aws.changed()
 }
 
 /** The error IAM gives for whatever is not there. */

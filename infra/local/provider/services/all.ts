@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../wire/http.ts'
+import type { WireRequest } from '../wire/http.ts'
 import { describeInstances } from './ec2.ts'
 import {
   createAccessKey,
@@ -10,10 +10,10 @@ import {
   updateAccessKey,
 } from './iam.ts'
 import { jsonProtocol } from './json-protocol.ts'
-import { decrypt, describeKey, encrypt, generateDataKey } from './kms.ts'
+import { decryptWithKey, describeKey, encryptWithKey, generateDataKey } from './kms.ts'
 import { createLogStream, putLogEvents } from './logs.ts'
 import { ec2Protocol, queryProtocol } from './query-protocol.ts'
-import { type Service, service } from './service.ts'
+import { type ProviderService, service } from './service.ts'
 import { assumeRole, getCallerIdentity } from './sts.ts'
 
 const stsNamespace = 'https://sts.amazonaws.com/doc/2011-06-15/'
@@ -25,7 +25,7 @@ const sts = service(queryProtocol(stsNamespace, '2011-06-15'), {
 })
 
 /** Every service served, by its name in credential scopes, with its actions. */
-const services: Record<string, Service> = {
+const services: Record<string, ProviderService> = {
   sts,
   ec2: service(ec2Protocol, {
     DescribeInstances: describeInstances,
@@ -40,8 +40,8 @@ const services: Record<string, Service> = {
     UpdateAccessKey: updateAccessKey,
   }),
   kms: service(jsonProtocol('TrentService'), {
-    Encrypt: encrypt,
-    Decrypt: decrypt,
+    Encrypt: encryptWithKey,
+    Decrypt: decryptWithKey,
     GenerateDataKey: generateDataKey,
     DescribeKey: describeKey,
   }),
@@ -54,11 +54,11 @@ const services: Record<string, Service> = {
 const byName = new Map(Object.entries(services))
 
 /** The service of that name, with its name. */
-export function findService(name: string | undefined): [name: string, service: Service] | undefined {
+export function findService(name: string | undefined): [name: string, service: ProviderService] | undefined {
   const found = name === undefined ? undefined : byName.get(name)
   return found && [name ?? '', found]
 }
 
 /** The service a request without a usable signature seems to be for; STS when nothing tells. */
-export const guessService = (request: HttpRequest): [name: string, service: Service] =>
+export const guessService = (request: WireRequest): [name: string, service: ProviderService] =>
   Object.entries(services).find(([, one]) => one.has(one.actionOf(request))) ?? ['sts', sts]

@@ -1,27 +1,29 @@
 import { hash } from 'node:crypto'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { instancesIn } from '../state/instances.ts'
-import { type Instance, instanceStates } from '../state/state.ts'
-import type { World } from '../state/world.ts'
-import { awsError } from '../wire/trouble.ts'
+import { type Ec2Instance, instanceStates } from '../state/state.ts'
+import { awsError } from '../wire/errors.ts'
 import type { Tree } from '../wire/xml.ts'
 import type { Params } from './query-protocol.ts'
-import type { Call } from './service.ts'
+import type { ActionCall } from './service.ts'
 
 /** Most values of one filter (DescribeInstances, EC2 API reference). */
 const maxFilterValues = 200
 
 /** DescribeInstances (EC2 API reference): instances of the caller's account in the region of the scope. */
-export function describeInstances({ input, caller, region, world }: Call<Params>): { [name: string]: Tree } {
-  const all = instancesIn(world, caller.account, region)
+export function describeInstances({ input, caller, region, aws }: ActionCall<Params>): {
+  [name: string]: Tree
+} {
+  const all = instancesIn(aws, caller.account, region)
   const filters = filtersOf(input)
   const named = listOf(input, 'InstanceId')
   const candidates = named.length > 0 ? byIds(all, named) : byFilter(all, filters)
   const found = candidates.filter(instance => filters.every(filter => filter.accepts(instance)))
-  return { reservationSet: found.map(instance => reservation(world, instance)) }
+  return { reservationSet: found.map(instance => reservation(aws, instance)) }
 }
 
 /** Every instance named must exist, or the whole call fails. */
-function byIds(all: ReadonlyMap<string, Instance>, ids: readonly string[]): Instance[] {
+function byIds(all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): Ec2Instance[] {
   const malformed = ids.find(id => !/^i-[0-9a-f]{8}([0-9a-f]{9})?$/.test(id))
   if (malformed !== undefined) {
     throw awsError(400, 'InvalidInstanceID.Malformed', `Invalid id: "${malformed}"`)
@@ -38,22 +40,22 @@ function byIds(all: ReadonlyMap<string, Instance>, ids: readonly string[]): Inst
 }
 
 /** Unknown ids in a filter are silently absent; without an `instance-id` filter all are candidates. */
-function byFilter(all: ReadonlyMap<string, Instance>, filters: readonly Filter[]): Instance[] {
+function byFilter(all: ReadonlyMap<string, Ec2Instance>, filters: readonly Filter[]): Ec2Instance[] {
   const ids = filters.find(filter => filter.name === 'instance-id')?.values
   return ids === undefined ? [...all.values()] : pick(all, ids)
 }
 
-const pick = (all: ReadonlyMap<string, Instance>, ids: readonly string[]): Instance[] =>
+const pick = (all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): Ec2Instance[] =>
   [...new Set(ids)].flatMap(id => all.get(id) ?? [])
 
 interface Filter {
   name: string
   values: readonly string[]
-  accepts(instance: Instance): boolean
+  accepts(instance: Ec2Instance): boolean
 }
 
 /** Filters served, and the value of an instance each looks at. */
-const filterable = new Map<string, (instance: Instance) => string>([
+const filterable = new Map<string, (instance: Ec2Instance) => string>([
   ['instance-id', instance => instance.instanceId],
   ['instance-state-name', instance => instance.state],
 ])
@@ -83,14 +85,14 @@ function listOf(params: Params, name: string): string[] {
   return values
 }
 
-const reservation = (world: World, instance: Instance): Tree => ({
+const reservation = (aws: ImitatedAws, instance: Ec2Instance): Tree => ({
   reservationId: instance.reservationId,
   ownerId: instance.account,
   groupSet: [],
-  instancesSet: [description(world, instance)],
+  instancesSet: [description(aws, instance)],
 })
 
-const description = (world: World, instance: Instance): Tree => ({
+const description = (aws: ImitatedAws, instance: Ec2Instance): Tree => ({
   instanceId: instance.instanceId,
   imageId: instance.imageId,
   instanceState: { code: instanceStates[instance.state], name: instance.state },
@@ -101,13 +103,13 @@ const description = (world: World, instance: Instance): Tree => ({
   vpcId: instance.vpcId ?? undefined,
   privateIpAddress: instance.privateIp,
   architecture: instance.architecture,
-  iamInstanceProfile: profileOf(world, instance),
+  iamInstanceProfile: profileOf(aws, instance),
   tagSet: Object.entries(instance.tags).map(([key, value]) => ({ key, value })),
 })
 
-function profileOf(world: World, { instanceProfileArn: arn, account }: Instance): Tree {
+function profileOf(aws: ImitatedAws, { instanceProfileArn: arn, account }: Ec2Instance): Tree {
   if (arn === null) return undefined
-  const profile = world.state.profiles.get(`${account}/${arn.split('/').at(-1)}`)
+  const profile = aws.state.profiles.get(`${account}/${arn.split('/').at(-1)}`)
   // A profile deleted in IAM stays on the instance, id and all.
   return { arn, id: profile?.arn === arn ? profile.profileId : goneProfileId(arn) }
 }

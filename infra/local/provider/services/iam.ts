@@ -1,23 +1,23 @@
 import { findProfile, findRole } from '../identity/roles.ts'
 import { addAccessKey, findAccessKey, findUser, removeAccessKey } from '../identity/users.ts'
-import type { AccessKey, Role, User } from '../state/state.ts'
-import { awsError } from '../wire/trouble.ts'
+import type { AccessKey, IamRole, User } from '../state/state.ts'
+import { awsError } from '../wire/errors.ts'
 import type { Tree } from '../wire/xml.ts'
 import { optional, type Params, required } from './query-protocol.ts'
-import type { Call } from './service.ts'
+import type { ActionCall } from './service.ts'
 
 /** GetUser (IAM API reference): the named user, or the caller; the root user has no name to give. */
-export const getUser = (call: Call<Params>): Tree => ({ User: userTree(ownerOf(call)) })
+export const getUser = (call: ActionCall<Params>): Tree => ({ User: userTree(ownerOf(call)) })
 
 /** GetRole (IAM API reference). */
-export const getRole = ({ world, caller, input }: Call<Params>): Tree => ({
-  Role: roleTree(findRole(world, caller.account, required(input, 'RoleName'))),
+export const getRole = ({ aws, caller, input }: ActionCall<Params>): Tree => ({
+  Role: roleTree(findRole(aws, caller.account, required(input, 'RoleName'))),
 })
 
 /** GetInstanceProfile (IAM API reference). */
-export function getInstanceProfile({ world, caller, input }: Call<Params>): Tree {
-  const profile = findProfile(world, caller.account, required(input, 'InstanceProfileName'))
-  const roles = profile.roles.flatMap(name => world.state.roles.get(`${caller.account}/${name}`) ?? [])
+export function getInstanceProfile({ aws, caller, input }: ActionCall<Params>): Tree {
+  const profile = findProfile(aws, caller.account, required(input, 'InstanceProfileName'))
+  const roles = profile.roles.flatMap(name => aws.state.roles.get(`${caller.account}/${name}`) ?? [])
   return {
     InstanceProfile: {
       Path: profile.path,
@@ -31,40 +31,40 @@ export function getInstanceProfile({ world, caller, input }: Call<Params>): Tree
 }
 
 /** ListAccessKeys (IAM API reference). */
-export function listAccessKeys(call: Call<Params>): Tree {
+export function listAccessKeys(call: ActionCall<Params>): Tree {
   const owner = ownerOf(call)
-  const keys = owner.accessKeyIds.map(id => keyTree(findAccessKey(call.world, owner, id)))
+  const keys = owner.accessKeyIds.map(id => keyTree(findAccessKey(call.aws, owner, id)))
   return { AccessKeyMetadata: keys, IsTruncated: false }
 }
 
 /** CreateAccessKey (IAM API reference). */
-export function createAccessKey(call: Call<Params>): Tree {
-  const key = addAccessKey(call.world, ownerOf(call))
+export function createAccessKey(call: ActionCall<Params>): Tree {
+  const key = addAccessKey(call.aws, ownerOf(call))
   return { AccessKey: { ...keyTree(key), SecretAccessKey: key.secretAccessKey } }
 }
 
 /** DeleteAccessKey (IAM API reference). */
-export function deleteAccessKey(call: Call<Params>): Tree {
-  removeAccessKey(call.world, ownerOf(call), required(call.input, 'AccessKeyId'))
+export function deleteAccessKey(call: ActionCall<Params>): Tree {
+  removeAccessKey(call.aws, ownerOf(call), required(call.input, 'AccessKeyId'))
   return undefined
 }
 
 /** UpdateAccessKey (IAM API reference): activates or deactivates. */
-export function updateAccessKey(call: Call<Params>): Tree {
-  const key = findAccessKey(call.world, ownerOf(call), required(call.input, 'AccessKeyId'))
+export function updateAccessKey(call: ActionCall<Params>): Tree {
+  const key = findAccessKey(call.aws, ownerOf(call), required(call.input, 'AccessKeyId'))
   const status = required(call.input, 'Status')
   if (status !== 'Active' && status !== 'Inactive') {
     throw awsError(400, 'ValidationError', `Value '${status}' at 'status' failed to satisfy constraint`)
   }
   key.status = status
-  call.world.changed()
+  call.aws.changed()
   return undefined
 }
 
 /** The user named by `UserName`, or whoever calls. */
-function ownerOf({ world, caller, input }: Call<Params>): User {
+function ownerOf({ aws, caller, input }: ActionCall<Params>): User {
   const name = optional(input, 'UserName')
-  if (name !== undefined) return findUser(world, caller.account, name)
+  if (name !== undefined) return findUser(aws, caller.account, name)
   if (caller.user !== undefined) return caller.user
   throw awsError(400, 'ValidationError', 'Must specify userName when calling with non-User credentials')
 }
@@ -77,7 +77,7 @@ const userTree = (user: User) => ({
   CreateDate: dateText(user.createdAt),
 })
 
-const roleTree = (role: Role) => ({
+const roleTree = (role: IamRole) => ({
   Path: role.path,
   RoleName: role.name,
   RoleId: role.roleId,
@@ -87,7 +87,7 @@ const roleTree = (role: Role) => ({
   MaxSessionDuration: 43_200,
 })
 
-const trustPolicy = (role: Role) => ({
+const trustPolicy = (role: IamRole) => ({
   Version: '2012-10-17',
   Statement: [{ Effect: 'Allow', Principal: { AWS: role.trusts ?? '*' }, Action: 'sts:AssumeRole' }],
 })

@@ -2,10 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { documentOf, type SignedDocument, signDocument } from '../documents/document.ts'
 import { answerUnderDrill, type Exchange } from '../drills/exchange.ts'
 import { openSession } from '../identity/sessions.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { findInstance } from '../state/instances.ts'
-import type { Instance, Role } from '../state/state.ts'
-import type { World } from '../state/world.ts'
-import { type HttpAnswer, type HttpRequest, headerOf, type Outcome, textAnswer } from '../wire/http.ts'
+import type { Ec2Instance, IamRole } from '../state/state.ts'
+import { type HttpAnswer, headerOf, textAnswer, type WireOutcome, type WireRequest } from '../wire/http.ts'
 
 const pathPattern = /^\/imds\/(?<account>\d{12})\/(?<region>[\w-]+)\/(?<instanceId>i-[0-9a-f]+)\/(?<item>.*)$/
 const maxTtlSeconds = 21_600
@@ -13,8 +13,8 @@ const credentialSeconds = 6 * 3600
 
 /** What an item needs to be answered. */
 interface Reader {
-  world: World
-  instance: Instance
+  aws: ImitatedAws
+  instance: Ec2Instance
   /** Path below `latest/`, without a slash at its end. */
   item: string
 }
@@ -27,7 +27,7 @@ interface Reader {
  * @see https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html
  * @see https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-identity-documents.html
  */
-export function answerMetadata(world: World, request: HttpRequest): Promise<Outcome> | undefined {
+export function answerMetadata(aws: ImitatedAws, request: WireRequest): Promise<WireOutcome> | undefined {
   const path = pathPattern.exec(request.path)?.groups
   if (path === undefined) return undefined
   const { account = '', region = '', instanceId = '', item = '' } = path
@@ -40,26 +40,26 @@ export function answerMetadata(world: World, request: HttpRequest): Promise<Outc
     principalArn: null,
     refuse: error => plain(500, error.message),
   }
-  return answerUnderDrill(world, exchange, async () => {
-    const instance = findInstance(world, { account, region, instanceId })
-    return instance === undefined ? plain(404, 'Not Found') : answerItem(world, instance, request, item)
+  return answerUnderDrill(aws, exchange, async () => {
+    const instance = findInstance(aws, { account, region, instanceId })
+    return instance === undefined ? plain(404, 'Not Found') : answerItem(aws, instance, request, item)
   })
 }
 
 function answerItem(
-  world: World,
-  instance: Instance,
-  request: HttpRequest,
+  aws: ImitatedAws,
+  instance: Ec2Instance,
+  request: WireRequest,
   path: string,
 ): HttpAnswer | Promise<HttpAnswer> {
-  if (path === 'latest/api/token') return issueToken(world, instance, request)
+  if (path === 'latest/api/token') return issueToken(aws, instance, request)
   if (request.method !== 'GET') return plain(405, 'Method Not Allowed')
   const token = headerOf(request, 'x-aws-ec2-metadata-token')
-  if (token === undefined || !isToken(world, instance, token)) return plain(401, 'Unauthorized')
-  return readItem({ world, instance, item: path.replace(/^latest\//, '').replace(/\/$/, '') })
+  if (token === undefined || !isToken(aws, instance, token)) return plain(401, 'Unauthorized')
+  return readItem({ aws, instance, item: path.replace(/^latest\//, '').replace(/\/$/, '') })
 }
 
-function issueToken(world: World, instance: Instance, request: HttpRequest): HttpAnswer {
+function issueToken(aws: ImitatedAws, instance: Ec2Instance, request: WireRequest): HttpAnswer {
   if (request.method !== 'PUT') return plain(405, 'Method Not Allowed')
   // A proxy that forwards for others must not obtain a token for them.
   if (headerOf(request, 'x-forwarded-for') !== undefined) return plain(403, 'Forbidden')
@@ -67,22 +67,22 @@ function issueToken(world: World, instance: Instance, request: HttpRequest): Htt
   if (!/^\d{1,5}$/.test(ttl) || Number(ttl) < 1 || Number(ttl) > maxTtlSeconds) {
     return plain(400, 'Bad Request')
   }
-  const answer = plain(200, tokenFor(world, instance, world.now() + Number(ttl) * 1000))
+  const answer = plain(200, tokenFor(aws, instance, aws.now() + Number(ttl) * 1000))
   answer.headers['x-aws-ec2-metadata-token-ttl-seconds'] = ttl
   return answer
 }
 
 /** A token says when it ends and proves that it was made here, for this instance. */
-function tokenFor(world: World, { account, region, instanceId }: Instance, endsAt: number): string {
+function tokenFor(aws: ImitatedAws, { account, region, instanceId }: Ec2Instance, endsAt: number): string {
   const content = `${account}/${region}/${instanceId}/${endsAt}`
-  const proof = createHmac('sha256', Buffer.from(world.state.sealKey, 'base64')).update(content).digest()
+  const proof = createHmac('sha256', Buffer.from(aws.state.sealKey, 'base64')).update(content).digest()
   return Buffer.concat([proof, Buffer.from(String(endsAt))]).toString('base64url')
 }
 
-function isToken(world: World, instance: Instance, token: string): boolean {
+function isToken(aws: ImitatedAws, instance: Ec2Instance, token: string): boolean {
   const endsAt = Number(Buffer.from(token, 'base64url').subarray(32).toString('latin1'))
-  if (!Number.isSafeInteger(endsAt) || endsAt <= world.now()) return false
-  const [given, wanted] = [Buffer.from(token), Buffer.from(tokenFor(world, instance, endsAt))]
+  if (!Number.isSafeInteger(endsAt) || endsAt <= aws.now()) return false
+  const [given, wanted] = [Buffer.from(token), Buffer.from(tokenFor(aws, instance, endsAt))]
   return given.length === wanted.length && timingSafeEqual(given, wanted)
 }
 
@@ -105,18 +105,18 @@ async function readItem(reader: Reader): Promise<HttpAnswer> {
   return text === undefined ? plain(404, 'Not Found') : plain(200, text)
 }
 
-const signed = async ({ world, instance }: Reader, form: keyof SignedDocument): Promise<string> =>
-  signDocument(documentOf(instance), await world.authority(), world.now())[form]
+const signed = async ({ aws, instance }: Reader, form: keyof SignedDocument): Promise<string> =>
+  signDocument(documentOf(instance), await aws.authority(), aws.now())[form]
 
 /** Credentials of the role in the instance's profile; the session bears the name of the instance. */
 function credentials(reader: Reader): string | undefined {
   const role = roleOf(reader)
   if (role === undefined || reader.item !== `meta-data/iam/security-credentials/${role.name}`)
     return undefined
-  const session = openSession(reader.world, role, reader.instance.instanceId, credentialSeconds)
+  const session = openSession(reader.aws, role, reader.instance.instanceId, credentialSeconds)
   return JSON.stringify({
     Code: 'Success',
-    LastUpdated: new Date(reader.world.now()).toISOString().replace(/\.\d{3}/, ''),
+    LastUpdated: new Date(reader.aws.now()).toISOString().replace(/\.\d{3}/, ''),
     Type: 'AWS-HMAC',
     AccessKeyId: session.accessKeyId,
     SecretAccessKey: session.secretAccessKey,
@@ -125,8 +125,8 @@ function credentials(reader: Reader): string | undefined {
   })
 }
 
-function roleOf({ world, instance }: Reader): Role | undefined {
-  const { profiles, roles } = world.state
+function roleOf({ aws, instance }: Reader): IamRole | undefined {
+  const { profiles, roles } = aws.state
   const profile = profiles.get(`${instance.account}/${instance.instanceProfileArn?.split('/').at(-1)}`)
   if (profile === undefined || profile.arn !== instance.instanceProfileArn) return undefined
   return roles.get(`${instance.account}/${profile.roles[0]}`)

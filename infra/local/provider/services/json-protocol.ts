@@ -1,6 +1,6 @@
-import { type HttpAnswer, type HttpRequest, headerOf, textAnswer } from '../wire/http.ts'
-import { awsError } from '../wire/trouble.ts'
-import { jsonWording } from '../wire/wording.ts'
+import { jsonErrors } from '../wire/error-tables.ts'
+import { awsError } from '../wire/errors.ts'
+import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../wire/http.ts'
 import type { Protocol } from './service.ts'
 import { statusAndCode } from './status.ts'
 
@@ -14,7 +14,7 @@ export type JsonInput = Readonly<Record<string, unknown>>
  * @see https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
  */
 export const jsonProtocol = (target: string): Protocol<JsonInput, object | undefined> => ({
-  wording: jsonWording,
+  errors: jsonErrors,
   actionOf: request => {
     const [prefix, action = ''] = headerOf(request, 'x-amz-target')?.split('.') ?? []
     return prefix === target ? action : ''
@@ -22,7 +22,7 @@ export const jsonProtocol = (target: string): Protocol<JsonInput, object | undef
   inputOf,
   answer: (_request, _action, result) => jsonAnswer(200, result === undefined ? '' : JSON.stringify(result)),
   refuse: (_request, error) => {
-    const { status, code, message } = statusAndCode(error, jsonWording)
+    const { status, code, message } = statusAndCode(error, jsonErrors)
     return jsonAnswer(status, JSON.stringify({ __type: code, message }))
   },
 })
@@ -30,7 +30,7 @@ export const jsonProtocol = (target: string): Protocol<JsonInput, object | undef
 const jsonAnswer = (status: number, body: string): HttpAnswer =>
   textAnswer(status, 'application/x-amz-json-1.1', body)
 
-function inputOf(request: HttpRequest): JsonInput {
+function inputOf(request: WireRequest): JsonInput {
   try {
     const value: unknown = JSON.parse(request.body.toString('utf8') || '{}')
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { openKey } from '../state/kms-keys.ts'
 import type { KmsKey } from '../state/state.ts'
-import { awsError } from '../wire/trouble.ts'
+import { awsError } from '../wire/errors.ts'
 import { type JsonInput, optionalText, requiredBytes, requiredText } from './json-protocol.ts'
-import type { Call } from './service.ts'
+import type { ActionCall } from './service.ts'
 
 /** Most bytes Encrypt takes (Encrypt, KMS API reference). */
 const maxPlaintext = 4096
@@ -11,7 +11,7 @@ const maxPlaintext = 4096
 const dataKeyLengths: Record<string, number> = { AES_256: 32, AES_128: 16 }
 
 /** Encrypt (KMS API reference), symmetric keys only. */
-export function encrypt(call: Call<JsonInput>): object {
+export function encryptWithKey(call: ActionCall<JsonInput>): object {
   const plaintext = requiredBytes(call.input, 'Plaintext')
   if (plaintext.length > maxPlaintext) throw invalid(`Plaintext must have length at most ${maxPlaintext}`)
   const key = usableKey(call)
@@ -20,9 +20,9 @@ export function encrypt(call: Call<JsonInput>): object {
 }
 
 /** Decrypt (KMS API reference): the blob names its key; a `KeyId` given as well must be that one. */
-export function decrypt(call: Call<JsonInput>): object {
+export function decryptWithKey(call: ActionCall<JsonInput>): object {
   const blob = requiredBytes(call.input, 'CiphertextBlob')
-  const key = call.world.state.kmsKeys.get(keyNamedIn(blob))
+  const key = call.aws.state.kmsKeys.get(keyNamedIn(blob))
   if (key === undefined) throw invalidCiphertext()
   const given = optionalText(call.input, 'KeyId')
   if (given !== undefined && usableKey(call).arn !== key.arn) {
@@ -34,7 +34,7 @@ export function decrypt(call: Call<JsonInput>): object {
 }
 
 /** GenerateDataKey (KMS API reference). */
-export function generateDataKey(call: Call<JsonInput>): object {
+export function generateDataKey(call: ActionCall<JsonInput>): object {
   const spec = optionalText(call.input, 'KeySpec')
   const length = spec === undefined ? call.input['NumberOfBytes'] : dataKeyLengths[spec]
   if (typeof length !== 'number' || !Number.isInteger(length) || length < 1 || length > 1024) {
@@ -47,7 +47,7 @@ export function generateDataKey(call: Call<JsonInput>): object {
 }
 
 /** DescribeKey (KMS API reference); serves disabled keys too. */
-export function describeKey(call: Call<JsonInput>): object {
+export function describeKey(call: ActionCall<JsonInput>): object {
   const key = namedKey(call)
   return {
     KeyMetadata: {
@@ -69,14 +69,14 @@ export function describeKey(call: Call<JsonInput>): object {
   }
 }
 
-function namedKey({ world, caller, region, input }: Call<JsonInput>): KmsKey {
+function namedKey({ aws, caller, region, input }: ActionCall<JsonInput>): KmsKey {
   const keyId = requiredText(input, 'KeyId')
-  const key = openKey(world, { account: caller.account, region }, keyId)
+  const key = openKey(aws, { account: caller.account, region }, keyId)
   if (key === undefined) throw awsError(400, 'NotFoundException', `Invalid keyId '${keyId}'`)
   return key
 }
 
-function usableKey(call: Call<JsonInput>): KmsKey {
+function usableKey(call: ActionCall<JsonInput>): KmsKey {
   const key = namedKey(call)
   refuseDisabled(key)
   return key

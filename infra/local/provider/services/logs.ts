@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { appendEvents, type LogEvent, streamsOf } from '../drills/log-groups.ts'
-import { awsError } from '../wire/trouble.ts'
+import { appendEvents, type KeptLogEvent, streamsOf } from '../drills/log-groups.ts'
+import { awsError } from '../wire/errors.ts'
 import { type JsonInput, requiredText } from './json-protocol.ts'
-import type { Call } from './service.ts'
+import type { ActionCall } from './service.ts'
 
 /** CreateLogStream (CloudWatch Logs API reference); its group need not have been created. */
-export function createLogStream(call: Call<JsonInput>): undefined {
+export function createLogStream(call: ActionCall<JsonInput>): undefined {
   const streams = streamsIn(call)
   const name = requiredText(call.input, 'logStreamName')
   if (streams.has(name)) {
@@ -19,14 +19,14 @@ const OLDEST_MS = 14 * 24 * HOUR_MS
 const NEWEST_MS = 2 * HOUR_MS
 
 /** PutLogEvents (CloudWatch Logs API reference): what is too old or too new is told, the rest is kept. */
-export function putLogEvents(call: Call<JsonInput>): object {
+export function putLogEvents(call: ActionCall<JsonInput>): object {
   const name = requiredText(call.input, 'logStreamName')
   const events = streamsIn(call).get(name)
   if (events === undefined) {
     throw awsError(400, 'ResourceNotFoundException', 'The specified log stream does not exist.')
   }
   const given = eventsOf(call.input, name)
-  const now = call.world.now()
+  const now = call.aws.now()
   const tooOld = given.filter(one => one.timestamp < now - OLDEST_MS).length
   const taken = given.filter(one => one.timestamp <= now + NEWEST_MS).length
   appendEvents(events, given.slice(tooOld, taken))
@@ -40,14 +40,14 @@ export function putLogEvents(call: Call<JsonInput>): object {
   }
 }
 
-const streamsIn = ({ world, caller, region, input }: Call<JsonInput>): Map<string, LogEvent[]> =>
-  streamsOf(world.drills.logGroups, {
+const streamsIn = ({ aws, caller, region, input }: ActionCall<JsonInput>): Map<string, KeptLogEvent[]> =>
+  streamsOf(aws.drills.logGroups, {
     account: caller.account,
     region,
     group: requiredText(input, 'logGroupName'),
   })
 
-function eventsOf(input: JsonInput, stream: string): LogEvent[] {
+function eventsOf(input: JsonInput, stream: string): KeptLogEvent[] {
   const given: unknown = input['logEvents']
   if (!Array.isArray(given) || given.length === 0 || !given.every(isEvent)) {
     throw awsError(400, 'InvalidParameterException', 'logEvents must be a list of at least one event.')
@@ -70,7 +70,7 @@ function eventsOf(input: JsonInput, stream: string): LogEvent[] {
   return given.map(({ timestamp, message }) => ({ stream, timestamp, message }))
 }
 
-const isEvent = (value: unknown): value is Pick<LogEvent, 'timestamp' | 'message'> =>
+const isEvent = (value: unknown): value is Pick<KeptLogEvent, 'timestamp' | 'message'> =>
   typeof value === 'object' &&
   value !== null &&
   'timestamp' in value &&

@@ -1,7 +1,7 @@
+import { ec2Errors, queryErrors } from '../wire/error-tables.ts'
+import { awsError } from '../wire/errors.ts'
 import { parsePairs } from '../wire/form.ts'
-import { type HttpAnswer, type HttpRequest, headerOf, textAnswer } from '../wire/http.ts'
-import { awsError } from '../wire/trouble.ts'
-import { ec2Wording, queryWording } from '../wire/wording.ts'
+import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../wire/http.ts'
 import { renderXml, type Tree } from '../wire/xml.ts'
 import type { Protocol } from './service.ts'
 import { statusAndCode } from './status.ts'
@@ -17,7 +17,7 @@ export type Params = ReadonlyMap<string, string>
  * @see https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
  */
 export const queryProtocol = (xmlns: string, version: string): Protocol<Params, Tree> => ({
-  wording: queryWording,
+  errors: queryErrors,
   actionOf,
   inputOf: request => versioned(paramsOf(request), version),
   answer: (request, action, result, requestId) => {
@@ -28,7 +28,7 @@ export const queryProtocol = (xmlns: string, version: string): Protocol<Params, 
       : textAnswer(200, 'text/xml', renderXml(name, tree, { xmlns, listItem: 'member' }))
   },
   refuse: (request, error, requestId) => {
-    const { status, code, message } = statusAndCode(error, queryWording)
+    const { status, code, message } = statusAndCode(error, queryErrors)
     const Type = status < 500 ? 'Sender' : 'Receiver'
     const tree = { Error: { Type, Code: code, Message: message }, RequestId: requestId }
     return wantsJson(request)
@@ -50,12 +50,12 @@ const ec2Xml = (status: number, root: string, tree: Tree): HttpAnswer => {
  * @see https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html
  */
 export const ec2Protocol: Protocol<Params, { [name: string]: Tree }> = {
-  wording: ec2Wording,
+  errors: ec2Errors,
   actionOf,
   inputOf: paramsOf,
   answer: (_request, action, result, requestId) => ec2Xml(200, `${action}Response`, { requestId, ...result }),
   refuse: (_request, error, requestId) => {
-    const { status, code, message } = statusAndCode(error, ec2Wording)
+    const { status, code, message } = statusAndCode(error, ec2Errors)
     const tree = { Errors: { Error: { Code: code, Message: message } }, RequestID: requestId }
     return ec2Xml(status, 'Response', tree)
   },
@@ -71,12 +71,12 @@ export function required(params: Params, name: string): string {
 /** A parameter that counts as absent when empty. */
 export const optional = (params: Params, name: string): string | undefined => params.get(name) || undefined
 
-function actionOf(request: HttpRequest): string {
+function actionOf(request: WireRequest): string {
   const action = pairsOf(request).find(([name]) => name === 'Action')
   return action?.[1] ?? ''
 }
 
-function paramsOf(request: HttpRequest): Params {
+function paramsOf(request: WireRequest): Params {
   const pairs = pairsOf(request)
   const params = new Map(pairs)
   // Two values for one name are read differently by different parsers; nothing here relies on either.
@@ -92,15 +92,15 @@ function versioned(params: Params, version: string): Params {
 }
 
 /** Malformed escapes count as no parameters: the signature check has refused such a query before. */
-const pairsOf = (request: HttpRequest) => [
+const pairsOf = (request: WireRequest) => [
   ...(parsePairs(request.query) ?? []),
   ...(isForm(request) ? (parsePairs(request.body.toString('utf8')) ?? []) : []),
 ]
 
-const isForm = (request: HttpRequest): boolean =>
+const isForm = (request: WireRequest): boolean =>
   /^application\/x-www-form-urlencoded\b/i.test(headerOf(request, 'content-type') ?? '')
 
-const wantsJson = (request: HttpRequest): boolean =>
+const wantsJson = (request: WireRequest): boolean =>
   (headerOf(request, 'accept') ?? '').includes('application/json')
 
 const json = (status: number, tree: Tree): HttpAnswer =>

@@ -1,56 +1,56 @@
-import type { Caller } from '../identity/callers.ts'
-import type { World } from '../state/world.ts'
-import type { HttpAnswer, HttpRequest } from '../wire/http.ts'
-import type { AwsError } from '../wire/trouble.ts'
-import type { Wording } from '../wire/wording.ts'
+import type { AwsCaller } from '../identity/callers.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
+import type { ErrorTable } from '../wire/error-tables.ts'
+import type { AwsError } from '../wire/errors.ts'
+import type { HttpAnswer, WireRequest } from '../wire/http.ts'
 
 /** What an action handler is given. */
-export interface Call<Input> {
+export interface ActionCall<Input> {
   input: Input
   /** Verified. */
-  caller: Caller
+  caller: AwsCaller
   /** Of the credential scope. */
   region: string
-  world: World
+  aws: ImitatedAws
 }
 
-/** One action: reads and changes the world, returns what the protocol renders; throws `AwsError`. */
-export type Action<Input, Result> = (call: Call<Input>) => Result
+/** One action: reads and changes the imitated AWS, returns what the protocol renders; throws `AwsError`. */
+export type Action<Input, Result> = (call: ActionCall<Input>) => Result
 
 /** How a family of services speaks. */
 export interface Protocol<Input, Result> {
-  wording: Wording
+  errors: ErrorTable
   /** The action a request names; empty when it names none, or none of this service. */
-  actionOf(request: HttpRequest): string
+  actionOf(request: WireRequest): string
   /** The action's input; throws `AwsError` when it is malformed. */
-  inputOf(request: HttpRequest): Input
-  answer(request: HttpRequest, action: string, result: Result, requestId: string): HttpAnswer
-  refuse(request: HttpRequest, error: AwsError, requestId: string): HttpAnswer
+  inputOf(request: WireRequest): Input
+  answer(request: WireRequest, action: string, result: Result, requestId: string): HttpAnswer
+  refuse(request: WireRequest, error: AwsError, requestId: string): HttpAnswer
 }
 
 /** A service with its input and result types closed over. */
-export interface Service {
-  wording: Wording
-  actionOf(request: HttpRequest): string
+export interface ProviderService {
+  errors: ErrorTable
+  actionOf(request: WireRequest): string
   has(action: string): boolean
   /** Runs an action the service has and renders its answer. */
   perform(
-    request: HttpRequest,
+    request: WireRequest,
     action: string,
-    call: Omit<Call<never>, 'input'>,
+    call: Omit<ActionCall<never>, 'input'>,
     requestId: string,
   ): HttpAnswer
-  refuse(request: HttpRequest, error: AwsError, requestId: string): HttpAnswer
+  refuse(request: WireRequest, error: AwsError, requestId: string): HttpAnswer
 }
 
 /** Joins a protocol and a table of actions. */
 export function service<Input, Result>(
   protocol: Protocol<Input, Result>,
   actions: Record<string, Action<Input, Result>>,
-): Service {
+): ProviderService {
   const table = new Map(Object.entries(actions))
   return {
-    wording: protocol.wording,
+    errors: protocol.errors,
     actionOf: request => protocol.actionOf(request),
     has: action => table.has(action),
     perform: (request, action, call, requestId) => {

@@ -1,34 +1,34 @@
 import { randomUUID } from 'node:crypto'
 import { answerUnderDrill, type Exchange } from '../drills/exchange.ts'
-import { admits } from '../drills/limits.ts'
-import { type Caller, type KnownKey, lookUpKey } from '../identity/callers.ts'
+import { isWithinLimits } from '../drills/limits.ts'
+import { type AwsCaller, type CallerKey, lookUpKey } from '../identity/callers.ts'
 import { isDenied, notAuthorized } from '../identity/permissions.ts'
 import { canonicalPath } from '../signing/canonical.ts'
-import { type Claim, readClaim } from '../signing/claim.ts'
 import { checkHost } from '../signing/host-rule.ts'
+import { type PresentedSignature, readSignature } from '../signing/presented-signature.ts'
 import { verifySignature } from '../signing/sigv4.ts'
-import type { World } from '../state/world.ts'
-import type { HttpAnswer, HttpRequest, Outcome } from '../wire/http.ts'
-import { AwsError, type Refusal } from '../wire/trouble.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
+import { AwsError, type ErrorText } from '../wire/errors.ts'
+import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
 import { findService, guessService } from './all.ts'
-import type { Service } from './service.ts'
+import type { ProviderService } from './service.ts'
 
 /** A request with whatever could be found out before anything of it is believed. */
 interface Opened {
-  request: HttpRequest
+  request: WireRequest
   requestId: string
-  claim: Claim | Refusal
-  key: KnownKey | undefined
-  service: Service
+  presented: PresentedSignature | ErrorText
+  key: CallerKey | undefined
+  service: ProviderService
   exchange: Exchange
 }
 
 /** Answers a request to one of the services: who signs, may they, then the action itself. */
-export function answerSignedCall(world: World, request: HttpRequest): Promise<Outcome> {
-  const opened = open(world, request)
-  return answerUnderDrill(world, opened.exchange, async () => {
+export function answerSignedCall(aws: ImitatedAws, request: WireRequest): Promise<WireOutcome> {
+  const opened = open(aws, request)
+  return answerUnderDrill(aws, opened.exchange, async () => {
     try {
-      return await perform(world, opened)
+      return await perform(aws, opened)
     } catch (error) {
       return opened.exchange.refuse(
         error instanceof AwsError ? error : new AwsError('internal', String(error)),
@@ -37,11 +37,11 @@ export function answerSignedCall(world: World, request: HttpRequest): Promise<Ou
   })
 }
 
-function open(world: World, request: HttpRequest): Opened {
+function open(aws: ImitatedAws, request: WireRequest): Opened {
   const requestId = randomUUID()
-  const claim = readClaim(request)
-  const scope = 'scope' in claim ? claim.scope : undefined
-  const key = 'scope' in claim ? lookUpKey(world, claim) : undefined
+  const presented = readSignature(request)
+  const scope = 'scope' in presented ? presented.scope : undefined
+  const key = 'scope' in presented ? lookUpKey(aws, presented) : undefined
   const [name, service] = findService(scope?.service) ?? guessService(request)
   const exchange: Exchange = {
     request,
@@ -52,23 +52,23 @@ function open(world: World, request: HttpRequest): Opened {
     principalArn: null,
     refuse: error => named(service.refuse(request, error, requestId), requestId),
   }
-  return { request, requestId, claim, key, service, exchange }
+  return { request, requestId, presented, key, service, exchange }
 }
 
-async function perform(world: World, opened: Opened): Promise<HttpAnswer> {
+async function perform(aws: ImitatedAws, opened: Opened): Promise<HttpAnswer> {
   const { request, requestId, service, exchange } = opened
-  const { caller, region } = prove(world, opened)
+  const { caller, region } = prove(aws, opened)
   exchange.principalArn = caller.arn
-  admit(world, exchange, service, caller, region)
-  const answer = service.perform(request, exchange.action, { caller, region, world }, requestId)
-  await world.saved()
+  admit(aws, exchange, service, caller, region)
+  const answer = service.perform(request, exchange.action, { caller, region, aws }, requestId)
+  await aws.saved()
   return named(answer, requestId)
 }
 
 /** The caller and the region, once the signature holds. */
-function prove(world: World, { request, claim, key }: Opened): { caller: Caller; region: string } {
-  if (!('scope' in claim)) throw new AwsError(claim.trouble, claim.message)
-  const { region, service } = claim.scope
+function prove(aws: ImitatedAws, { request, presented, key }: Opened): { caller: AwsCaller; region: string } {
+  if (!('scope' in presented)) throw new AwsError(presented.kind, presented.message)
+  const { region, service } = presented.scope
   if (findService(service) === undefined) {
     throw new AwsError('unknown-action', `No service is scoped as '${service}' here.`)
   }
@@ -77,24 +77,30 @@ function prove(world: World, { request, claim, key }: Opened): { caller: Caller;
   }
   const { caller } = key
   const problem =
-    verifySignature(request, claim, key, world.now()) ?? checkHost(request, claim, caller.partition)
-  if (problem !== undefined) throw new AwsError(problem.trouble, problem.message)
+    verifySignature(request, presented, key, aws.now()) ?? checkHost(request, presented, caller.partition)
+  if (problem !== undefined) throw new AwsError(problem.kind, problem.message)
   return { caller, region }
 }
 
 /** Refuses unknown actions, then callers who were denied the action, then those above its rate. */
-function admit(world: World, exchange: Exchange, service: Service, caller: Caller, region: string): void {
+function admit(
+  aws: ImitatedAws,
+  exchange: Exchange,
+  service: ProviderService,
+  caller: AwsCaller,
+  region: string,
+): void {
   const { service: name, action } = exchange
   const atRoot = canonicalPath(exchange.request.path) === '/'
   if (!atRoot || !service.has(action)) {
     throw new AwsError('unknown-action', `Could not find operation ${action}`)
   }
   // No policy can keep a caller from learning who it is (GetCallerIdentity, STS API reference).
-  if (action !== 'GetCallerIdentity' && isDenied(world, caller, name, action)) {
+  if (action !== 'GetCallerIdentity' && isDenied(aws, caller, name, action)) {
     throw new AwsError('denied', notAuthorized(caller, `${name}:${action}`))
   }
   const call = { service: name, action, account: caller.account, region }
-  if (!admits(world.drills.limits, call, world.now())) throw new AwsError('throttled', 'Rate exceeded')
+  if (!isWithinLimits(aws.drills.limits, call, aws.now())) throw new AwsError('throttled', 'Rate exceeded')
 }
 
 const named = (answer: HttpAnswer, requestId: string): HttpAnswer => ({

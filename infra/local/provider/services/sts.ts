@@ -1,25 +1,25 @@
 import { notAuthorized, trusts } from '../identity/permissions.ts'
 import { openSession } from '../identity/sessions.ts'
-import type { Role } from '../state/state.ts'
-import { AwsError, awsError } from '../wire/trouble.ts'
+import type { IamRole } from '../state/state.ts'
+import { AwsError, awsError } from '../wire/errors.ts'
 import type { Tree } from '../wire/xml.ts'
 import { optional, type Params } from './query-protocol.ts'
-import type { Call } from './service.ts'
+import type { ActionCall } from './service.ts'
 
 /** GetCallerIdentity (STS API reference): who signed. No permission is needed, no denial counts. */
-export const getCallerIdentity = ({ caller }: Call<Params>): Tree => ({
+export const getCallerIdentity = ({ caller }: ActionCall<Params>): Tree => ({
   Arn: caller.arn,
   UserId: caller.userId,
   Account: caller.account,
 })
 
 /** AssumeRole (STS API reference). */
-export function assumeRole(call: Call<Params>): Tree {
+export function assumeRole(call: ActionCall<Params>): Tree {
   const roleArn = checked(call, 'RoleArn', /^arn:[\w-]+:iam::\d{12}:role\/.+$/)
   const sessionName = checked(call, 'RoleSessionName', /^[\w+=,.@-]{2,64}$/)
   const duration = durationOf(call)
   const role = assumable(call, roleArn)
-  const session = openSession(call.world, role, sessionName, duration)
+  const session = openSession(call.aws, role, sessionName, duration)
   return {
     Credentials: {
       AccessKeyId: session.accessKeyId,
@@ -32,10 +32,10 @@ export function assumeRole(call: Call<Params>): Tree {
 }
 
 /** The role, if it exists and lets the caller in; AWS words both failures alike. */
-function assumable({ world, caller, input }: Call<Params>, roleArn: string): Role {
+function assumable({ aws, caller, input }: ActionCall<Params>, roleArn: string): IamRole {
   if (caller.kind === 'root') throw new AwsError('denied', 'Roles may not be assumed by root accounts.')
   const account = roleArn.split(':')[4]
-  const role = world.state.roles.get(`${account}/${roleArn.split('/').at(-1)}`)
+  const role = aws.state.roles.get(`${account}/${roleArn.split('/').at(-1)}`)
   const mayAssume =
     role?.arn === roleArn &&
     role.partition === caller.partition &&
@@ -45,13 +45,13 @@ function assumable({ world, caller, input }: Call<Params>, roleArn: string): Rol
   throw new AwsError('denied', notAuthorized(caller, 'sts:AssumeRole', roleArn))
 }
 
-function durationOf({ input }: Call<Params>): number {
+function durationOf({ input }: ActionCall<Params>): number {
   const seconds = Number(optional(input, 'DurationSeconds') ?? '3600')
   if (Number.isInteger(seconds) && seconds >= 900 && seconds <= 43_200) return seconds
   throw invalid('durationSeconds', input.get('DurationSeconds'), 'have a value between 900 and 43200')
 }
 
-function checked({ input }: Call<Params>, name: string, pattern: RegExp): string {
+function checked({ input }: ActionCall<Params>, name: string, pattern: RegExp): string {
   const value = optional(input, name)
   if (value === undefined) throw invalid(name, undefined, 'not be null')
   if (!pattern.test(value))

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { type Pair, parsePairs } from '../wire/form.ts'
-import { type HttpRequest, headerOf } from '../wire/http.ts'
-import type { Claim } from './claim.ts'
+import { type FormPair, parsePairs } from '../wire/form.ts'
+import { headerOf, type WireRequest } from '../wire/http.ts'
+import type { PresentedSignature } from './presented-signature.ts'
 
 /**
  * The canonical request that a signer must have hashed.
@@ -9,20 +9,24 @@ import type { Claim } from './claim.ts'
  * @param unsigned names of query parameters that were added after signing
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html, step 1
  */
-export function canonicalRequest(request: HttpRequest, claim: Claim, unsigned: ReadonlySet<string>): string {
+export function canonicalRequest(
+  request: WireRequest,
+  presented: PresentedSignature,
+  unsigned: ReadonlySet<string>,
+): string {
   return [
     request.method,
     canonicalPath(request.path),
     canonicalQuery(parsePairs(request.query) ?? [], unsigned),
-    ...claim.signedHeaders.map(name => `${name}:${canonicalValue(request, name)}`),
+    ...presented.signedHeaders.map(name => `${name}:${canonicalValue(request, name)}`),
     '',
-    claim.signedHeaders.join(';'),
-    sha256(request.body),
+    presented.signedHeaders.join(';'),
+    sha256Hex(request.body),
   ].join('\n')
 }
 
 /** Lower-case hexadecimal SHA-256. */
-export const sha256 = (data: string | Uint8Array): string => hash('sha256', data, 'hex')
+export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex')
 
 /**
  * The path without dot segments and doubled slashes, each segment encoded once more
@@ -38,7 +42,7 @@ export function canonicalPath(path: string): string {
   return `/${kept.join('/')}${trailing}`
 }
 
-function canonicalQuery(pairs: readonly Pair[], unsigned: ReadonlySet<string>): string {
+function canonicalQuery(pairs: readonly FormPair[], unsigned: ReadonlySet<string>): string {
   return pairs
     .filter(([name]) => !unsigned.has(name))
     .map(([name, value]) => [encode(name), encode(value)] as const)
@@ -47,11 +51,11 @@ function canonicalQuery(pairs: readonly Pair[], unsigned: ReadonlySet<string>): 
     .join('&')
 }
 
-const byNameThenValue = (a: Pair, b: Pair): number => compare(a[0], b[0]) || compare(a[1], b[1])
+const byNameThenValue = (a: FormPair, b: FormPair): number => compare(a[0], b[0]) || compare(a[1], b[1])
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const canonicalValue = (request: HttpRequest, name: string): string =>
+const canonicalValue = (request: WireRequest, name: string): string =>
   (headerOf(request, name) ?? '').trim().replace(/\s+/g, ' ')
 
 const encode = (text: string): string =>

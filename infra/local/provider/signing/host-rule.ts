@@ -1,6 +1,6 @@
-import { type HttpRequest, headerOf } from '../wire/http.ts'
-import { type Refusal, refusal } from '../wire/trouble.ts'
-import type { Claim } from './claim.ts'
+import { type ErrorText, errorText } from '../wire/errors.ts'
+import { headerOf, type WireRequest } from '../wire/http.ts'
+import type { PresentedSignature } from './presented-signature.ts'
 
 /** DNS suffixes of STS and the partitions reached under each. */
 const partitionsOf: Record<string, readonly string[]> = {
@@ -14,7 +14,7 @@ const stsName =
   /^(?:[\w.-]+\.)?sts(?:-fips)?(?:\.(?<region>[a-z]{2,4}(?:-[a-z]+)+-\d+))?(?:\.vpce)?\.(?<suffix>amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|api\.aws)(?::443)?$/
 
 /** The endpoint that a request would have reached on AWS, where its sender tells (RFC 7239). */
-const meantHost = (request: HttpRequest): string | undefined =>
+const meantHost = (request: WireRequest): string | undefined =>
   /^host=([\w.-]+)$/.exec(headerOf(request, 'forwarded') ?? '')?.[1]
 
 const regionName = /^[a-z]{2,4}(-[a-z]+)+-\d+$/
@@ -31,30 +31,34 @@ const regionName = /^[a-z]{2,4}(-[a-z]+)+-\d+$/
  * @param partition partition of the account whose key signed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_region-endpoints.html
  */
-export function checkHost(request: HttpRequest, claim: Claim, partition: string): Refusal | undefined {
+export function checkHost(
+  request: WireRequest,
+  presented: PresentedSignature,
+  partition: string,
+): ErrorText | undefined {
   const name = stsName.exec(headerOf(request, 'host')?.toLowerCase() ?? '')?.groups
   if (name === undefined) return undefined
-  const { region, service } = claim.scope
+  const { region, service } = presented.scope
   if (service !== 'sts') {
-    return refusal('bad-signature', "Credential should be scoped to correct service: 'sts'.")
+    return errorText('bad-signature', "Credential should be scoped to correct service: 'sts'.")
   }
   const reachable = partitionsOf[name['suffix'] ?? ''] ?? []
   const served = [name['region'], regionMeant(request)].every(one => one === undefined || one === region)
-  const known = regionName.test(region) && partitionOf(region) === partition
+  const known = regionName.test(region) && partitionNamed(region) === partition
   // the name without a region is one of the partition aws alone
   const named = name['region'] !== undefined || partition === 'aws'
   if (served && known && named && reachable.includes(partition)) return undefined
-  return refusal('bad-signature', `Credential should be scoped to a valid region, not '${region}'.`)
+  return errorText('bad-signature', `Credential should be scoped to a valid region, not '${region}'.`)
 }
 
 /** Region of the endpoint that was meant; the one without a region in its name signs as us-east-1. */
-function regionMeant(request: HttpRequest): string | undefined {
+function regionMeant(request: WireRequest): string | undefined {
   const groups = stsName.exec(meantHost(request) ?? '')?.groups
   return groups && (groups['region'] ?? 'us-east-1')
 }
 
 /** The partition a region belongs to, by its name. */
-export function partitionOf(region: string): string {
+export function partitionNamed(region: string): string {
   if (region.startsWith('cn-')) return 'aws-cn'
   if (region.startsWith('us-gov-')) return 'aws-us-gov'
   if (region.startsWith('eusc-')) return 'aws-eusc'

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { type HttpRequest, headerOf } from '../wire/http.ts'
-import { type Refusal, refusal } from '../wire/trouble.ts'
-import { canonicalRequest, sha256 } from './canonical.ts'
-import type { Claim } from './claim.ts'
+import { type ErrorText, errorText } from '../wire/errors.ts'
+import { headerOf, type WireRequest } from '../wire/http.ts'
+import { canonicalRequest, sha256Hex } from './canonical.ts'
+import type { PresentedSignature } from './presented-signature.ts'
 
 /** What the verifier must know of the access key a request names. */
 export interface KeyFacts {
@@ -19,34 +19,34 @@ const maxAheadMs = 5 * 60_000
 /**
  * Whether a request is signed, completely and recently, with a key.
  *
- * @param claim what `readClaim` found in the same request
+ * @param presented what `readSignature` found in the same request
  * @param now   milliseconds since 1970, the provider's clock
  * @returns undefined when the signature holds, else the reason it does not
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function verifySignature(
-  request: HttpRequest,
-  claim: Claim,
+  request: WireRequest,
+  presented: PresentedSignature,
   key: KeyFacts,
   now: number,
-): Refusal | undefined {
+): ErrorText | undefined {
   return (
-    checkTime(claim, now) ??
-    checkToken(claim, key) ??
-    checkCoverage(request, claim) ??
+    checkTime(presented, now) ??
+    checkToken(presented, key) ??
+    checkCoverage(request, presented) ??
     checkPayloadHash(request) ??
-    checkSignature(request, claim, key) ??
+    checkSignature(request, presented, key) ??
     checkSession(key, now)
   )
 }
 
-function checkTime({ timestamp, scope }: Claim, now: number): Refusal | undefined {
+function checkTime({ timestamp, scope }: PresentedSignature, now: number): ErrorText | undefined {
   const signedAt = parseBasicDate(timestamp)
   if (signedAt === undefined) {
-    return refusal('incomplete', `Date must be in ISO-8601 'basic format'. Got '${timestamp}'.`)
+    return errorText('incomplete', `Date must be in ISO-8601 'basic format'. Got '${timestamp}'.`)
   }
   if (timestamp.slice(0, 8) !== scope.date) {
-    return refusal(
+    return errorText(
       'bad-signature',
       'Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: ' +
         `'${scope.date}' != '${timestamp.slice(0, 8)}', from '${timestamp}'.`,
@@ -54,68 +54,78 @@ function checkTime({ timestamp, scope }: Claim, now: number): Refusal | undefine
   }
   if (signedAt < now - maxAgeMs) {
     const limit = `${basicDate(now - maxAgeMs)} (${basicDate(now)} - 15 min.)`
-    return refusal('stale-signature', `Signature expired: ${timestamp} is now earlier than ${limit}`)
+    return errorText('stale-signature', `Signature expired: ${timestamp} is now earlier than ${limit}`)
   }
   if (signedAt > now + maxAheadMs) {
     const limit = `${basicDate(now + maxAheadMs)} (${basicDate(now)} + 5 min.)`
-    return refusal('stale-signature', `Signature not yet current: ${timestamp} is still later than ${limit}`)
+    return errorText(
+      'stale-signature',
+      `Signature not yet current: ${timestamp} is still later than ${limit}`,
+    )
   }
   return undefined
 }
 
-const checkToken = (claim: Claim, key: KeyFacts): Refusal | undefined =>
-  claim.sessionToken === key.sessionToken
+const checkToken = (presented: PresentedSignature, key: KeyFacts): ErrorText | undefined =>
+  presented.sessionToken === key.sessionToken
     ? undefined
-    : refusal('unknown-key', 'The security token included in the request is invalid.')
+    : errorText('unknown-key', 'The security token included in the request is invalid.')
 
 /** `host` and every `x-amz-` header present must be signed, and nothing may be signed that is absent. */
-function checkCoverage(request: HttpRequest, claim: Claim): Refusal | undefined {
-  const signed = new Set(claim.signedHeaders)
+function checkCoverage(request: WireRequest, presented: PresentedSignature): ErrorText | undefined {
+  const signed = new Set(presented.signedHeaders)
   const present = new Set(request.headers.map(([name]) => name))
   const left = [...present].find(name => name.startsWith('x-amz-') && !signed.has(name))
   const unsigned = signed.has('host') ? left : 'host'
   if (unsigned !== undefined) {
-    return refusal('bad-signature', `'${unsigned}' must be a 'SignedHeader' in the AWS Authorization.`)
+    return errorText('bad-signature', `'${unsigned}' must be a 'SignedHeader' in the AWS Authorization.`)
   }
-  const absent = claim.signedHeaders.find(name => !present.has(name))
+  const absent = presented.signedHeaders.find(name => !present.has(name))
   if (absent === undefined) return undefined
-  return refusal('bad-signature', `'${absent}' is a 'SignedHeader' but is not in the request.`)
+  return errorText('bad-signature', `'${absent}' is a 'SignedHeader' but is not in the request.`)
 }
 
-function checkPayloadHash(request: HttpRequest): Refusal | undefined {
+function checkPayloadHash(request: WireRequest): ErrorText | undefined {
   const stated = headerOf(request, 'x-amz-content-sha256')
-  if (stated === undefined || stated === sha256(request.body)) return undefined
-  return refusal('bad-signature', "The value of 'x-amz-content-sha256' does not match the body.")
+  if (stated === undefined || stated === sha256Hex(request.body)) return undefined
+  return errorText('bad-signature', "The value of 'x-amz-content-sha256' does not match the body.")
 }
 
 /**
  * Signers of a presigned request either sign the session token or append it afterwards; AWS services
  * differ in which they accept, clients too, so both are tried.
  */
-function checkSignature(request: HttpRequest, claim: Claim, key: KeyFacts): Refusal | undefined {
+function checkSignature(
+  request: WireRequest,
+  presented: PresentedSignature,
+  key: KeyFacts,
+): ErrorText | undefined {
   const lateParameters = [['X-Amz-Signature'], ['X-Amz-Signature', 'X-Amz-Security-Token']]
-  const tries = claim.form === 'query' && claim.sessionToken !== undefined ? 2 : 1
+  const tries = presented.form === 'query' && presented.sessionToken !== undefined ? 2 : 1
   const holds = lateParameters
     .slice(0, tries)
     .some(late =>
-      sameText(claim.signature, sign(canonicalRequest(request, claim, new Set(late)), claim, key)),
+      sameText(
+        presented.signature,
+        sign(canonicalRequest(request, presented, new Set(late)), presented, key),
+      ),
     )
   if (holds) return undefined
-  return refusal(
+  return errorText(
     'bad-signature',
     'The request signature we calculated does not match the signature you provided. ' +
       'Check your AWS Secret Access Key and signing method. Consult the service documentation for details.',
   )
 }
 
-const checkSession = (key: KeyFacts, now: number): Refusal | undefined =>
+const checkSession = (key: KeyFacts, now: number): ErrorText | undefined =>
   key.expiresAt === undefined || now < key.expiresAt
     ? undefined
-    : refusal('expired-token', 'The security token included in the request is expired')
+    : errorText('expired-token', 'The security token included in the request is expired')
 
-function sign(canonical: string, { timestamp, scope }: Claim, key: KeyFacts): string {
+function sign(canonical: string, { timestamp, scope }: PresentedSignature, key: KeyFacts): string {
   const scopeText = `${scope.date}/${scope.region}/${scope.service}/aws4_request`
-  const toSign = `AWS4-HMAC-SHA256\n${timestamp}\n${scopeText}\n${sha256(canonical)}`
+  const toSign = `AWS4-HMAC-SHA256\n${timestamp}\n${scopeText}\n${sha256Hex(canonical)}`
   return hmac(signingKey(key.secretAccessKey, scopeText), toSign).toString('hex')
 }
 

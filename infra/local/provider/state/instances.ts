@@ -1,36 +1,36 @@
 import { hash, randomInt } from 'node:crypto'
 import { ec2Id } from './ids.ts'
-import type { Instance } from './state.ts'
-import type { World } from './world.ts'
+import type { ImitatedAws } from './imitated-aws.ts'
+import type { Ec2Instance } from './state.ts'
 
 /** Names one instance. */
-export type InstanceName = Pick<Instance, 'account' | 'region' | 'instanceId'>
+export type InstanceName = Pick<Ec2Instance, 'account' | 'region' | 'instanceId'>
 
 /** Given values of an instance, null for none; whatever is absent keeps its value or gets a default. */
 export type InstancePatch = {
-  [K in Exclude<keyof Instance, keyof InstanceName | 'reservationId'>]?: Instance[K] | undefined
+  [K in Exclude<keyof Ec2Instance, keyof InstanceName | 'reservationId'>]?: Ec2Instance[K] | undefined
 }
 
 /** The instances of one account in one region, by id. */
-export const instancesIn = (world: World, account: string, region: string): Map<string, Instance> =>
-  world.state.instances.get(`${account}/${region}`) ?? new Map()
+export const instancesIn = (aws: ImitatedAws, account: string, region: string): Map<string, Ec2Instance> =>
+  aws.state.instances.get(`${account}/${region}`) ?? new Map()
 
 /** One instance, or undefined. */
-export const findInstance = (world: World, name: InstanceName): Instance | undefined =>
-  instancesIn(world, name.account, name.region).get(name.instanceId)
+export const findInstance = (aws: ImitatedAws, name: InstanceName): Ec2Instance | undefined =>
+  instancesIn(aws, name.account, name.region).get(name.instanceId)
 
 /** Launches an instance, or puts another in place of one with the same id. */
 export function putInstance(
-  world: World,
+  aws: ImitatedAws,
   place: { account: string; region: string; instanceId?: string | undefined },
   given: InstancePatch,
-): Instance {
+): Ec2Instance {
   const name = { ...place, instanceId: place.instanceId ?? ec2Id('i') }
-  const instance = patched({ ...name, ...defaults(world, name.account, name.region) }, given)
+  const instance = patched({ ...name, ...defaults(aws, name.account, name.region) }, given)
   const key = `${name.account}/${name.region}`
-  const siblings = world.state.instances.get(key) ?? new Map<string, Instance>()
-  world.state.instances.set(key, siblings.set(name.instanceId, instance))
-  world.changed()
+  const siblings = aws.state.instances.get(key) ?? new Map<string, Ec2Instance>()
+  aws.state.instances.set(key, siblings.set(name.instanceId, instance))
+  aws.changed()
   return instance
 }
 
@@ -39,28 +39,32 @@ export function putInstance(
  *
  * @returns undefined when there is no such instance
  */
-export function setInstance(world: World, name: InstanceName, patch: InstancePatch): Instance | undefined {
-  const instance = findInstance(world, name)
+export function setInstance(
+  aws: ImitatedAws,
+  name: InstanceName,
+  patch: InstancePatch,
+): Ec2Instance | undefined {
+  const instance = findInstance(aws, name)
   if (instance === undefined) return undefined
   const changed = patched(instance, patch)
-  instancesIn(world, name.account, name.region).set(name.instanceId, changed)
-  world.changed()
+  instancesIn(aws, name.account, name.region).set(name.instanceId, changed)
+  aws.changed()
   return changed
 }
 
 /** Forgets an instance, as EC2 does about an hour after its end. */
-export function deleteInstance(world: World, name: InstanceName): boolean {
-  const removed = instancesIn(world, name.account, name.region).delete(name.instanceId)
-  if (removed) world.changed()
+export function deleteInstance(aws: ImitatedAws, name: InstanceName): boolean {
+  const removed = instancesIn(aws, name.account, name.region).delete(name.instanceId)
+  if (removed) aws.changed()
   return removed
 }
 
-function patched(instance: Instance, patch: InstancePatch): Instance {
+function patched(instance: Ec2Instance, patch: InstancePatch): Ec2Instance {
   const given = Object.entries(patch).filter(([, value]) => value !== undefined)
   return { ...instance, ...Object.fromEntries(given) }
 }
 
-function defaults(world: World, account: string, region: string) {
+function defaults(aws: ImitatedAws, account: string, region: string) {
   return {
     reservationId: ec2Id('r'),
     imageId: ec2Id('ami'),
@@ -69,7 +73,7 @@ function defaults(world: World, account: string, region: string) {
     subnetId: sharedId('subnet', account, region),
     instanceProfileArn: null,
     tags: {},
-    pendingTime: new Date(world.now()).toISOString().replace(/\.\d{3}/, ''),
+    pendingTime: new Date(aws.now()).toISOString().replace(/\.\d{3}/, ''),
     privateIp: `172.31.${randomInt(256)}.${randomInt(4, 255)}`,
     availabilityZone: `${region}a`,
     instanceType: 't3.micro',

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { partitionOf } from '../signing/host-rule.ts'
+import { partitionNamed } from '../signing/host-rule.ts'
+import type { ImitatedAws } from './imitated-aws.ts'
 import type { KmsKey } from './state.ts'
-import type { World } from './world.ts'
 
 /** Where a key id without account and region is looked up. */
 export interface KeyPlace {
@@ -10,10 +10,10 @@ export interface KeyPlace {
 }
 
 /** Creates a key, with an alias when one is given. */
-export function putKey(world: World, place: KeyPlace, alias: string | undefined): KmsKey {
-  const key = createKey(world, arnIn(place, `key/${randomUUID()}`))
+export function putKey(aws: ImitatedAws, place: KeyPlace, alias: string | undefined): KmsKey {
+  const key = createKey(aws, arnIn(place, `key/${randomUUID()}`))
   if (alias !== undefined) {
-    world.state.kmsAliases.set(arnIn(place, `alias/${alias.replace(/^alias\//, '')}`), key.arn)
+    aws.state.kmsAliases.set(arnIn(place, `alias/${alias.replace(/^alias\//, '')}`), key.arn)
   }
   return key
 }
@@ -24,28 +24,28 @@ export function putKey(world: World, place: KeyPlace, alias: string | undefined)
  *
  * @returns undefined when the text is none of the four
  */
-export function openKey(world: World, place: KeyPlace, keyId: string): KmsKey | undefined {
+export function openKey(aws: ImitatedAws, place: KeyPlace, keyId: string): KmsKey | undefined {
   const arn = fullArn(place, keyId)
   if (arn === undefined) return undefined
-  if (!arn.includes(':alias/')) return world.state.kmsKeys.get(arn) ?? createKey(world, arn)
-  const target = world.state.kmsKeys.get(world.state.kmsAliases.get(arn) ?? '')
+  if (!arn.includes(':alias/')) return aws.state.kmsKeys.get(arn) ?? createKey(aws, arn)
+  const target = aws.state.kmsKeys.get(aws.state.kmsAliases.get(arn) ?? '')
   if (target !== undefined) return target
   const [, , , region = '', account = ''] = arn.split(':')
-  const key = createKey(world, arnIn({ account, region }, `key/${randomUUID()}`))
-  world.state.kmsAliases.set(arn, key.arn)
+  const key = createKey(aws, arnIn({ account, region }, `key/${randomUUID()}`))
+  aws.state.kmsAliases.set(arn, key.arn)
   return key
 }
 
 /** Enables or disables a key; false when there is none of that ARN. */
-export function setKeyEnabled(world: World, arn: string, enabled: boolean): boolean {
-  const key = world.state.kmsKeys.get(arn)
+export function setKeyEnabled(aws: ImitatedAws, arn: string, enabled: boolean): boolean {
+  const key = aws.state.kmsKeys.get(arn)
   if (key === undefined) return false
   key.enabled = enabled
-  world.changed()
+  aws.changed()
   return true
 }
 
-function createKey(world: World, arn: string): KmsKey {
+function createKey(aws: ImitatedAws, arn: string): KmsKey {
   const [, , , , account = '', resource = ''] = arn.split(':')
   const key: KmsKey = {
     arn,
@@ -53,10 +53,10 @@ function createKey(world: World, arn: string): KmsKey {
     keyId: resource.slice('key/'.length),
     material: randomBytes(32).toString('base64'),
     enabled: true,
-    createdAt: world.now(),
+    createdAt: aws.now(),
   }
-  world.state.kmsKeys.set(arn, key)
-  world.changed()
+  aws.state.kmsKeys.set(arn, key)
+  aws.changed()
   return key
 }
 
@@ -67,4 +67,4 @@ function fullArn(place: KeyPlace, keyId: string): string | undefined {
 }
 
 const arnIn = ({ account, region }: KeyPlace, resource: string): string =>
-  `arn:${partitionOf(region)}:kms:${region}:${account}:${resource}`
+  `arn:${partitionNamed(region)}:kms:${region}:${account}:${resource}`

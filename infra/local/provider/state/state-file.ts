@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { emptyState, type State } from './state.ts'
+import { emptyState, type ProviderState } from './state.ts'
 
 /** Reads the state a former run left; an empty one when there is no file yet. */
-export const loadState = (path: string | undefined): State =>
+export const loadState = (path: string | undefined): ProviderState =>
   path !== undefined && existsSync(path)
     ? { ...emptyState(), ...JSON.parse(readFileSync(path, 'utf8'), revive) }
     : emptyState()
@@ -22,7 +22,7 @@ export interface StateWriter {
  *
  * @param path absent: nothing is written and `saved` resolves at once; its folder is created
  */
-export function stateWriter(path: string | undefined, state: State): StateWriter {
+export function stateWriter(path: string | undefined, state: ProviderState): StateWriter {
   if (path === undefined) return { changed: () => undefined, saved: () => Promise.resolve() }
   mkdirSync(dirname(path), { recursive: true })
   let last = Promise.resolve()

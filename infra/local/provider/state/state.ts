@@ -18,7 +18,7 @@ export interface User {
 }
 
 /** A role that may be assumed. */
-export interface Role {
+export interface IamRole {
   account: string
   partition: string
   path: string
@@ -33,7 +33,7 @@ export interface Role {
 }
 
 /** An instance profile and the names of its roles. */
-export interface InstanceProfile {
+export interface IamInstanceProfile {
   account: string
   partition: string
   path: string
@@ -57,7 +57,7 @@ export interface AccessKey {
 }
 
 /** An EC2 instance. */
-export interface Instance {
+export interface Ec2Instance {
   account: string
   region: string
   instanceId: string
@@ -101,18 +101,18 @@ export interface KmsKey {
 }
 
 /** Everything that survives a restart when a state file is given. */
-export interface State {
+export interface ProviderState {
   /** Seals session tokens and metadata tokens; base64. */
   sealKey: string
   authority: Authority | null
   /** By `account/name`; the root user has no name. */
   users: Map<string, User>
-  roles: Map<string, Role>
-  profiles: Map<string, InstanceProfile>
+  roles: Map<string, IamRole>
+  profiles: Map<string, IamInstanceProfile>
   /** By access key id. */
   accessKeys: Map<string, AccessKey>
   /** By `account/region`, then by instance id. */
-  instances: Map<string, Map<string, Instance>>
+  instances: Map<string, Map<string, Ec2Instance>>
   /** By key ARN. */
   kmsKeys: Map<string, KmsKey>
   /** Alias ARN to key ARN. */
@@ -121,8 +121,8 @@ export interface State {
   denied: Set<string>
 }
 
-/** A world in which nothing exists. */
-export const emptyState = (): State => ({
+/** the imitated AWS in which nothing exists. */
+export const emptyState = (): ProviderState => ({
   sealKey: randomBytes(32).toString('base64'),
   authority: null,
   users: new Map(),

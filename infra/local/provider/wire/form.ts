@@ -1,12 +1,12 @@
 /** A decoded name and value of a query string or form. */
-export type Pair = readonly [name: string, value: string]
+export type FormPair = readonly [name: string, value: string]
 
 /**
  * Query string or form to pairs, in order, repeated names kept.
  *
  * @returns undefined when a percent escape is malformed or does not decode to UTF-8
  */
-export function parsePairs(text: string): Pair[] | undefined {
+export function parsePairs(text: string): FormPair[] | undefined {
   if (text === '') return []
   try {
     return text.split('&').filter(Boolean).map(parsePair)
@@ -15,7 +15,7 @@ export function parsePairs(text: string): Pair[] | undefined {
   }
 }
 
-function parsePair(text: string): Pair {
+function parsePair(text: string): FormPair {
   const at = text.indexOf('=')
   return at < 0 ? [decode(text), ''] : [decode(text.slice(0, at)), decode(text.slice(at + 1))]
 }

@@ -2,7 +2,7 @@
 export type Header = readonly [name: string, value: string]
 
 /** One request as it arrived, before anything is decoded: signatures cover these bytes. */
-export interface HttpRequest {
+export interface WireRequest {
   method: string
   /** Still percent-encoded, without the query. */
   path: string
@@ -21,7 +21,7 @@ export interface HttpAnswer {
 }
 
 /** What a request ends in; `reset` closes the connection without an answer. */
-export type Outcome = HttpAnswer | 'reset'
+export type WireOutcome = HttpAnswer | 'reset'
 
 /**
  * The value of one header, repeated ones joined with a comma.
@@ -29,7 +29,7 @@ export type Outcome = HttpAnswer | 'reset'
  * @param name lower case
  * @returns undefined when the request has no such header
  */
-export function headerOf(request: HttpRequest, name: string): string | undefined {
+export function headerOf(request: WireRequest, name: string): string | undefined {
   let joined: string | undefined
   for (const [key, value] of request.headers) {
     if (key === name) joined = joined === undefined ? value : `${joined},${value}`

@@ -1,26 +1,26 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { World } from '../state/world.ts'
-import { type Header, type HttpRequest, type Outcome, textAnswer } from './http.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
+import { type Header, textAnswer, type WireOutcome, type WireRequest } from './http.ts'
 
 const maxBody = 1024 * 1024
 
 /** Longer than clients keep a connection, so that it is never closed under a request. */
 const keepAliveMs = 120_000
 
-type Answerer = (request: HttpRequest, connection: Socket) => Promise<Outcome>
+type Answerer = (request: WireRequest, connection: Socket) => Promise<WireOutcome>
 
-/** An HTTP server in front of a world; not listening yet. */
-export function serverOf(world: World, answer: Answerer): Server {
+/** An HTTP server in front of the imitated AWS; not listening yet. */
+export function serverOf(aws: ImitatedAws, answer: Answerer): Server {
   const server = createServer((incoming, response) => {
-    serve(world, answer, incoming, response).catch(() => incoming.socket.destroy())
+    serve(aws, answer, incoming, response).catch(() => incoming.socket.destroy())
   })
   server.keepAliveTimeout = keepAliveMs
   return server
 }
 
 async function serve(
-  world: World,
+  aws: ImitatedAws,
   answer: Answerer,
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -35,7 +35,7 @@ async function serve(
     return
   }
   // Clients correct their clocks by this header, so it must tell the provider's time.
-  response.writeHead(outcome.status, { date: new Date(world.now()).toUTCString(), ...outcome.headers })
+  response.writeHead(outcome.status, { date: new Date(aws.now()).toUTCString(), ...outcome.headers })
   response.end(outcome.body)
 }
 
@@ -50,7 +50,7 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> 
   return length <= maxBody ? Buffer.concat(chunks) : undefined
 }
 
-function requestOf(incoming: IncomingMessage, body: Buffer): HttpRequest {
+function requestOf(incoming: IncomingMessage, body: Buffer): WireRequest {
   const target = incoming.url ?? '/'
   const at = target.indexOf('?')
   return {

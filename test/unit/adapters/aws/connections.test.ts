@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { handler, onceHandler } from '../../../../shared/adapters/aws/client.ts'
+import { onceHandler, requestHandler } from '../../../../shared/adapters/aws/client.ts'
 import { webServer } from '../../../support/server.ts'
 
-type Handler = ReturnType<typeof handler>
+type Handler = ReturnType<typeof requestHandler>
 type Sent = Parameters<Handler['handle']>[0]
 
 /** Sends a request as an SDK client does, and reads the answer. */
@@ -40,7 +40,7 @@ const endings: [string, (socket: Socket) => void][] = [
 describe('a kept connection that turns out dead', () => {
   test.each(endings)('the request is sent again on a new one, at once: %s', async (_name, end) => {
     const server = await serverOf(end)
-    const sender = handler()
+    const sender = requestHandler()
     await ask(sender, server.url)
     expect(await ask(sender, server.url)).toBe('answer')
     expect([server.requests(), server.connections()]).toEqual([3, 2])
@@ -48,7 +48,7 @@ describe('a kept connection that turns out dead', () => {
 
   test('all that are kept are dead: each request costs one repetition at most', async () => {
     const server = await serverOf(socket => socket.resetAndDestroy())
-    const sender = handler()
+    const sender = requestHandler()
     const several = () => Promise.all(Array.from({ length: 5 }, () => ask(sender, server.url)))
     await several()
     expect(await several()).toEqual(Array(5).fill('answer'))
@@ -61,7 +61,7 @@ describe('a kept connection that turns out dead', () => {
     const server = await serverOf(end, socket => {
       if (broken) end(socket)
     })
-    const sender = handler()
+    const sender = requestHandler()
     await ask(sender, server.url)
     broken = true
     await expect(ask(sender, server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
@@ -73,13 +73,13 @@ describe('a kept connection that turns out dead', () => {
       () => undefined,
       socket => socket.resetAndDestroy(),
     )
-    await expect(ask(handler(), server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await expect(ask(requestHandler(), server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
     expect(server.requests()).toBe(1)
   })
 
   test('one that never answers: the attempt ends in time, and the next one uses another', async () => {
     const server = await serverOf(() => undefined)
-    const sender = handler()
+    const sender = requestHandler()
     await Promise.all([ask(sender, server.url), ask(sender, server.url)])
     await expect(ask(sender, server.url, { requestTimeout: 50 })).rejects.toMatchObject({
       name: 'TimeoutError',
@@ -102,7 +102,7 @@ describe('a kept connection that has rested', () => {
     ['for longer than a minute is not: it may be forgotten on the way', 61_000, 2],
   ])('%s', async (_name, ms, connections) => {
     const server = await webServer(onTestFinished, (_request, response) => response.end('answer'))
-    const sender = handler()
+    const sender = requestHandler()
     await ask(sender, server.url)
     vi.setSystemTime(Date.now() + ms)
     await ask(sender, server.url)
@@ -112,7 +112,7 @@ describe('a kept connection that has rested', () => {
 
 test('what must not be sent twice goes over a connection of its own, and is sent once', async () => {
   const server = await serverOf(socket => socket.resetAndDestroy())
-  await ask(handler(), server.url)
+  await ask(requestHandler(), server.url)
   expect(await ask(onceHandler(), server.url)).toBe('answer')
   expect([server.requests(), server.connections()]).toEqual([2, 2])
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
 import { provider } from '../../../../shared/adapters/aws/provider.ts'
-import type { ClientSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
+import type { SdkSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
 import type { AwsTarget, ProviderSettings } from '../../../../shared/ports.ts'
 
 const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
@@ -46,8 +46,8 @@ describe('a client', () => {
   ]
   const world = () => {
     const provided = calls()
-    const made: ClientSettings[] = []
-    const make = (given: ClientSettings) => made.push(given)
+    const made: SdkSettings[] = []
+    const make = (given: SdkSettings) => made.push(given)
     const clientOf = (parts: Partial<AwsTarget>, service: 'ec2' | 'iam' = 'ec2') =>
       provided.call(service, { ...target, ...parts }, Date.now() + 5000, make, async client => client)
     return { made, clientOf }

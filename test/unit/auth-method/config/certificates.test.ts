@@ -5,7 +5,7 @@ import {
   rsaSha256,
   selfSign,
 } from '../../../../infra/local/provider/documents/certificate.ts'
-import { oid } from '../../../../infra/local/provider/documents/der.ts'
+import { derOid } from '../../../../infra/local/provider/documents/der.ts'
 import { readPem } from '../../../../shared/auth-method/config/certificates.ts'
 import { published } from '../../../../shared/identity-proof/certificates/compile.ts'
 import { keys } from '../../../builders/keys.ts'
@@ -28,8 +28,8 @@ describe('readPem', () => {
   const { publicKey, privateKey } = keys.rsa(2048)
   const unknownKey = () => {
     const der = selfSign(publicKey, privateKey, rsaSha256)
-    const algorithm = oid('1.2.840.113549.1.1.1')
-    der.set(oid('1.2.840.113549.1.9.9'), der.indexOf(algorithm))
+    const algorithm = derOid('1.2.840.113549.1.1.1')
+    der.set(derOid('1.2.840.113549.1.9.9'), der.indexOf(algorithm))
     return certificatePem(der)
   }
   test.each([

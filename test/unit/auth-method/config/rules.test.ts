@@ -7,7 +7,7 @@ import {
   selectMetadata,
   writeIdentity,
 } from '../../../../shared/auth-method/config/identity.ts'
-import { fits, stsFields, writeSts } from '../../../../shared/auth-method/config/sts.ts'
+import { matchesRolePattern, stsFields, writeSts } from '../../../../shared/auth-method/config/sts.ts'
 import type { ClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
@@ -232,6 +232,6 @@ describe('roles of satellite accounts', () => {
     ['arn.aws:iam::444455556666:role/cloud-auth-x', role, false],
     ['(', role, false],
   ])('the pattern %s admits %s: %s', (pattern, arn, expected) => {
-    expect(fits(pattern, arn)).toBe(expected)
+    expect(matchesRolePattern(pattern, arn)).toBe(expected)
   })
 })

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { enforce, report } from '../../../../shared/auth-method/login/checks.ts'
-import { checksAfter, checksBefore, decideEc2Login } from '../../../../shared/auth-method/login-ec2/decide.ts'
+import {
+  decideEc2Login,
+  ec2ChecksAfter,
+  ec2ChecksBefore,
+} from '../../../../shared/auth-method/login-ec2/decide.ts'
 import type { SeenEc2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, ec2Facts, tagOf, usualInstance } from '../../../builders/ec2-facts.ts'
@@ -8,12 +12,14 @@ import { ec2Role, iamRole } from '../../../builders/roles.ts'
 
 const reasons = (parts: Partial<SeenEc2Facts>) => {
   const facts = ec2Facts(parts)
-  return [...report(checksBefore, facts), ...report(checksAfter, facts)].flatMap(({ reason }) => reason ?? [])
+  return [...report(ec2ChecksBefore, facts), ...report(ec2ChecksAfter, facts)].flatMap(
+    ({ reason }) => reason ?? [],
+  )
 }
 const early = (parts: Partial<SeenEc2Facts>) =>
-  report(checksBefore, ec2Facts(parts)).flatMap(({ reason }) => reason ?? [])
+  report(ec2ChecksBefore, ec2Facts(parts)).flatMap(({ reason }) => reason ?? [])
 const decide = (parts: Partial<SeenEc2Facts> = {}) =>
-  decideEc2Login(enforce(checksAfter, enforce(checksBefore, ec2Facts(parts))), 'auth/cloud/login')
+  decideEc2Login(enforce(ec2ChecksAfter, enforce(ec2ChecksBefore, ec2Facts(parts))), 'auth/cloud/login')
 
 describe('the checks of an ec2 login', () => {
   test('a login that satisfies them all passes', () => {

@@ -8,7 +8,7 @@ import {
 import { signedData } from '../../../../infra/local/provider/documents/cms.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { type Ec2Input, proveEarly, provenDocument } from '../../../../shared/auth-method/login-ec2/proof.ts'
-import { nameOf } from '../../../../shared/identity-proof/trust.ts'
+import { certificateName } from '../../../../shared/identity-proof/trust.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { documentText } from '../../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../../builders/keys.ts'
@@ -23,7 +23,7 @@ const accessor = 'auth_cloud_1'
 /** A certificate of one's own, and a document signed with it. */
 function signer({ publicKey, privateKey }: KeyPair) {
   const der = selfSign(publicKey, privateKey, rsaSha256)
-  const serial = BigInt(`0x${nameOf(der).serial}`)
+  const serial = BigInt(`0x${certificateName(der).serial}`)
   const message = signedData(Buffer.from(documentText()), { privateKey, serial, scheme: rsaSha256, at: 0 })
   return { pem: certificatePem(der), pkcs7: message.toString('base64') }
 }

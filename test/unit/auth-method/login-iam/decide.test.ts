@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { enforce, report } from '../../../../shared/auth-method/login/checks.ts'
-import { checksAfter, checksBefore, decideIamLogin } from '../../../../shared/auth-method/login-iam/decide.ts'
+import {
+  decideIamLogin,
+  iamChecksAfter,
+  iamChecksBefore,
+} from '../../../../shared/auth-method/login-iam/decide.ts'
 import type { InferredInstance, SeenIamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
 import { inferredId } from '../../../../shared/auth-method/login-iam/principal.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
@@ -10,10 +14,12 @@ import { ec2Role, iamRole, inferringRole } from '../../../builders/roles.ts'
 const reasons = (parts: Partial<SeenIamFacts>) => {
   const facts = iamFacts(parts)
   const { fullArn: _, inferred: __, ...early } = facts
-  return [...report(checksBefore, early), ...report(checksAfter, facts)].flatMap(({ reason }) => reason ?? [])
+  return [...report(iamChecksBefore, early), ...report(iamChecksAfter, facts)].flatMap(
+    ({ reason }) => reason ?? [],
+  )
 }
 const decide = (parts: Partial<SeenIamFacts> = {}) =>
-  decideIamLogin(enforce(checksAfter, enforce(checksBefore, iamFacts(parts))), 'auth/cloud/login')
+  decideIamLogin(enforce(iamChecksAfter, enforce(iamChecksBefore, iamFacts(parts))), 'auth/cloud/login')
 
 const inferred: InferredInstance = {
   instance: usualInstance,

@@ -30,11 +30,11 @@ type IamDecides = Parameters<typeof iam.decideIamLogin>[0]
 
 describe('an ec2 login that forgets a check does not compile', () => {
   const seen = ec2Facts()
-  const before = enforce(ec2.checksBefore, seen)
-  const after = enforce(ec2.checksAfter, seen)
+  const before = enforce(ec2.ec2ChecksBefore, seen)
+  const after = enforce(ec2.ec2ChecksAfter, seen)
 
   test('only facts that passed both lists lead to a token', () => {
-    const both = enforce(ec2.checksAfter, before)
+    const both = enforce(ec2.ec2ChecksAfter, before)
     expectTypeOf(both).toExtend<Ec2Decides>()
     expect(ec2.decideEc2Login(both, 'auth/cloud/login').grant).toMatchObject({ path: 'auth/cloud/login' })
     // @ts-expect-error nothing was checked
@@ -67,11 +67,11 @@ describe('an ec2 login that forgets a check does not compile', () => {
 
 describe('an iam login that forgets a check does not compile', () => {
   const seen = iamFacts()
-  const before = enforce(iam.checksBefore, seen)
-  const after = enforce(iam.checksAfter, seen)
+  const before = enforce(iam.iamChecksBefore, seen)
+  const after = enforce(iam.iamChecksAfter, seen)
 
   test('only facts that passed both lists lead to a token', () => {
-    const both = enforce(iam.checksAfter, before)
+    const both = enforce(iam.iamChecksAfter, before)
     expectTypeOf(both).toExtend<IamDecides>()
     expect(iam.decideIamLogin(both, 'auth/cloud/login')).toMatchObject({ path: 'auth/cloud/login' })
     // @ts-expect-error nothing was checked
@@ -103,5 +103,5 @@ test('checks of the other type of login do not stand in', () => {
 
 test('facts that a rule refuses never come out', () => {
   const facts = ec2Facts({ role: ec2Role({ bound: { bound_region: ['us-east-1'] } }) })
-  expect(() => enforce(ec2.checksBefore, facts)).toThrow(ApiError)
+  expect(() => enforce(ec2.ec2ChecksBefore, facts)).toThrow(ApiError)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Environment } from '../../../../infra/local/environment.ts'
+import type { HostEnvironment } from '../../../../infra/local/environment.ts'
 import { type Capacity, poolOf } from '../../../../infra/local/pool.ts'
 
 /** Environments whose requests end when the test says so. */
@@ -14,7 +14,7 @@ function staged(capacity: Capacity) {
     }
     let busy = 0
     let retired = false
-    const environment: Environment = {
+    const environment: HostEnvironment = {
       get busy() {
         return busy
       },

@@ -1,9 +1,9 @@
-import { type Pair, parsePairs } from '../wire/form.ts'
-import { type HttpRequest, headerOf } from '../wire/http.ts'
-import { type Refusal, refusal } from '../wire/trouble.ts'
+import { type ErrorText, errorText } from '../wire/errors.ts'
+import { type FormPair, parsePairs } from '../wire/form.ts'
+import { headerOf, type WireRequest } from '../wire/http.ts'
 
 /** What a request says about its own signature; nothing of it is verified yet. */
-export interface Claim {
+export interface PresentedSignature {
   form: 'header' | 'query'
   accessKeyId: string
   /** Credential scope: `YYYYMMDD`, region, service. */
@@ -25,72 +25,72 @@ const algorithm = 'AWS4-HMAC-SHA256'
  * @returns a refusal `unsigned` when there is none, `incomplete` or `bad-signature` when it is malformed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
-export function readClaim(request: HttpRequest): Claim | Refusal {
+export function readSignature(request: WireRequest): PresentedSignature | ErrorText {
   const query = parsePairs(request.query)
-  if (query === undefined) return refusal('incomplete', 'The query string contains a syntax error')
+  if (query === undefined) return errorText('incomplete', 'The query string contains a syntax error')
   const presigned = query.filter(([name]) => name.startsWith('X-Amz-'))
   const authorization = headerOf(request, 'authorization')
   const inQuery = presigned.some(([name]) => name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature')
   if (authorization !== undefined && inQuery) {
-    return refusal('incomplete', 'Only one of the Authorization header and the query may carry a signature')
+    return errorText('incomplete', 'Only one of the Authorization header and the query may carry a signature')
   }
   if (authorization !== undefined) return fromHeader(request, authorization)
   if (inQuery) return fromQuery(presigned)
-  return refusal('unsigned', 'Request is missing Authentication Token')
+  return errorText('unsigned', 'Request is missing Authentication Token')
 }
 
-function fromHeader(request: HttpRequest, authorization: string): Claim | Refusal {
+function fromHeader(request: WireRequest, authorization: string): PresentedSignature | ErrorText {
   const [name, ...rest] = authorization.trim().split(/\s+/)
-  if (name !== algorithm) return refusal('incomplete', `Unsupported authorization type: '${name}'`)
+  if (name !== algorithm) return errorText('incomplete', `Unsupported authorization type: '${name}'`)
   const fields = uniqueFields(
     rest
       .join(' ')
       .split(',')
       .map(part => splitField(part.trim())),
   )
-  if (fields === undefined) return refusal('incomplete', 'Authorization header names a parameter twice')
+  if (fields === undefined) return errorText('incomplete', 'Authorization header names a parameter twice')
   const missing = ['Credential', 'Signature', 'SignedHeaders'].filter(field => !fields.get(field))
   const timestamp = headerOf(request, 'x-amz-date') ?? basicDate(headerOf(request, 'date'))
   if (missing.length > 0 || timestamp === undefined) {
-    return refusal(
+    return errorText(
       'incomplete',
       missing.map(requires('Authorization header')).concat(noDate(timestamp)).join(' '),
     )
   }
-  return claimOf('header', fields, '', timestamp, headerOf(request, 'x-amz-security-token'))
+  return signatureOf('header', fields, '', timestamp, headerOf(request, 'x-amz-security-token'))
 }
 
-function fromQuery(pairs: readonly Pair[]): Claim | Refusal {
+function fromQuery(pairs: readonly FormPair[]): PresentedSignature | ErrorText {
   const fields = uniqueFields(pairs)
-  if (fields === undefined) return refusal('incomplete', 'The query string names a parameter twice')
+  if (fields === undefined) return errorText('incomplete', 'The query string names a parameter twice')
   if (fields.get('X-Amz-Algorithm') !== algorithm) {
-    return refusal('incomplete', `AWS query-string parameters must include 'X-Amz-Algorithm=${algorithm}'`)
+    return errorText('incomplete', `AWS query-string parameters must include 'X-Amz-Algorithm=${algorithm}'`)
   }
   const wanted = ['X-Amz-Credential', 'X-Amz-Signature', 'X-Amz-SignedHeaders', 'X-Amz-Date']
   const missing = wanted.filter(field => !fields.get(field))
-  if (missing.length > 0) return refusal('incomplete', missing.map(requires('AWS query-string')).join(' '))
+  if (missing.length > 0) return errorText('incomplete', missing.map(requires('AWS query-string')).join(' '))
   const timestamp = fields.get('X-Amz-Date') ?? ''
-  return claimOf('query', fields, 'X-Amz-', timestamp, fields.get('X-Amz-Security-Token'))
+  return signatureOf('query', fields, 'X-Amz-', timestamp, fields.get('X-Amz-Security-Token'))
 }
 
-function claimOf(
-  form: Claim['form'],
+function signatureOf(
+  form: PresentedSignature['form'],
   fields: ReadonlyMap<string, string>,
   prefix: string,
   timestamp: string,
   sessionToken: string | undefined,
-): Claim | Refusal {
+): PresentedSignature | ErrorText {
   const credential = fields.get(`${prefix}Credential`) ?? ''
   const [accessKeyId = '', date = '', region = '', service = '', terminator, ...more] = credential.split('/')
   if (terminator === undefined || more.length > 0) {
     const sample = 'keyid/date/region/service/term'
-    return refusal(
+    return errorText(
       'incomplete',
       `Credential must have exactly 5 slash-delimited elements, e.g. ${sample}, got '${credential}'`,
     )
   }
   if (terminator !== 'aws4_request') {
-    return refusal(
+    return errorText(
       'bad-signature',
       `Credential should be scoped with a valid terminator: 'aws4_request', not '${terminator}'.`,
     )
@@ -106,12 +106,12 @@ function claimOf(
   }
 }
 
-function uniqueFields(pairs: readonly Pair[]): Map<string, string> | undefined {
+function uniqueFields(pairs: readonly FormPair[]): Map<string, string> | undefined {
   const fields = new Map(pairs)
   return fields.size === pairs.length ? fields : undefined
 }
 
-function splitField(text: string): Pair {
+function splitField(text: string): FormPair {
   const at = text.indexOf('=')
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }

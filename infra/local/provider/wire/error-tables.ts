@@ -1,10 +1,10 @@
-import type { Trouble } from './trouble.ts'
+import type { ErrorKind } from './errors.ts'
 
-/** How one family of services words a shared trouble; `message` replaces the given text where AWS is terse. */
-export type Wording = Record<Trouble, { status: number; code: string; message?: string }>
+/** Status and code of each shared kind of error in one group of services; `message` replaces the given text where AWS is terse. */
+export type ErrorTable = Record<ErrorKind, { status: number; code: string; message?: string }>
 
 /** STS and IAM ("Common errors" of their API references). */
-export const queryWording: Wording = {
+export const queryErrors: ErrorTable = {
   unsigned: { status: 403, code: 'MissingAuthenticationToken' },
   incomplete: { status: 400, code: 'IncompleteSignature' },
   'unknown-key': { status: 403, code: 'InvalidClientTokenId' },
@@ -20,7 +20,7 @@ export const queryWording: Wording = {
 const notValidated = 'AWS was not able to validate the provided access credentials'
 
 /** EC2, which hides why credentials were refused and has words of its own for the rest. */
-export const ec2Wording: Wording = {
+export const ec2Errors: ErrorTable = {
   unsigned: { status: 403, code: 'MissingAuthenticationToken' },
   incomplete: { status: 400, code: 'IncompleteSignature' },
   'unknown-key': { status: 401, code: 'AuthFailure', message: notValidated },
@@ -34,7 +34,7 @@ export const ec2Wording: Wording = {
 }
 
 /** Services of the JSON 1.1 protocol (KMS, CloudWatch Logs). */
-export const jsonWording: Wording = {
+export const jsonErrors: ErrorTable = {
   unsigned: { status: 400, code: 'MissingAuthenticationTokenException' },
   incomplete: { status: 400, code: 'IncompleteSignatureException' },
   'unknown-key': { status: 400, code: 'UnrecognizedClientException' },

@@ -9,7 +9,7 @@ export interface Time {
 }
 
 /** All that states may reach. */
-export interface World {
+export interface StatesDependencies {
   store: StateStore
   time: Time
   /** @throws FunctionFault, or what else goes wrong */
@@ -21,7 +21,7 @@ export interface World {
 }
 
 /** One line of states at work. */
-export interface Line {
+export interface StateLine {
   execution: Execution
   path: string
   signal: AbortSignal
@@ -46,7 +46,7 @@ export const systemTime: Time = {
 
 /** Writes an event into the history of an execution. @returns its number */
 export const record = (
-  { store, time }: Pick<World, 'store' | 'time'>,
+  { store, time }: Pick<StatesDependencies, 'store' | 'time'>,
   arn: string,
   type: string,
   details: HistoryEvent['details'],

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { type Authority, createAuthority } from '../documents/authority.ts'
 import { type Drills, newDrills } from '../drills/drills.ts'
-import type { State } from './state.ts'
+import type { ProviderState } from './state.ts'
 import { loadState, stateWriter } from './state-file.ts'
 
 /** The account and region that commands fall back to. */
@@ -11,9 +11,9 @@ export interface Home {
 }
 
 /** All a handler may read or change. */
-export interface World {
+export interface ImitatedAws {
   readonly home: Home
-  readonly state: State
+  readonly state: ProviderState
   readonly drills: Drills
   /** Metadata services with a port of their own, by their path on the common one. */
   readonly metadataPorts: Map<string, Promise<Server>>
@@ -28,12 +28,12 @@ export interface World {
 }
 
 /**
- * Opens the world kept in a state file, or a new one.
+ * Opens the imitated AWS kept in a state file, or a new one.
  *
  * @param clock epoch milliseconds, before any shift
  * @throws when the state file exists and cannot be read
  */
-export function openWorld(home: Home, stateFile: string | undefined, clock: () => number): World {
+export function openImitatedAws(home: Home, stateFile: string | undefined, clock: () => number): ImitatedAws {
   const state = loadState(stateFile)
   const writer = stateWriter(stateFile, state)
   const drills = newDrills()

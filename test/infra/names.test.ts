@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const root = new URL('../../', import.meta.url).pathname
+
+/** Files whose names somebody else chooses. */
+const named = [
+  // what Lambda calls
+  /^functions\//,
+  // made from the link's messages
+  /^shared\/link\/gen\//,
+]
+
+const EXPORTED = /^export (?:declare )?(?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm
+
+const declarations = ['shared', 'functions', 'infra']
+  .flatMap(folder =>
+    readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).map(name => `${folder}/${name}`),
+  )
+  .filter(file => file.endsWith('.ts') && !named.some(pattern => pattern.test(file)))
+  .flatMap(file =>
+    [...new Set([...readFileSync(root + file, 'utf8').matchAll(EXPORTED)].map(([, name = '']) => name))].map(
+      name => ({ file, name }),
+    ),
+  )
+
+test('an exported name has one meaning: no two files declare it', () => {
+  expect(declarations.length).toBeGreaterThan(1000)
+  const twice = [...Map.groupBy(declarations, one => one.name)]
+    .filter(([, places]) => places.length > 1)
+    .map(([name, places]) => `${name}: ${places.map(({ file }) => file).join(', ')}`)
+  expect(twice).toEqual([])
+})
