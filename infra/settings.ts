@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { readLicence } from '../shared/api/licence.ts'
 
 const DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -92,6 +93,10 @@ const fields = v.strictObject({
     v.pipe(v.string(), v.regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'must be three numbers, such as 1.19.5')),
     '1.19.5',
   ),
+  /** licence of what needs one, DR replication: a JWT */
+  license: v.optional(v.pipe(v.string(), v.maxLength(1536, 'must have 1,536 characters at most'))),
+  /** who signs it: an Ed25519 public key, DER as base64 */
+  licensePublicKey: v.optional(v.string()),
   /** whom alarms tell: topics of SNS, say; none: alarms only show */
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
   /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */
@@ -106,6 +111,14 @@ const fields = v.strictObject({
 
 /** Environments of an account that functions may not reserve. */
 const UNRESERVED = 100
+
+/** Why a licence cannot be read; one that has ended can be. */
+function licenceFault(given: { license?: string | undefined; licensePublicKey?: string | undefined }) {
+  const { license: text = '', licensePublicKey: publicKey = '' } = given
+  if (text === '' && publicKey === '') return undefined
+  const read = readLicence({ text, publicKey })
+  return 'fault' in read ? read.fault : undefined
+}
 
 /** What one setting says about another. */
 const schema = v.pipe(
@@ -125,6 +138,14 @@ const schema = v.pipe(
       'must be two tables',
     ),
     ['restored'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['license'], ['licensePublicKey']],
+      given => licenceFault(given) === undefined,
+      ({ input }) => licenceFault(input) ?? '',
+    ),
+    ['license'],
   ),
   v.forward(
     v.partialCheck(

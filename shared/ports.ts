@@ -277,6 +277,8 @@ export interface Deployment {
   initPgpKeys: readonly string[]
   /** address under which clients reach this cluster; empty: the one that each request was sent to */
   apiAddress: string
+  /** for functions that are told it: a JWT, empty when there is none, and the Ed25519 key that signs it, DER as base64 */
+  license: { text: string; publicKey: string }
 }
 
 /** What a handler may reach. Each endpoint names what it uses; the rest throws. */
@@ -308,6 +310,15 @@ export interface Memory {
   mounts?: { rev: string; table: MountTable }
   /** serves refusals that do not depend on it, and only for seconds */
   cluster?: ClusterRead
+  refusals?: Refusals
+}
+
+/** Requests that an environment has refused for the role of its cluster, and not told of yet. */
+export interface Refusals {
+  /** epoch milliseconds of the last entry */
+  toldAt: number
+  /** by operation, as the endpoint table names it */
+  counts: Map<string, number>
 }
 
 /** Counts calls for the piece of work that makes them; an environment may do several at once. */

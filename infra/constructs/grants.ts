@@ -109,6 +109,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     ),
     allow(['dynamodb:ConditionCheckItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(applied)),
   ],
+  licence: () => [],
   'audit-log': ({ auditArn }) => [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [auditArn])],
 }
 

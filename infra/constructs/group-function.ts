@@ -152,6 +152,9 @@ export class GroupFunction extends Construct {
       ...(name === 'init' && settings.initPgpKeys ? { INIT_PGP_KEYS: settings.initPgpKeys.join(',') } : {}),
       ...(uses.includes('ceremony') ? { CEREMONY_TABLE: store.ceremony.tableName } : {}),
       ...(uses.includes('genesis') ? { KEY_ARN: store.key.keyArn } : {}),
+      ...(uses.includes('licence') && settings.license && settings.licensePublicKey
+        ? { LICENSE: settings.license, LICENSE_PUBLIC_KEY: settings.licensePublicKey }
+        : {}),
       ...(uses.includes('audit-log') ? { AUDIT_GROUP: audit.logGroupName } : {}),
     }
   }

@@ -1,6 +1,7 @@
 import { root } from '../checkout.ts'
 import type { EngineCredentials } from './engine.ts'
 import { HOME } from './home.ts'
+import { keptLicence } from './licence.ts'
 
 /** Where functions find AWS, and as whom they call it. */
 interface Reached {
@@ -30,6 +31,7 @@ export function variablesOf(
     CLUSTER_NAME: cluster,
     PLAIN_ENDPOINTS: 'true',
     AUDIT_FILE: `${directory}/audit.log`,
+    ...keptLicence(directory, cluster),
     NODE_COMPILE_CACHE: `${root}.build/compile-cache`,
     POWERTOOLS_DEV: 'false',
     ...providerCredentials(),

@@ -2,6 +2,7 @@ import type { Capability } from '../model/policy.ts'
 import type { Key } from '../storage/kinds.ts'
 import type { Anew, Call, Early, Operation, Outcome } from './call.ts'
 import type { Fields } from './fields.ts'
+import type { LicenceRule } from './licence.ts'
 
 /** What an endpoint reaches; grants and environment of its Lambda follow from it. */
 export const usable = [
@@ -41,6 +42,8 @@ export const usable = [
   'journal',
   /** writes to the log group of the audit log */
   'audit-log',
+  /** is told the deployment's licence: every endpoint that needs one does */
+  'licence',
 ] as const
 
 export type Use = (typeof usable)[number]
@@ -77,8 +80,15 @@ export interface Endpoint {
   summary: string
   fields: Fields
   access: AccessRule
-  /** `always`: also before initialisation and on a DR secondary */
-  serves: 'active' | 'always'
+  /**
+   * Which role of a cluster it is for. `active`: serves clients, so no DR secondary. `dr`: any. `primary`, `secondary`:
+   * that one. `always`: also before initialisation, and while the role changes.
+   */
+  serves: 'active' | 'always' | 'primary' | 'secondary' | 'dr'
+  /** what the deployment's licence has to say; absent: nothing */
+  licence?: LicenceRule
+  /** a namespace that does not exist is not looked at */
+  anyNamespace?: true
   uses: readonly Use[]
   /** what a success looks like, for OpenAPI */
   answers: 'nothing' | 'data' | 'keys' | 'auth' | 'accepted' | 'plain'
@@ -109,6 +119,8 @@ type Handled = Outcome | Anew
 export interface Group {
   name: string
   endpoints: readonly Endpoint[]
+  /** beginnings of paths, below `/v1`, under which everything is this group's: one route each, whatever is added */
+  prefixes?: readonly string[]
   /** what all groups are called, loaded only when somebody asks for help with a path that this one does not serve */
   all?: () => Promise<readonly { endpoints: readonly Named[] }[]>
 }
@@ -167,7 +179,12 @@ export const usesOf = (group: Group): Use[] =>
   usable.filter(
     use =>
       ofAll.includes(use) ||
-      group.endpoints.some(row => row.uses.includes(use) || (use === 'mint' && isWrappable(row))),
+      group.endpoints.some(
+        row =>
+          row.uses.includes(use) ||
+          (use === 'mint' && isWrappable(row)) ||
+          (use === 'licence' && row.licence !== undefined),
+      ),
   )
 
 const isWrappable = ({ answers }: Endpoint): boolean => ['auth', 'data', 'keys'].includes(answers)
@@ -181,6 +198,8 @@ const ofAll: readonly Use[] = ['read', 'spend']
 export function routesOf(group: Group): string[] {
   const paths = group.endpoints.filter(row => !row.unrouted).flatMap(pathsOf)
   const routes = paths.flatMap(path => {
+    const whole = group.prefixes?.find(prefix => path.startsWith(`${prefix}/`))
+    if (whole) return [`${whole}/{proxy+}`]
     const parts = path.split('/').map(part => part.replace(/^:(.*)$/, '{$1}'))
     const end = parts.findIndex(part => part.startsWith('{') && part !== '{mount}')
     if (end >= 0 && end < parts.length - 1) return [parts.join('/')]

@@ -6,11 +6,16 @@
 export const errorCodes = {
   invalid_request: { status: 400 },
   unclear_list_flag: { status: 400, always: '' },
-  path_disabled: { status: 400, always: 'path disabled: this cluster is a DR secondary' },
+  path_disabled: {
+    status: 400,
+    always:
+      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+  },
   permission_denied: { status: 403, always: 'permission denied' },
   bad_token: { status: 403, always: 'bad token' },
   not_found: { status: 404, always: '' },
   no_such_mount: { status: 404 },
+  not_licensed: { status: 404 },
   unsupported_path: { status: 404, always: 'unsupported path' },
   unsupported_operation: { status: 405, always: 'unsupported operation' },
   too_large: { status: 413 },

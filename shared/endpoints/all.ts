@@ -11,6 +11,7 @@ import { loginGroup } from './login.ts'
 import { mountsGroup } from './mounts.ts'
 import { policiesGroup } from './policies.ts'
 import { renewalGroup } from './renewal.ts'
+import { replicationGroup } from './replication.ts'
 import { rolesGroup } from './roles.ts'
 import { rotateRootGroup } from './rotate-root.ts'
 import { systemGroup } from './system.ts'
@@ -36,6 +37,7 @@ export const groups: readonly Group[] = [
   auditGroup,
   keysGroup,
   systemGroup,
+  replicationGroup,
   initGroup,
   generateRootGroup,
 ]

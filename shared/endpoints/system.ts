@@ -12,6 +12,7 @@ export const systemGroup: Group = {
       head: true,
       summary: 'Health, as a status code',
       fields: healthFields,
+      uses: ['licence'],
       handle: health,
     }),
     endpoint({ ...probe, path: '/sys/seal-status', summary: 'Seal and initialisation', handle: sealStatus }),

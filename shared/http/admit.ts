@@ -2,7 +2,6 @@ import type { Caller } from '../api/call.ts'
 import type { Endpoint, Needed } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
-import { isActive } from '../model/cluster.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Capability } from '../model/policy.ts'
 import { accessorIn } from '../model/token.ts'
@@ -14,13 +13,6 @@ import { standingOf } from '../tokens/rights.ts'
 import { type Alive, authenticate, takeUse } from './authenticate.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
-
-/** Whether this cluster answers at all. Comes before the caller is looked at. @see docs/spec/cluster.md#modes */
-export function checkCluster({ cluster }: Base, serves: Endpoint['serves'] | undefined): void {
-  if (serves === 'always') return
-  if (!cluster) throw new ApiError('not_initialised')
-  if (!isActive(cluster.record)) throw new ApiError('path_disabled')
-}
 
 export interface Admitted {
   caller: Caller

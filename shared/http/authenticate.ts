@@ -1,4 +1,5 @@
 import { ApiError } from '../api/errors.ts'
+import { isActive } from '../model/cluster.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } from '../model/token.ts'
 import type { ClusterRead, FieldCipher, Ports } from '../ports.ts'
@@ -76,7 +77,8 @@ const TRIES = 10
 
 /**
  * Takes one of a token's limited uses, before it is even looked at what the token may do. The last use takes
- * the token away; the request that took it goes on.
+ * the token away; the request that took it goes on. A DR secondary writes no tokens, so none with limited uses is
+ * good there.
  * @throws ApiError `permission_denied` when the uses are spent
  * @see docs/spec/tokens.md#limited-uses
  */
@@ -87,6 +89,8 @@ export async function takeUse(
 ): Promise<Alive> {
   const { item: _, ...spent } = alive
   let item = alive.item
+  if (item && item.data.numUses > 0 && !isActive(cluster.record))
+    throw new ApiError('permission_denied', '', { reason: { why: 'uses-not-counted-here' } })
   for (let tries = 0; item && item.data.numUses > 0; tries++) {
     const numUses = item.data.numUses - 1
     const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)

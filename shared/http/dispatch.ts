@@ -1,6 +1,7 @@
 import type { Answer, Call, Outcome } from '../api/call.ts'
 import type { Endpoint, Group } from '../api/endpoint.ts'
-import { ApiError } from '../api/errors.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { isActive } from '../model/cluster.ts'
 import { mountAt } from '../model/mount.ts'
 import { tokenText } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
@@ -8,11 +9,13 @@ import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import type { Key } from '../storage/kinds.ts'
 import { wrap } from '../tokens/wrapping.ts'
-import { admit, checkCluster } from './admit.ts'
+import { admit } from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
 import type { Alive } from './authenticate.ts'
-import { mountNamed, readBase } from './base.ts'
+import { type Base, mountNamed, readBase } from './base.ts'
+import { checkCluster, checkRole } from './gate.ts'
 import { type Intake, takeIn } from './intake.ts'
+import { countRefusal, isByRole, tellRefusals } from './refusals.ts'
 import { type Frame, render, renderError, renderWrapped, responseEnvelope } from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
@@ -54,7 +57,10 @@ async function servedAs(
   const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
   const operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
   try {
-    return { operation, ...(await answerAudited(intake, trail, ports)) }
+    await tellRefusals(ports)
+    const served = await answerAudited(intake, trail, ports)
+    if (served.error && isByRole(served.error)) await countRefusal(operation, ports)
+    return { operation, ...served }
   } catch (error) {
     return failure(error, operation)
   }
@@ -78,7 +84,7 @@ async function answerAudited(
     return { response: await attempt(intake, trail, ports, state), accessor: state.accessor }
   } catch (error) {
     const known = asApiError(error)
-    if (!state.uninitialised) await trail?.response({ error: known })
+    if (!state.uninitialised && !isByRole(known)) await trail?.response({ error: known })
     return { response: renderError(known), accessor: state.accessor, error: known }
   }
 }
@@ -171,6 +177,8 @@ async function admitted(
   if (first && base.cluster) await trail?.request({ caller: admission?.caller, mount, tuned })
   if (!endpoint) throw missed(intake)
   if (intake.fault) throw intake.fault
+  checkRole(base, endpoint.serves)
+  checkWrapping(base, intake)
   return {
     endpoint,
     request: intake.facts,
@@ -188,6 +196,12 @@ async function admitted(
     prepared: intake.prepared,
     ...provider(kept),
   }
+}
+
+/** @throws ApiError where an answer shall wait for its holder on a cluster that stores nothing for clients */
+function checkWrapping({ cluster }: Base, { facts }: Intake): void {
+  if (facts.wrapTtl !== undefined && cluster && !isActive(cluster.record))
+    throw invalid('X-Vault-Wrap-TTL: a DR secondary stores nothing of its own, so it wraps no answer')
 }
 
 /** Calls to the provider in one attempt; those of earlier attempts are not made again. */

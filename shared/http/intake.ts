@@ -37,7 +37,8 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
   const path = belowVersion(request.path)
   const operation = operationOf(request)
   const found = (await helpWith(group, request, path)) ?? refuseHead(request, match(group, operation, path))
-  checkNamespace(request, path)
+  checkLicence(found, ports)
+  if ('miss' in found || !found.endpoint.anyNamespace) checkNamespace(request, path)
   const wrapTtl = isProbe(found) ? undefined : wrapTtlOf(request)
   const facts: RequestFacts = {
     id,
@@ -62,12 +63,19 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
   return 'miss' in found ? base : readParameters(base, found, request, operation ?? 'read', ports)
 }
 
+/** Like a build without the feature, whoever calls. @throws ApiError `not_licensed` */
+function checkLicence(found: Match, { deployment, clock }: Ports): void {
+  const rule = 'miss' in found ? undefined : found.endpoint.licence
+  const missing = rule?.(deployment.license, clock.now())
+  if (missing)
+    throw new ApiError(
+      'not_licensed',
+      `enterprise-only feature: ${missing}; the settings license and licensePublicKey of the deployment decide`,
+    )
+}
+
 // machines probe with whatever headers they always send, and there is nothing to wrap
-const isProbe = (found: Match): boolean =>
-  !('miss' in found) &&
-  found.endpoint.access.by === 'anyone' &&
-  found.endpoint.answers === 'plain' &&
-  found.endpoint.method === 'GET'
+const isProbe = (found: Match): boolean => !('miss' in found) && found.endpoint.unaudited === true
 
 /** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>

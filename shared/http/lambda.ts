@@ -6,6 +6,7 @@ import { errorCodes, invalid } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
 import { type Served, serve } from './dispatch.ts'
 import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
+import { isByRole } from './refusals.ts'
 import { renderError } from './render.ts'
 
 /** Time for calls to the provider in one request, and what is left for everything else. */
@@ -50,7 +51,8 @@ const observe = (ports: Ports) => ({
   after: (request: Observing) => {
     const { served, gatewayId, calls, front } = request.response as Observed
     const milliseconds = ports.clock.now() - Number(request.internal['started'])
-    tell(served, { gateway_id: gatewayId, milliseconds, calls }, ports)
+    if (!served.error || !isByRole(served.error))
+      tell(served, { gateway_id: gatewayId, milliseconds, calls }, ports)
     request.response = front
   },
 })

@@ -15,6 +15,37 @@ export interface ClusterRecord {
   term: number
   /** epoch milliseconds */
   initialisedAt: number
+  /** UUID of the DR set; absent: of none */
+  set?: string
+  /** epoch of this cluster's own journal, the one that it writes or wrote last */
+  epoch?: string
+  /** name of the set of items that the tree is over: another one after every wipe */
+  life?: string
+  /** whether every item has its leaf in the tree; absent: there is no tree */
+  built?: boolean
+  /** the position, as text, below which marks on items are leftovers of an earlier journal */
+  since?: string
+  /** address that secondaries are given; absent: the one under which the cluster is reached */
+  clusterAddr?: string
+  /** how this cluster follows its primary; absent: it knows none */
+  link?: Link
+  /** promotions that this cluster's data has been through; absent: none */
+  generation?: number
+  /** the role change that runs; another one has to wait. Absent: none */
+  operation?: string
+}
+
+/** A secondary's link to its primary. */
+export interface Link {
+  /** id of the activation token in use */
+  id: string
+  /** address in that token: it stays what it was */
+  primaryAddr: string
+  /** addresses at which the primary may be reached, as it last told */
+  addrs: readonly string[]
+  /** Ed25519 public key of the primary, base64: its answers are signed by it */
+  primaryKey: string
+  ownKey: Encrypted
 }
 
 /** The keys of this cluster, in an envelope: encrypted by a data key that its own KMS key wraps. */

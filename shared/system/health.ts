@@ -3,6 +3,7 @@ import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { type ClusterRecord, isActive } from '../model/cluster.ts'
 import { key } from '../storage/kinds.ts'
+import { licenceOfHealth } from './license-status.ts'
 
 /** Overrides of the status by situation; each takes a number. @see docs/spec/cluster.md#health */
 export const healthFields = {
@@ -43,23 +44,27 @@ export function health(call: Call<typeof healthFields>): Outcome {
   return answer({ kind: 'plain', status: Number(wanted ?? status), body: healthOf(call, record) })
 }
 
-const healthOf = ({ ports, now }: Call<typeof healthFields>, record: ClusterRecord | undefined) => ({
-  initialized: record !== undefined,
-  sealed: false,
-  standby: false,
-  performance_standby: false,
-  replication_performance_mode: 'disabled',
-  replication_dr_mode: record?.mode ?? 'disabled',
-  server_time_utc: Math.floor(now / 1000),
-  version: ports.deployment.apiVersion,
-  product_version: ports.deployment.version,
-  enterprise: true,
-  cluster_name: record?.name ?? ports.deployment.clusterName,
-  cluster_id: record?.id ?? '',
-  echo_duration_ms: 0,
-  clock_skew_ms: 0,
-  replication_primary_canary_age_ms: 0,
-})
+function healthOf({ ports, now }: Call<typeof healthFields>, record: ClusterRecord | undefined) {
+  const license = licenceOfHealth(ports.deployment)
+  return {
+    initialized: record !== undefined,
+    sealed: false,
+    standby: false,
+    performance_standby: false,
+    replication_performance_mode: 'disabled',
+    replication_dr_mode: record?.mode ?? 'disabled',
+    server_time_utc: Math.floor(now / 1000),
+    version: ports.deployment.apiVersion,
+    product_version: ports.deployment.version,
+    enterprise: true,
+    cluster_name: record?.name ?? ports.deployment.clusterName,
+    cluster_id: record?.id ?? '',
+    echo_duration_ms: 0,
+    clock_skew_ms: 0,
+    replication_primary_canary_age_ms: 0,
+    ...(license ? { license } : {}),
+  }
+}
 
 /**
  * GET sys/seal-status. KMS keeps the keys: an initialised cluster is never sealed.

@@ -332,6 +332,7 @@ const actions: Record<Use, readonly string[]> = {
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   apply: ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
+  licence: [],
   'audit-log': ['logs:CreateLogStream', 'logs:PutLogEvents'],
 }
 const OWN_LOG = ['logs:CreateLogStream', 'logs:PutLogEvents']

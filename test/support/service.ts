@@ -5,6 +5,7 @@ import type { Model, TableModel } from '../../infra/local/assembly.ts'
 import { clientOf, createTables, type EngineCredentials } from '../../infra/local/engine.ts'
 import { routeFinder } from '../../infra/local/gateway.ts'
 import { startLambdaService } from '../../infra/local/lambda-service.ts'
+import { type LicenceVariables, newLicence } from '../../infra/local/licence.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { startStorageTap } from '../../infra/local/storage-tap.ts'
 import { unrouted } from '../../infra/local/unrouted.ts'
@@ -73,6 +74,8 @@ export interface ServiceOptions {
   timeouts?: Readonly<Record<string, number>>
   /** count calls to the tables, and let them be made to fail */
   tap?: boolean
+  /** what functions are told of a licence; absent: one that does */
+  licence?: LicenceVariables
   /** lines that functions print */
   onLine?: (line: string) => void
 }
@@ -85,7 +88,7 @@ const USER = 'cloud-auth-lambda'
 /** Starts a service with tables of its own; it ends with the process. */
 export async function startService(
   { engine, model }: Ground,
-  { clock = systemClock, timeouts = {}, tap: tapped = false, onLine }: ServiceOptions = {},
+  { clock = systemClock, timeouts = {}, tap: tapped = false, licence, onLine }: ServiceOptions = {},
 ): Promise<Service> {
   const [provider, tap] = await Promise.all([
     startProvider({ home: { account: ACCOUNT, region: REGION } }),
@@ -143,6 +146,7 @@ export async function startService(
     CLUSTER_NAME: 'test',
     PLAIN_ENDPOINTS: 'true',
     AUDIT_FILE: `${directory}/audit.log`,
+    ...(licence ?? newLicence('test', systemClock.now())),
   })
   capture(`${directory}/functions.log`, onLine)
   const find = routeFinder(model.routes)

@@ -121,6 +121,9 @@ describe('every request leaves two entries', () => {
       '/sys/health',
       '/sys/init',
       '/sys/leader',
+      '/sys/replication/dr/status',
+      '/sys/replication/performance/status',
+      '/sys/replication/status',
       '/sys/seal-status',
     ])
     for (const path of paths) {

@@ -23,6 +23,9 @@ const OPEN = [
   'GET /sys/seal-status',
   'GET /sys/leader',
   'GET /sys/init',
+  'GET /sys/replication/dr/status',
+  'GET /sys/replication/status',
+  'GET /sys/replication/performance/status',
   'POST /sys/init',
   // recovery shares are the authority; its answers depend on the one slot, and are tried in system/generate-root.test.ts
   ...CEREMONY,

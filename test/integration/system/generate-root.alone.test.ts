@@ -161,5 +161,10 @@ test('a DR secondary makes no root tokens', async () => {
   await commit({ put: record, data: { ...record.data, mode: 'secondary' }, expected: 'any', times: {} })
   const [status, body] = await ask('PUT', '/attempt', {})
   await commit({ put: record, data: record.data, expected: 'any', times: {} })
-  expect([status, body.errors]).toEqual([400, ['path disabled: this cluster is a DR secondary']])
+  expect([status, body.errors]).toEqual([
+    400,
+    [
+      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+    ],
+  ])
 })

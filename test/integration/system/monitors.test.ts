@@ -24,6 +24,7 @@ describe('sys/health', () => {
       echo_duration_ms: 0,
       clock_skew_ms: 0,
       replication_primary_canary_age_ms: 0,
+      license: { state: 'autoloaded', expiry_time: expect.any(String), terminated: false },
     })
     expect(Math.abs(body.server_time_utc - Date.now() / 1000)).toBeLessThan(60)
     expect(headers['cache-control']).toBe('no-store')

@@ -1,8 +1,10 @@
+import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { auditText } from '../../support/audit.ts'
+import { drStatus } from '../../support/dr-status.ts'
 import { filled, ways } from '../../support/endpoints.ts'
 import { ownHost } from '../../support/own-host.ts'
 import { tableStore } from '../../support/store.ts'
@@ -20,7 +22,11 @@ async function become(mode: ClusterMode): Promise<void> {
   await commit(replace(key('cluster'), item, { ...item.data, mode }))
 }
 
-const DISABLED = { errors: ['path disabled: this cluster is a DR secondary'] }
+const DISABLED = {
+  errors: [
+    'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+  ],
+}
 
 const status = async (path: string) => (await host.api('GET', path, undefined, { token: '' })).status
 
@@ -31,14 +37,15 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
   })
   afterAll(() => become('disabled'))
 
-  const closed = ways.filter(({ endpoint }) => endpoint.serves !== 'always')
+  const closed = ways.filter(({ endpoint }) => ['active', 'primary'].includes(endpoint.serves))
   test.each(closed)('refuses $title, with any token or none', async ({ endpoint, path: template }) => {
     const path = filled(template, '/auth/cloud')
     for (const token of [host.root_token, '', 'hvs.unknown'])
-      for (const method of [endpoint.method, 'OPTIONS']) {
+      for (const method of [endpoint.method, 'OPTIONS', 'LIST']) {
         const { status: code, body } = await host.api(method, path, undefined, { token })
         expect([code, body]).toEqual([400, DISABLED])
       }
+    expect((await host.api('HEAD', path)).status).toBe(400)
   })
 
   test('what is nowhere, what is malformed, what misses its verb', async () => {
@@ -73,14 +80,28 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
     expect([init.status, init.body.errors]).toEqual([400, ['the cluster is already initialised']])
   })
 
-  test('refusals are audited', async () => {
+  test('refusals are counted in the audit log, not written one by one', async () => {
     const before = auditText(host.directory).length
-    await host.api('GET', '/auth/cloud/role/seen', undefined, { token: 'hvs.not-shown' })
+    for (let n = 0; n < 30; n++)
+      await host.api('GET', '/auth/cloud/role/seen', undefined, { token: 'hvs.not-shown' })
     const entries = auditText(host.directory).slice(before)
-    expect(entries).toContain('"path_disabled"')
-    expect(entries).toContain('auth/cloud/role/seen')
+    expect(entries.split('\n').length).toBeLessThan(10)
+    expect(entries).not.toContain('role/seen')
     expect(entries).not.toContain('hvs.not-shown')
+    expect(auditText(host.directory)).toContain('"audit":"refusals"')
   })
+
+  test.each(['/sys/replication/dr/status', '/sys/replication/status', '/sys/replication/performance/status'])(
+    'its status is for anyone, in any namespace: %s',
+    async path => {
+      const headers = { 'x-vault-namespace': 'team', 'x-vault-wrap-ttl': '60' }
+      const reply = await host.api('GET', path, undefined, { token: '', headers })
+      expect([reply.status, reply.headers['cache-control']]).toEqual([200, 'no-store'])
+      const { data } = reply.body
+      if (path.includes('performance')) expect(data).toEqual({ mode: 'disabled' })
+      else expect(v.parse(drStatus, path.includes('dr') ? data : data.dr).mode).toBe('secondary')
+    },
+  )
 })
 
 describe('other roles', () => {
@@ -93,6 +114,9 @@ describe('other roles', () => {
     const health = await host.api('GET', '/sys/health')
     expect([health.status, health.body.replication_dr_mode]).toEqual([code, mode])
     const { status: read } = await host.api('GET', '/auth/cloud/role/kept')
-    expect(read).toBe(serves ? 200 : 400)
+    expect(read).toBe(serves ? 200 : 503)
+    const { body } = await host.api('GET', '/sys/replication/status', undefined, { token: '' })
+    expect(v.parse(drStatus, body.data.dr).mode).toBe(mode)
+    expect(body.data.performance).toEqual({ mode: 'disabled' })
   })
 })

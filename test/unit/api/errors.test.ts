@@ -5,11 +5,16 @@ import { ApiError, type Code, errorCodes, invalid, refusal } from '../../../shar
 const rows: [code: Code, status: number, text: string | undefined][] = [
   ['invalid_request', 400, undefined],
   ['unclear_list_flag', 400, ''],
-  ['path_disabled', 400, 'path disabled: this cluster is a DR secondary'],
+  [
+    'path_disabled',
+    400,
+    'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+  ],
   ['permission_denied', 403, 'permission denied'],
   ['bad_token', 403, 'bad token'],
   ['not_found', 404, ''],
   ['no_such_mount', 404, undefined],
+  ['not_licensed', 404, undefined],
   ['unsupported_path', 404, 'unsupported path'],
   ['unsupported_operation', 405, 'unsupported operation'],
   ['too_large', 413, undefined],

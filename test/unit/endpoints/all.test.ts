@@ -173,6 +173,7 @@ const capabilities: [string, string][] = [
   ['POST /auth/token/tidy', 'update'],
   ['POST /sys/rotate', 'update with sudo'],
   ['GET /sys/key-status', 'read'],
+  ['GET /sys/license/status', 'read'],
 ]
 
 test.each(capabilities)('%s needs %s', (name, wanted) => {
@@ -193,6 +194,9 @@ describe('the table as a whole', () => {
       'GET /sys/health',
       'GET /sys/init',
       'GET /sys/leader',
+      'GET /sys/replication/dr/status',
+      'GET /sys/replication/performance/status',
+      'GET /sys/replication/status',
       'GET /sys/seal-status',
       'POST /sys/init',
     ])

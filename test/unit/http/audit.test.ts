@@ -125,10 +125,10 @@ describe('the audit trail of a request', () => {
       cipher: { hmac: async () => 'hmac' },
       clock: { now: () => NOW },
     } as unknown as Ports
-    await auditTrail(intake(), ports).response({ error: new ApiError('path_disabled') })
+    await auditTrail(intake(), ports).response({ error: new ApiError('permission_denied') })
     expect(written.map(entry => [entry.audit, entry.error])).toEqual([
-      ['request', 'path_disabled'],
-      ['response', 'path_disabled'],
+      ['request', 'permission_denied'],
+      ['response', 'permission_denied'],
     ])
   })
 })

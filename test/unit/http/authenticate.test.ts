@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { authenticate, present, takeUse } from '../../../shared/http/authenticate.ts'
+import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 import type { ClusterRead, FieldCipher, Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
@@ -86,7 +87,8 @@ describe('who may go on', () => {
 })
 
 describe('limited uses', () => {
-  const cluster = {} as ClusterRead
+  const inMode = (mode: ClusterMode) => ({ record: { mode }, readAt: 0 }) as ClusterRead
+  const cluster = inMode('primary')
   const around = (commits: ('done' | 'conflict')[], reads: (Item<'token'> | undefined)[] = []) => {
     const written: unknown[] = []
     const store = {
@@ -131,6 +133,19 @@ describe('limited uses', () => {
     const { ports } = around(['conflict', 'done'], [{ ...stored({ numUses: 1 }), rev: 'r2' }])
     expect(await takeUse(alive(stored({ numUses: 2 })), cluster, ports)).toMatchObject({ spent: true })
   })
+
+  test.each<ClusterMode>(['secondary', 'bootstrapping'])(
+    'a cluster that writes no tokens takes none, and lets nobody in by one: %s',
+    async mode => {
+      const { ports, written } = around(['done'])
+      await expect(takeUse(alive(stored({ numUses: 3 })), inMode(mode), ports)).rejects.toMatchObject({
+        code: 'permission_denied',
+        reason: { why: 'uses-not-counted-here' },
+      })
+      expect(await takeUse(alive(stored()), inMode(mode), ports)).toEqual(alive(stored()))
+      expect(written).toEqual([])
+    },
+  )
 
   test('who comes too late is denied', async () => {
     const { ports } = around(['conflict'], [undefined])

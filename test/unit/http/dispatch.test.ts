@@ -45,6 +45,25 @@ const group = (handle: Endpoint['handle']): Group => ({
       answers: 'data',
       handle,
     }),
+    endpoint({
+      method: 'POST',
+      path: '/sys/any-role',
+      summary: 'x',
+      access: policy('update'),
+      serves: 'dr',
+      answers: 'data',
+      handle,
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/sys/of-primary',
+      summary: 'x',
+      fields: { ttl: duration('') },
+      access: policy('update'),
+      serves: 'primary',
+      answers: 'data',
+      handle,
+    }),
   ],
 })
 
@@ -155,14 +174,14 @@ describe('the order of checks', () => {
       { ...nobody, body: '{' },
       { mode: 'secondary' },
       400,
-      'path disabled: this cluster is a DR secondary',
+      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     ],
     [
       'the role of the cluster, even for no endpoint',
       { ...nobody, path: '/v1/nothing' },
       { mode: 'secondary' },
       400,
-      'path disabled: this cluster is a DR secondary',
+      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     ],
     ['the body, before the token', { ...nobody, body: '{' }, {}, 400, 'the body is not valid JSON'],
     ['the token, before the policy', nobody, { rules: '#' }, 403, 'permission denied'],
@@ -226,6 +245,59 @@ describe('the order of checks', () => {
     expect((await send({ path: '/v1/auth/cloud/open', headers: { 'x-vault-token': 'wrong' } })).status).toBe(
       200,
     )
+  })
+})
+
+describe('the role of the cluster', () => {
+  const rules = 'path "*" { policy = "sudo" }'
+  const anyRole = { path: '/v1/sys/any-role' }
+  const ofPrimary = { path: '/v1/sys/of-primary' }
+
+  test('a secondary lets in by its policies whom an endpoint of any role is for', async () => {
+    expect((await send(anyRole, undefined, { mode: 'secondary', rules })).status).toBe(200)
+    expect((await send(anyRole, undefined, { mode: 'secondary', rules: '#' })).status).toBe(403)
+    expect((await send({ ...anyRole, headers: {} }, undefined, { mode: 'secondary', rules })).status).toBe(
+      403,
+    )
+  })
+
+  test('a secondary stores no answers and counts no uses', async () => {
+    const headers = { 'x-vault-token': 'hvs.t', 'x-vault-wrap-ttl': '60' }
+    const wrapped = await send({ ...anyRole, headers }, undefined, { mode: 'secondary', rules })
+    expect([wrapped.status, wrapped.body]).toEqual([
+      400,
+      { errors: ['X-Vault-Wrap-TTL: a DR secondary stores nothing of its own, so it wraps no answer'] },
+    ])
+    const limited = await send(anyRole, undefined, { mode: 'secondary', rules, own: { numUses: 3 } })
+    expect([limited.status, limited.commits]).toEqual([403, []])
+  })
+
+  test('that a role is wanted is told after who calls and what they want', async () => {
+    const world = { mode: 'disabled', rules } as const
+    expect((await send({ ...ofPrimary, headers: {} }, undefined, world)).status).toBe(403)
+    expect((await send({ ...ofPrimary, body: '{"ttl":"x"}' }, undefined, world)).body.errors).toEqual([
+      'Field validation failed: ttl must be a duration',
+    ])
+    const { status, body } = await send(ofPrimary, undefined, world)
+    expect([status, body.errors[0]]).toEqual([400, expect.stringMatching(/^not a DR primary/)])
+    expect((await send(ofPrimary, undefined, { rules })).status).toBe(200)
+  })
+
+  test('refusals by it are counted in the audit log; others have entries of their own', async () => {
+    const entries: Record<string, unknown>[] = []
+    const audit = (entry: Record<string, unknown>) => void entries.push(entry)
+    for (const mode of ['secondary', 'bootstrapping'] as const) {
+      await send(ofPrimary, undefined, { mode, audit })
+      await send({ path: '/v1/nothing' }, undefined, { mode, audit })
+    }
+    expect(entries.map(({ audit: kind, counts }) => [kind, counts])).toEqual([
+      ['refusals', { 'POST /sys/of-primary': 1 }],
+      ['refusals', { 'no endpoint': 1 }],
+      ['refusals', { 'POST /sys/of-primary': 1 }],
+      ['refusals', { 'no endpoint': 1 }],
+    ])
+    await send(ofPrimary, undefined, { mode: 'disabled', rules, audit })
+    expect(entries.slice(4).map(({ audit: kind }) => kind)).toEqual(['request', 'response'])
   })
 })
 

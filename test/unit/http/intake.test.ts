@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { answer, nothing } from '../../../shared/api/call.ts'
 import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
-import { invalid } from '../../../shared/api/errors.ts'
+import { type ApiError, invalid } from '../../../shared/api/errors.ts'
 import { duration, text } from '../../../shared/api/fields.ts'
+import { named, unexpired } from '../../../shared/api/licence.ts'
 import { takeIn } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
-import type { Ports } from '../../../shared/ports.ts'
+import type { Deployment, Ports } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import { licenceKey, licenceText } from '../../builders/licence.ts'
 
 const handle = () => answer(nothing())
 const prepared = { keys: [key('mounts')], prepared: 'proof' }
@@ -30,6 +32,26 @@ const group: Group = {
       access: anyone,
       answers: 'plain',
       head: true,
+      unaudited: true,
+      anyNamespace: true,
+      handle,
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/sys/licensed',
+      summary: 'x',
+      access: policy('update'),
+      licence: named,
+      answers: 'nothing',
+      handle,
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/sys/begins',
+      summary: 'x',
+      access: policy('update'),
+      licence: unexpired,
+      answers: 'nothing',
       handle,
     }),
     endpoint({ method: 'GET', path: '/sys/read', summary: 'x', access: anyone, answers: 'data', handle }),
@@ -58,7 +80,13 @@ const group: Group = {
   ],
 }
 
-const take = (parts: Partial<HttpRequest>) => {
+const NOW = 150_000
+const signer = licenceKey()
+const licence = (text: string): License => ({ text, publicKey: signer.publicKey })
+const lasting = licence(licenceText(signer.privateKey, { nbf: 100, exp: 200 }))
+type License = Deployment['license']
+
+const take = (parts: Partial<HttpRequest>, license: License = lasting) => {
   const body = parts.body ?? ''
   const request: HttpRequest = {
     method: 'POST',
@@ -73,7 +101,12 @@ const take = (parts: Partial<HttpRequest>) => {
     deadline: 42,
     ...parts,
   }
-  return takeIn(group, request, 'r-1', { entropy: { uuid: () => 'r-1' } } as unknown as Ports)
+  const ports = {
+    entropy: { uuid: () => 'r-1' },
+    clock: { now: () => NOW },
+    deployment: { license },
+  }
+  return takeIn(group, request, 'r-1', ports as unknown as Ports)
 }
 
 describe('a request, as far as it can be read by itself', () => {
@@ -183,5 +216,39 @@ describe('a request, as far as it can be read by itself', () => {
     ['GET', '/v1/sys/read', { endpoint: { path: '/sys/read' } }],
   ])('%s %s', async (method, path, found) => {
     expect((await take({ method, path })).found).toMatchObject(found)
+  })
+})
+
+describe('what is refused before anything is read', () => {
+  const elsewhere = { headers: { 'x-vault-namespace': 'team' } }
+  const ended = licence(licenceText(signer.privateKey, { nbf: 100, exp: 150 }))
+  const none = licence('')
+  const codeOf = (parts: Partial<HttpRequest>, license?: License) =>
+    take(parts, license).then(
+      () => 'taken',
+      (error: ApiError) => error.code,
+    )
+
+  test('a namespace that does not exist, but for rows that do not look at it', async () => {
+    expect(await codeOf(elsewhere)).toBe('unsupported_path')
+    expect(await codeOf({ path: '/v1/sys/look', method: 'GET', ...elsewhere })).toBe('taken')
+    expect(await codeOf({ path: '/v1/sys/nowhere', method: 'GET', ...elsewhere })).toBe('unsupported_path')
+  })
+
+  test.each<[name: string, license: License, goesOn: string, begins: string]>([
+    ['a licence', lasting, 'taken', 'taken'],
+    ['one that has ended', ended, 'taken', 'not_licensed'],
+    ['none', none, 'not_licensed', 'not_licensed'],
+  ])('what needs a licence, with %s', async (_, license, goesOn, begins) => {
+    expect(await codeOf({ path: '/v1/sys/licensed' }, license)).toBe(goesOn)
+    expect(await codeOf({ path: '/v1/sys/begins' }, license)).toBe(begins)
+    expect(await codeOf({ path: '/v1/sys/look', method: 'GET' }, license)).toBe('taken')
+  })
+
+  test('the licence comes before the namespace, and says what to do', async () => {
+    await expect(take({ path: '/v1/sys/licensed', ...elsewhere }, none)).rejects.toThrow(
+      'enterprise-only feature: this deployment has no licence; the settings license and licensePublicKey of the deployment decide',
+    )
+    expect(await codeOf({ path: '/v1/sys/licensed', ...elsewhere })).toBe('unsupported_path')
   })
 })

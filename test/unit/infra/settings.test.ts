@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { readSettings } from '../../../infra/settings.ts'
+import { licenceKey, licenceText } from '../../builders/licence.ts'
+
+const key = licenceKey()
 
 const faultsOf = (given: unknown): string[] => {
   try {
@@ -47,6 +50,8 @@ describe('settings of a deployment', () => {
       apiAddress: 'https://login.example.com:8443',
       closeDefaultEndpoint: true,
       apiVersion: '1.21.0',
+      license: licenceText(key.privateKey),
+      licensePublicKey: key.publicKey,
       initPgpKeys: ['0123456789abcdef0123456789abcdef01234567', 'a'.repeat(64)],
       alarmActionArns: ['arn:aws:sns:us-east-1:111122223333:operators'],
       throttle: { rate: 10, burst: 20 },
@@ -132,6 +137,13 @@ describe('settings of a deployment', () => {
       'closing the only address that there is',
       { stage: 'a', closeDefaultEndpoint: true },
       'closeDefaultEndpoint',
+    ],
+    ['a licence without its key', { stage: 'a', license: licenceText(key.privateKey) }, 'license'],
+    ['a key without licence', { stage: 'a', licensePublicKey: key.publicKey }, 'license'],
+    [
+      'a licence by another key',
+      { stage: 'a', license: licenceText(licenceKey().privateKey), licensePublicKey: key.publicKey },
+      'license',
     ],
     ['an API version of two numbers', { stage: 'a', apiVersion: '1.19' }, 'apiVersion'],
     [

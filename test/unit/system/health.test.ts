@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import { health, initStatus, leader, sealStatus } from '../../../shared/system/health.ts'
+import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { callWith } from '../support/call.ts'
 import { NOW } from '../tokens/support.ts'
+
+const signer = licenceKey()
 
 const record = (mode: ClusterMode): ClusterRecord => ({
   id: 'c-1',
@@ -19,7 +22,16 @@ const callIn = (mode: ClusterMode | undefined, given: object = {}) =>
     now: NOW,
     ...(mode ? { cluster: { record: record(mode), readAt: NOW } } : {}),
     ports: {
-      deployment: { version: '0.1.2', apiVersion: '1.19.5', clusterName: 'planned', apiAddress: 'https://a' },
+      deployment: {
+        version: '0.1.2',
+        apiVersion: '1.19.5',
+        clusterName: 'planned',
+        apiAddress: 'https://a',
+        license: {
+          text: licenceText(signer.privateKey, { exp: 1_800_000_000 }),
+          publicKey: signer.publicKey,
+        },
+      },
       store: { read: async () => [{ data: { shares: 5, threshold: 3 } }] },
     },
   })
@@ -85,6 +97,7 @@ describe('sys/health as a status', () => {
       echo_duration_ms: 0,
       clock_skew_ms: 0,
       replication_primary_canary_age_ms: 0,
+      license: { state: 'autoloaded', expiry_time: '2027-01-15T08:00:00Z', terminated: false },
     })
     expect(of(undefined)).toMatchObject({
       initialized: false,
@@ -95,6 +108,12 @@ describe('sys/health as a status', () => {
     for (const mode of ['disabled', 'primary', 'bootstrapping'] as const)
       expect(Object.keys(of(mode))).toEqual(Object.keys(of('secondary')))
   })
+})
+
+test('without a licence nothing is said of one', () => {
+  const call = callIn('primary')
+  Object.assign(call.ports.deployment, { license: { text: '', publicKey: '' } })
+  expect(health(call).answer).not.toHaveProperty('body.license')
 })
 
 describe('sys/seal-status, sys/leader, sys/init', () => {

@@ -1,0 +1,95 @@
+import { createPublicKey, verify } from 'node:crypto'
+import type { Deployment } from '../ports.ts'
+import { isObject } from '../values/json.ts'
+
+/** What a licence allows, as its signature vouches for. Times are epoch seconds. */
+export interface Licence {
+  id: string
+  /** names of features, such as `DR Replication` */
+  features: readonly string[]
+  startsAt: number
+  endsAt: number
+}
+
+/** The licence of a deployment, or why it has none. */
+export type Licensing = { licence: Licence } | { fault: string }
+
+export const DR_REPLICATION = 'DR Replication'
+
+/**
+ * What a row of the endpoint table may ask of the licence. Why it does not do; undefined when it does.
+ * @param now epoch milliseconds
+ */
+export type LicenceRule = (license: Deployment['license'], now: number) => string | undefined
+
+const PART = /^[A-Za-z0-9_-]+$/
+const HEADER = { alg: 'EdDSA', typ: 'JWT' }
+
+/**
+ * Reads a licence: a JWT, signed by an Ed25519 key (`alg` `EdDSA`), with the claims `features` (a list of names),
+ * `exp`, and if wanted `nbf` or `iat`, and `jti`. Its end is not looked at.
+ * @see docs/spec/replication.md#licence
+ */
+export function readLicence({ text, publicKey }: Deployment['license']): Licensing {
+  if (text === '') return { fault: 'this deployment has no licence' }
+  const parts = text.split('.')
+  const [header = '', claims = '', signature = ''] = parts
+  if (parts.length !== 3 || !parts.every(part => PART.test(part)))
+    return { fault: 'the licence is no signed token' }
+  const key = keyOf(publicKey)
+  if (!key) return { fault: 'licensePublicKey is no Ed25519 key' }
+  const { alg } = jsonIn(header)
+  if (alg !== HEADER.alg) return { fault: `the licence must be signed by ${HEADER.alg}` }
+  const signed = verify(null, Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'))
+  return signed ? licenceIn(jsonIn(claims)) : { fault: 'the licence is not signed by licensePublicKey' }
+}
+
+function keyOf(publicKey: string) {
+  try {
+    const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' })
+    return key.asymmetricKeyType === 'ed25519' ? key : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function jsonIn(part: string): Readonly<Record<string, unknown>> {
+  try {
+    const read: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+    return isObject(read) ? read : {}
+  } catch {
+    return {}
+  }
+}
+
+function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unknown>>): Licensing {
+  const named = Array.isArray(features) && features.every(one => typeof one === 'string')
+  if (!named) return { fault: 'the licence names no features' }
+  if (!Number.isSafeInteger(exp)) return { fault: 'the licence has no end' }
+  const startsAt = [nbf, iat].find(one => Number.isSafeInteger(one)) ?? 0
+  return {
+    licence: {
+      id: typeof jti === 'string' ? jti : '',
+      features: features as string[],
+      startsAt: Number(startsAt),
+      endsAt: Number(exp),
+    },
+  }
+}
+
+/** It names the feature: whether it has ended or not, what runs goes on. */
+export const named: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
+
+/** It has not ended either: nothing begins without. */
+export const unexpired: LicenceRule = (license, now) => {
+  const licensing = readLicence(license)
+  const ended = 'licence' in licensing && licensing.licence.endsAt * 1000 <= now
+  return missingFrom(licensing, now) ?? (ended ? 'the licence has ended' : undefined)
+}
+
+function missingFrom(licensing: Licensing, now: number): string | undefined {
+  if ('fault' in licensing) return licensing.fault
+  const { features, startsAt } = licensing.licence
+  if (!features.includes(DR_REPLICATION)) return `the licence does not name ${DR_REPLICATION}`
+  return startsAt * 1000 > now ? 'the licence has not begun yet' : undefined
+}

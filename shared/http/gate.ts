@@ -1,0 +1,70 @@
+import type { Endpoint } from '../api/endpoint.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import type { ClusterMode } from '../model/cluster.ts'
+import type { Base } from './base.ts'
+import { BY_ROLE } from './refusals.ts'
+
+type Serves = Endpoint['serves']
+
+/** What the gate says; `open` may still meet the role that an endpoint wants, once it is known who calls. */
+type Verdict = 'open' | 'path_disabled' | 'changing' | 'not_initialised'
+
+type Verdicts = Readonly<Record<ClusterMode | 'none', Verdict>>
+
+const of = (verdicts: Readonly<Record<ClusterMode, Verdict>>): Verdicts => ({
+  none: 'not_initialised',
+  ...verdicts,
+})
+const clients = of({
+  disabled: 'open',
+  primary: 'open',
+  secondary: 'path_disabled',
+  bootstrapping: 'changing',
+})
+const everyRole = of({ disabled: 'open', primary: 'open', secondary: 'open', bootstrapping: 'changing' })
+
+/** Which rows of the endpoint table a cluster answers in which role. @see docs/spec/replication.md#gate */
+const gate: Readonly<Record<Serves, Verdicts>> = {
+  always: { none: 'open', disabled: 'open', primary: 'open', secondary: 'open', bootstrapping: 'open' },
+  active: clients,
+  primary: clients,
+  secondary: everyRole,
+  dr: everyRole,
+}
+
+/**
+ * Whether this cluster answers at all. Comes before the caller is looked at, and is the same whoever calls.
+ * @param serves undefined for what no endpoint has
+ * @throws ApiError `path_disabled` on a DR secondary, `busy` while the role changes, `not_initialised`
+ */
+export function checkCluster({ cluster }: Pick<Base, 'cluster'>, serves: Serves | undefined): void {
+  const verdict = gate[serves ?? 'active'][cluster?.record.mode ?? 'none']
+  if (verdict === 'open') return
+  if (verdict === 'changing') throw changing()
+  throw new ApiError(verdict, '', verdict === 'path_disabled' ? byRole : {})
+}
+
+const byRole = { reason: { why: BY_ROLE } }
+
+const changing = (): ApiError =>
+  new ApiError(
+    'busy',
+    'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
+    { retryAfter: 5, ...byRole },
+  )
+
+/**
+ * Whether this cluster has the role that an endpoint is for. Comes after the parameters: only who may call learns it.
+ * @throws ApiError `invalid_request`, which names the present mode and what to do
+ */
+export function checkRole({ cluster }: Pick<Base, 'cluster'>, serves: Serves): void {
+  const mode = cluster?.record.mode
+  if (serves === 'primary' && mode === 'disabled')
+    throw invalid(
+      'not a DR primary: replication is disabled here; POST sys/replication/dr/primary/enable makes this cluster one',
+    )
+  if (serves === 'secondary' && mode !== 'secondary')
+    throw invalid(
+      `not a DR secondary: the mode of this cluster is ${mode}; send this to a secondary, which GET sys/replication/dr/status tells apart`,
+    )
+}

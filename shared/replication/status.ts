@@ -1,0 +1,175 @@
+import type { ClusterRecord } from '../model/cluster.ts'
+import { printTime } from '../values/time.ts'
+
+/** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
+export interface StatusFacts {
+  /** absent: not initialised */
+  record?: ClusterRecord | undefined
+  journal?: JournalFacts | undefined
+  /** of a primary, in the order in which their tokens were made, without revoked ones */
+  secondaries?: readonly SecondaryFacts[]
+  /** what a secondary last heard of its primary */
+  contact?: Contact | undefined
+  /** epoch milliseconds */
+  now: number
+}
+
+export interface JournalFacts {
+  /** what the journal is doing: only one that writes is a running primary's */
+  doing: 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
+  /** the greatest position given away, or received */
+  position: number
+  /** up to where there is no gap: all of it is there for secondaries */
+  frontier: number
+  /** root of the tree of all items, hex; empty: not built yet */
+  root: string
+  /** items of a sync that have come, of how many */
+  sync?: { done: number; total: number }
+  /** how far the tree has been built, in items */
+  building?: { stage: 'scanning' | 'building'; done: number; total: number }
+  /** a check, or a sync that ended nowhere, found the tree wrong */
+  corrupted?: boolean
+}
+
+/** A secondary as its primary knows it. */
+export interface SecondaryFacts {
+  id: string
+  /** epoch milliseconds: its token may be used until then */
+  expires: number
+  /** empty: it has never connected */
+  address: string
+  contact?: Contact | undefined
+}
+
+/** The last heartbeat that was answered. Times are epoch milliseconds by the own clock, but for the canary's. */
+export interface Contact {
+  at: number
+  /** milliseconds from question to answer */
+  took: number
+  /** milliseconds by which the other clock is ahead; uncertain by `took` */
+  skew: number
+  /** of the newest canary that has arrived, by the primary's clock; absent: none yet */
+  canaryAt?: number
+  /** when this connection began */
+  since?: number
+}
+
+/** Milliseconds without a heartbeat after which a peer counts as lost; they come every ten seconds. */
+const LOST_MS = 30_000
+
+/** Unix seconds of the time that means "never" for a check of the tree. */
+const NEVER_CHECKED = '-62135596800'
+const NEVER_REINDEXED = '0'
+
+/** Digits of the root that are shown, as many as clients know. */
+const ROOT_DIGITS = 40
+
+const isHeard = (contact: Contact | undefined, now: number): boolean =>
+  contact !== undefined && now - contact.at < LOST_MS
+
+/** The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret. @see docs/spec/replication.md#status */
+export function statusOf(facts: StatusFacts): Record<string, unknown> {
+  const { record } = facts
+  if (!record || record.mode === 'disabled') return { mode: 'disabled' }
+  return record.mode === 'primary' ? primaryStatus(record, facts) : secondaryStatus(record, facts)
+}
+
+const common = ({ mode, set, generation }: ClusterRecord, journal: JournalFacts | undefined) => ({
+  mode,
+  cluster_id: set ?? '',
+  merkle_root: journal?.root.slice(0, ROOT_DIGITS) ?? '',
+  corrupted_merkle_tree: journal?.corrupted ?? false,
+  last_corruption_check_epoch: NEVER_CHECKED,
+  last_reindex_epoch: NEVER_REINDEXED,
+  ssct_generation_counter: generation ?? 0,
+  ...(journal?.building
+    ? {
+        reindex_in_progress: true,
+        reindex_stage: journal.building.stage,
+        reindex_building_progress: journal.building.done,
+        reindex_building_total: journal.building.total,
+      }
+    : {}),
+})
+
+const primaryStatus = (record: ClusterRecord, { journal, secondaries = [], now }: StatusFacts) => ({
+  ...common(record, journal),
+  state: journal?.doing === 'writing' ? 'running' : 'idle',
+  primary_cluster_addr: record.clusterAddr ?? '',
+  known_secondaries: secondaries.map(({ id }) => id),
+  last_wal: journal?.position ?? 0,
+  last_dr_wal: journal?.frontier ?? 0,
+  secondaries: secondaries.map(one => secondaryPeer(one, now)),
+})
+
+const secondaryPeer = ({ id, address, contact, expires }: SecondaryFacts, now: number) => ({
+  node_id: id,
+  ...(address === '' && !contact
+    ? { connection_status: 'disconnected', ...(expires <= now ? { expired: true } : {}) }
+    : peerOf(address, contact, now)),
+})
+
+const peerOf = (address: string, contact: Contact | undefined, now: number) => ({
+  api_address: address,
+  cluster_address: address,
+  connection_status: isHeard(contact, now) ? 'connected' : 'disconnected',
+  ...(contact
+    ? {
+        last_heartbeat: secondsOf(contact.at),
+        last_heartbeat_duration_ms: String(contact.took),
+        clock_skew_ms: String(contact.skew),
+        ...(contact.canaryAt === undefined
+          ? {}
+          : { replication_primary_canary_age_ms: String(canaryAge(contact.canaryAt, now)) }),
+      }
+    : {}),
+})
+
+/** Milliseconds since the newest canary that has arrived; of clocks that disagree never less than none. */
+const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - canaryAt)
+
+const secondaryStatus = (record: ClusterRecord, { journal, contact, now }: StatusFacts) => {
+  const { link } = record
+  const primary = link?.addrs[0] ?? link?.primaryAddr ?? ''
+  return {
+    ...common(record, journal),
+    state: stateOf(record, journal, contact, now),
+    connection_state: connectionOf(record, contact, now),
+    secondary_id: link?.id ?? '',
+    primary_cluster_addr: link?.primaryAddr ?? '',
+    known_primary_cluster_addrs: link?.addrs ?? [],
+    last_remote_wal: link ? (journal?.frontier ?? 0) : 0,
+    ...(link && contact?.since !== undefined ? { last_start: secondsOf(contact.since) } : {}),
+    primaries: link ? [peerOf(primary, contact && byOwnClock(contact), now)] : [],
+    ...(journal?.sync
+      ? { merkle_sync_progress: { sync_progress: journal.sync.done, sync_total_keys: journal.sync.total } }
+      : {}),
+  }
+}
+
+// the primary dates its canaries, and its clock may be another
+const byOwnClock = (contact: Contact): Contact => ({
+  ...contact,
+  ...(contact.canaryAt === undefined ? {} : { canaryAt: contact.canaryAt - contact.skew }),
+})
+
+const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000)
+
+/** What a secondary is doing. It streams only while its primary answers. */
+function stateOf(
+  { link, mode }: ClusterRecord,
+  journal: JournalFacts | undefined,
+  contact: Contact | undefined,
+  now: number,
+): string {
+  if (!link || mode === 'bootstrapping' || !journal) return 'idle'
+  if (journal.doing === 'syncing') return journal.sync ? 'merkle-sync' : 'merkle-diff'
+  return isHeard(contact, now) ? 'stream-wals' : 'idle'
+}
+
+/** The link in the words of a gRPC channel, as the age of the last heartbeat tells it. */
+function connectionOf({ link }: ClusterRecord, contact: Contact | undefined, now: number): string {
+  if (!link) return 'idle'
+  if (!contact) return 'connecting'
+  return isHeard(contact, now) ? 'ready' : 'transient_failure'
+}

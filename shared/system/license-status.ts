@@ -1,0 +1,35 @@
+import { answer, type Call, data, type Outcome } from '../api/call.ts'
+import { type Licence, readLicence } from '../api/licence.ts'
+import type { Deployment } from '../ports.ts'
+import { printTime } from '../values/time.ts'
+
+/** GET sys/license/status: the licence that the deployment's settings hold, and why it does not do if it does not. */
+export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
+  const licensing = readLicence(deployment.license)
+  if ('fault' in licensing)
+    return answer(
+      data({ autoloading_used: false, autoloaded: null, persisted_autoload: null }, [licensing.fault]),
+    )
+  const shown = shownOf(licensing.licence)
+  const warnings = isEnded(licensing.licence, now) ? ['the licence has ended'] : []
+  return answer(data({ autoloading_used: true, autoloaded: shown, persisted_autoload: shown }, warnings))
+}
+
+const isEnded = ({ endsAt }: Licence, now: number): boolean => endsAt * 1000 <= now
+
+// the end of a licence ends nothing that runs: there is no time of termination
+const shownOf = ({ id, features, startsAt, endsAt }: Licence) => ({
+  license_id: id,
+  features,
+  start_time: printTime(startsAt * 1000),
+  expiration_time: printTime(endsAt * 1000),
+  terminated: false,
+})
+
+/** What health says of the licence; undefined when there is none. */
+export function licenceOfHealth({ license }: Deployment) {
+  const licensing = readLicence(license)
+  return 'fault' in licensing
+    ? undefined
+    : { state: 'autoloaded', expiry_time: printTime(licensing.licence.endsAt * 1000), terminated: false }
+}

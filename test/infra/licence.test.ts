@@ -1,0 +1,24 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { expect, test } from 'vitest'
+import { readSettings } from '../../infra/settings.ts'
+import { unexpired } from '../../shared/api/licence.ts'
+
+const page = readFileSync(new URL('../../docs/deploy.md', import.meta.url), 'utf8')
+
+test('what docs/deploy.md tells to run makes a licence that does', () => {
+  const [, block = ''] = /## Licence\n[\s\S]*?```console\n([\s\S]*?)```/.exec(page) ?? []
+  const commands = block.replaceAll(/^\$ /gm, '')
+  const printed = execFileSync('bash', ['-ec', commands], {
+    cwd: mkdtempSync(`${tmpdir()}/licence-`),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const given = Object.fromEntries(
+    printed.matchAll(/^(\w+): (.+)$/gm).map(([, name, value]) => [name, value]),
+  )
+  const settings = readSettings({ stage: 'a', ...given })
+  const { license: text = '', licensePublicKey: publicKey = '' } = settings
+  expect(unexpired({ text, publicKey }, Date.now())).toBeUndefined()
+})

@@ -1,0 +1,64 @@
+import * as v from 'valibot'
+
+/**
+ * What decodes the status in clients: the structs of the Go library, which takes no number for a text and no text for
+ * a number, and our additions. A name that is not here would be one that nobody reads.
+ */
+const wal = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+const seconds = v.pipe(v.string(), v.regex(/^-?\d+$/))
+const milliseconds = seconds
+const time = v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/))
+const root = v.pipe(v.string(), v.regex(/^([0-9a-f]{40})?$/))
+
+const peer = v.strictObject({
+  node_id: v.optional(v.string()),
+  api_address: v.optional(v.string()),
+  cluster_address: v.optional(v.string()),
+  connection_status: v.picklist(['connected', 'disconnected']),
+  last_heartbeat: v.optional(time),
+  last_heartbeat_duration_ms: v.optional(milliseconds),
+  clock_skew_ms: v.optional(milliseconds),
+  replication_primary_canary_age_ms: v.optional(milliseconds),
+  expired: v.optional(v.literal(true)),
+})
+
+const common = {
+  cluster_id: v.string(),
+  merkle_root: root,
+  corrupted_merkle_tree: v.boolean(),
+  last_corruption_check_epoch: seconds,
+  last_reindex_epoch: seconds,
+  ssct_generation_counter: wal,
+  reindex_in_progress: v.optional(v.boolean()),
+  reindex_stage: v.optional(v.picklist(['scanning', 'building', 'wal-replay', 'commit'])),
+  reindex_building_progress: v.optional(wal),
+  reindex_building_total: v.optional(wal),
+}
+
+/** The `data` of GET sys/replication/dr/status, by mode. */
+export const drStatus = v.variant('mode', [
+  v.strictObject({ mode: v.literal('disabled') }),
+  v.strictObject({
+    mode: v.literal('primary'),
+    state: v.picklist(['running', 'idle']),
+    ...common,
+    primary_cluster_addr: v.string(),
+    known_secondaries: v.array(v.string()),
+    last_wal: wal,
+    last_dr_wal: wal,
+    secondaries: v.array(peer),
+  }),
+  v.strictObject({
+    mode: v.picklist(['secondary', 'bootstrapping']),
+    state: v.picklist(['stream-wals', 'merkle-diff', 'merkle-sync', 'idle']),
+    connection_state: v.picklist(['ready', 'connecting', 'transient_failure', 'idle', 'shutdown']),
+    ...common,
+    secondary_id: v.string(),
+    primary_cluster_addr: v.string(),
+    known_primary_cluster_addrs: v.array(v.string()),
+    last_remote_wal: wal,
+    last_start: v.optional(time),
+    primaries: v.array(peer),
+    merkle_sync_progress: v.optional(v.strictObject({ sync_progress: wal, sync_total_keys: wal })),
+  }),
+])

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '../../../shared/api/endpoint.ts'
+import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
+import { checkCluster, checkRole } from '../../../shared/http/gate.ts'
+import type { ClusterMode } from '../../../shared/model/cluster.ts'
+
+type Mode = ClusterMode | undefined
+
+const base = (mode: Mode) =>
+  mode
+    ? {
+        cluster: { record: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, initialisedAt: 0 }, readAt: 0 },
+      }
+    : {}
+
+/** The status of the refusal; 0: none. */
+function refusalOf(work: () => void): { status: number; text: string; error?: ApiError } {
+  try {
+    work()
+    return { status: 0, text: '' }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const row: { status: number; always?: string } = errorCodes[error.code]
+    return { status: row.status, text: row.always ?? error.message, error }
+  }
+}
+
+const modes: readonly Mode[] = [undefined, 'disabled', 'primary', 'secondary', 'bootstrapping']
+
+describe('before anybody is asked who they are', () => {
+  test.each<[serves: Endpoint['serves'] | undefined, statuses: readonly number[]]>([
+    // not initialised, disabled, primary, secondary, bootstrapping
+    ['always', [0, 0, 0, 0, 0]],
+    ['active', [503, 0, 0, 400, 503]],
+    ['primary', [503, 0, 0, 400, 503]],
+    ['secondary', [503, 0, 0, 0, 503]],
+    ['dr', [503, 0, 0, 0, 503]],
+    [undefined, [503, 0, 0, 400, 503]],
+  ])('%s', (serves, statuses) => {
+    expect(modes.map(mode => refusalOf(() => checkCluster(base(mode), serves)).status)).toEqual(statuses)
+  })
+
+  test('a secondary names itself in the words that monitors look for, and where to go', () => {
+    const { text } = refusalOf(() => checkCluster(base('secondary'), 'active'))
+    expect(text).toBe(
+      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+    )
+  })
+
+  test('a cluster that becomes one says when to come back', () => {
+    const { text, error } = refusalOf(() => checkCluster(base('bootstrapping'), 'active'))
+    expect(text).toBe(
+      'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
+    )
+    expect(error).toMatchObject({ code: 'busy', retryAfter: 5 })
+  })
+
+  test('both are told from other refusals by their reason', () => {
+    for (const mode of ['secondary', 'bootstrapping'] as const)
+      expect(refusalOf(() => checkCluster(base(mode), 'active')).error?.reason).toEqual({
+        why: 'cluster-role',
+      })
+  })
+})
+
+describe('once it is known who calls', () => {
+  test.each<[serves: Endpoint['serves'], mode: Mode, text: string]>([
+    ['primary', 'primary', ''],
+    [
+      'primary',
+      'disabled',
+      'not a DR primary: replication is disabled here; POST sys/replication/dr/primary/enable makes this cluster one',
+    ],
+    ['secondary', 'secondary', ''],
+    [
+      'secondary',
+      'disabled',
+      'not a DR secondary: the mode of this cluster is disabled; send this to a secondary, which GET sys/replication/dr/status tells apart',
+    ],
+    [
+      'secondary',
+      'primary',
+      'not a DR secondary: the mode of this cluster is primary; send this to a secondary, which GET sys/replication/dr/status tells apart',
+    ],
+    ['active', 'disabled', ''],
+    ['active', 'primary', ''],
+    ['dr', 'secondary', ''],
+    ['dr', 'disabled', ''],
+    ['dr', 'primary', ''],
+    ['always', undefined, ''],
+  ])('%s, on one that is %s: %j', (serves, mode, text) => {
+    const refusal = refusalOf(() => checkRole(base(mode), serves))
+    expect(refusal).toMatchObject({ text, status: text === '' ? 0 : 400 })
+  })
+})

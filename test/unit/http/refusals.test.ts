@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { countRefusal, tellRefusals } from '../../../shared/http/refusals.ts'
+import type { Memory } from '../../../shared/ports.ts'
+
+/** An environment whose clock the test turns. */
+function environment() {
+  const entries: unknown[] = []
+  const memory: Memory = {}
+  const clock = { ms: 1_000_000_000_000 }
+  const ports = {
+    memory,
+    clock: { now: () => clock.ms, sleep: async () => undefined },
+    audit: { write: async (entry: object) => void entries.push(entry) },
+  }
+  return { ports, entries, clock }
+}
+
+test('the first refusal is told at once, those of the next ten seconds in one entry', async () => {
+  const { ports, entries, clock } = environment()
+  await countRefusal('GET /a', ports)
+  expect(entries).toEqual([
+    {
+      audit: 'refusals',
+      time: '2001-09-09T01:46:40Z',
+      reason: { why: 'cluster-role' },
+      counts: { 'GET /a': 1 },
+    },
+  ])
+  for (let n = 0; n < 5; n++) await countRefusal('GET /a', ports)
+  await countRefusal('no endpoint', ports)
+  clock.ms += 9_999
+  await tellRefusals(ports)
+  expect(entries).toHaveLength(1)
+  clock.ms += 1
+  await tellRefusals(ports)
+  expect(entries[1]).toEqual({
+    audit: 'refusals',
+    time: '2001-09-09T01:46:50Z',
+    after: '2001-09-09T01:46:40Z',
+    reason: { why: 'cluster-role' },
+    counts: { 'GET /a': 5, 'no endpoint': 1 },
+  })
+})
+
+test('where nothing was refused nothing is told', async () => {
+  const { ports, entries, clock } = environment()
+  await tellRefusals(ports)
+  await countRefusal('GET /a', ports)
+  clock.ms += 60_000
+  await tellRefusals(ports)
+  expect(entries).toHaveLength(1)
+})
+
+test('refusals that come while an entry is written wait for the next one', async () => {
+  const { ports, entries, clock } = environment()
+  let late: Promise<void> | undefined
+  const write = ports.audit.write
+  ports.audit.write = async entry => {
+    late ??= countRefusal('GET /b', ports)
+    await write(entry)
+  }
+  await countRefusal('GET /a', ports)
+  await late
+  clock.ms += 10_000
+  await tellRefusals(ports)
+  expect(entries.map(entry => (entry as { counts: unknown }).counts)).toEqual([
+    { 'GET /a': 1 },
+    { 'GET /b': 1 },
+  ])
+})

@@ -1,0 +1,246 @@
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import { type StatusFacts, statusOf } from '../../../shared/replication/status.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
+import { drStatus } from '../../support/dr-status.ts'
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({
+  id: 'c-1',
+  name: 'east',
+  mode: 'primary',
+  keyring: 'k-1',
+  term: 1,
+  initialisedAt: 0,
+  set: 'set-1',
+  generation: 2,
+  ...parts,
+})
+const root = `${'0123456789'.repeat(6)}abcd`
+const journal = { doing: 'writing', position: 224, frontier: 223, root } as const
+const contact = { at: NOW - 4_678, took: 4, skew: -1, canaryAt: NOW - 697, since: NOW - 60_000 }
+const link = {
+  id: 'us-west',
+  primaryAddr: 'https://a.example',
+  addrs: ['https://a2.example', 'https://a.example'],
+  primaryKey: 'key',
+  ownKey: 'sealed-secret' as Encrypted,
+}
+
+const common = {
+  cluster_id: 'set-1',
+  merkle_root: root.slice(0, 40),
+  corrupted_merkle_tree: false,
+  last_corruption_check_epoch: '-62135596800',
+  last_reindex_epoch: '0',
+  ssct_generation_counter: 2,
+}
+const peer = {
+  connection_status: 'connected',
+  last_heartbeat: '2026-01-02T03:04:01Z',
+  last_heartbeat_duration_ms: '4',
+  clock_skew_ms: '-1',
+}
+
+/** Whatever the situation, the answer decodes as clients decode it. */
+function shown(facts: Omit<StatusFacts, 'now'>): Record<string, unknown> {
+  const status = statusOf({ now: NOW, ...facts })
+  v.parse(drStatus, JSON.parse(JSON.stringify(status)))
+  return status
+}
+
+describe('status of a cluster without replication', () => {
+  test('says that, and nothing else', () => {
+    expect(shown({ record: record({ mode: 'disabled' }) })).toEqual({ mode: 'disabled' })
+    expect(shown({})).toEqual({ mode: 'disabled' })
+  })
+})
+
+describe('status of a primary', () => {
+  test('with secondaries that are there, lost, and never came', () => {
+    const secondaries = [
+      {
+        id: 'us-west',
+        expires: NOW,
+        address: 'https://b.example',
+        contact: { ...contact, canaryAt: NOW - 696 },
+      },
+      { id: 'lost', expires: NOW, address: 'https://c.example', contact: { ...contact, at: NOW - 30_000 } },
+      { id: 'new', expires: NOW + 1, address: '' },
+      { id: 'late', expires: NOW, address: '' },
+    ]
+    expect(shown({ record: record({ clusterAddr: 'https://lb.example' }), journal, secondaries })).toEqual({
+      mode: 'primary',
+      state: 'running',
+      ...common,
+      primary_cluster_addr: 'https://lb.example',
+      known_secondaries: ['us-west', 'lost', 'new', 'late'],
+      last_wal: 224,
+      last_dr_wal: 223,
+      secondaries: [
+        {
+          node_id: 'us-west',
+          api_address: 'https://b.example',
+          cluster_address: 'https://b.example',
+          ...peer,
+          replication_primary_canary_age_ms: '696',
+        },
+        expect.objectContaining({ node_id: 'lost', connection_status: 'disconnected' }),
+        { node_id: 'new', connection_status: 'disconnected' },
+        { node_id: 'late', connection_status: 'disconnected', expired: true },
+      ],
+    })
+  })
+
+  test('that nobody knows yet has empty lists, and an empty address', () => {
+    expect(shown({ record: record({}), journal })).toMatchObject({
+      known_secondaries: [],
+      secondaries: [],
+      primary_cluster_addr: '',
+    })
+  })
+
+  test('whose journal does not write is idle: a fault', () => {
+    expect(shown({ record: record({}), journal: { ...journal, doing: 'closed' } })['state']).toBe('idle')
+    expect(shown({ record: record({}) })).toMatchObject({ state: 'idle', last_wal: 0, merkle_root: '' })
+  })
+
+  test('tells how far its tree is while it is built', () => {
+    const building = { stage: 'building', done: 7, total: 9 } as const
+    expect(shown({ record: record({}), journal: { ...journal, root: '', building } })).toMatchObject({
+      reindex_in_progress: true,
+      reindex_stage: 'building',
+      reindex_building_progress: 7,
+      reindex_building_total: 9,
+      merkle_root: '',
+    })
+    expect(shown({ record: record({}), journal })).not.toHaveProperty('reindex_in_progress')
+  })
+
+  test('whose tree was found wrong says so', () => {
+    expect(
+      shown({ record: record({}), journal: { ...journal, corrupted: true } })['corrupted_merkle_tree'],
+    ).toBe(true)
+  })
+})
+
+describe('status of a secondary', () => {
+  const own = record({ mode: 'secondary', link })
+  const applying = { ...journal, doing: 'applying', position: 223 } as const
+
+  test('that streams', () => {
+    expect(shown({ record: own, journal: applying, contact })).toEqual({
+      mode: 'secondary',
+      state: 'stream-wals',
+      connection_state: 'ready',
+      ...common,
+      secondary_id: 'us-west',
+      primary_cluster_addr: 'https://a.example',
+      known_primary_cluster_addrs: ['https://a2.example', 'https://a.example'],
+      last_remote_wal: 223,
+      last_start: '2026-01-02T03:03:05Z',
+      primaries: [
+        {
+          api_address: 'https://a2.example',
+          cluster_address: 'https://a2.example',
+          ...peer,
+          // the primary's clock is a millisecond behind
+          replication_primary_canary_age_ms: '696',
+        },
+      ],
+    })
+  })
+
+  test.each<[name: string, facts: Omit<StatusFacts, 'now'>, state: string, connection: string, peer: string]>(
+    [
+      [
+        'has not heard of its primary yet',
+        { record: own, journal: applying },
+        'idle',
+        'connecting',
+        'disconnected',
+      ],
+      [
+        'hears it',
+        { record: own, journal: applying, contact: { ...contact, at: NOW - 29_999 } },
+        'stream-wals',
+        'ready',
+        'connected',
+      ],
+      [
+        'has lost it, whatever it was doing',
+        { record: own, journal: applying, contact: { ...contact, at: NOW - 30_000 } },
+        'idle',
+        'transient_failure',
+        'disconnected',
+      ],
+      [
+        'compares trees',
+        { record: own, journal: { ...applying, doing: 'syncing' }, contact },
+        'merkle-diff',
+        'ready',
+        'connected',
+      ],
+      [
+        'fetches what differs',
+        { record: own, journal: { ...applying, doing: 'syncing', sync: { done: 1, total: 2 } }, contact },
+        'merkle-sync',
+        'ready',
+        'connected',
+      ],
+      [
+        'is being emptied',
+        { record: { ...own, mode: 'bootstrapping' } },
+        'idle',
+        'connecting',
+        'disconnected',
+      ],
+    ],
+  )('%s', (_, facts, state, connection, status) => {
+    const answer = shown(facts)
+    expect(answer).toMatchObject({ state, connection_state: connection })
+    expect(answer['primaries']).toEqual([expect.objectContaining({ connection_status: status })])
+  })
+
+  test('that knows no primary has empty fields, none missing', () => {
+    const { link: _, ...alone } = own
+    expect(shown({ record: alone, journal: { ...applying, doing: 'closed' }, contact })).toEqual({
+      mode: 'secondary',
+      state: 'idle',
+      connection_state: 'idle',
+      ...common,
+      secondary_id: '',
+      primary_cluster_addr: '',
+      known_primary_cluster_addrs: [],
+      last_remote_wal: 0,
+      primaries: [],
+    })
+  })
+
+  test('how far a sync has come', () => {
+    const syncing = { ...applying, doing: 'syncing', sync: { done: 3, total: 16 } } as const
+    expect(shown({ record: own, journal: syncing, contact })['merkle_sync_progress']).toEqual({
+      sync_progress: 3,
+      sync_total_keys: 16,
+    })
+  })
+
+  test('no canary yet, or one from a clock ahead of ours', () => {
+    const { canaryAt: _, ...without } = contact
+    const ageOf = (one: typeof without) =>
+      (
+        shown({ record: own, journal: applying, contact: one })['primaries'] as Record<string, unknown>[]
+      )[0]?.['replication_primary_canary_age_ms']
+    expect(ageOf(without)).toBeUndefined()
+    expect(ageOf({ ...contact, skew: 0, canaryAt: NOW + 5 } as typeof contact)).toBe('0')
+  })
+})
+
+test('nothing of it is secret: keys are not shown', () => {
+  const text = JSON.stringify(
+    statusOf({ record: record({ mode: 'secondary', link }), journal, contact, now: NOW }),
+  )
+  expect(text).not.toContain('sealed-secret')
+  expect(text).not.toContain('"key"')
+})
