@@ -6,10 +6,23 @@ export interface ItemWrite {
   table: string
   pk: string
   sk: string
+  /** the revision that it gives to the item, where it gives one */
+  rev?: string
 }
 
 type Attributes = Record<string, { S?: string }>
-type Written = { TableName: string; Item?: Attributes; Key?: Attributes }
+type Written = {
+  TableName: string
+  Item?: Attributes
+  Key?: Attributes
+  UpdateExpression?: string
+  ExpressionAttributeValues?: Attributes
+}
+
+function revisionOf({ Item, UpdateExpression = '', ExpressionAttributeValues = {} }: Written) {
+  const name = /\brev = (:\w+)/.exec(UpdateExpression)?.[1] ?? ''
+  return (Item?.['rev'] ?? ExpressionAttributeValues[name])?.S
+}
 
 const ALONE: Readonly<Record<string, ItemWrite['action']>> = {
   PutItem: 'Put',
@@ -19,9 +32,11 @@ const ALONE: Readonly<Record<string, ItemWrite['action']>> = {
 
 /** The items that a call writes or checks, in its order; none for one that reads. */
 export function writesOf(operation: string, body: Buffer): ItemWrite[] {
-  const write = (action: ItemWrite['action'], { TableName, Item, Key }: Written): ItemWrite => {
-    const { pk, sk } = Item ?? Key ?? {}
-    return { action, table: TableName, pk: pk?.S ?? '', sk: sk?.S ?? '' }
+  const write = (action: ItemWrite['action'], written: Written): ItemWrite => {
+    const { pk, sk } = written.Item ?? written.Key ?? {}
+    const rev = revisionOf(written)
+    const place = { table: written.TableName, pk: pk?.S ?? '', sk: sk?.S ?? '' }
+    return { action, ...place, ...(rev === undefined ? {} : { rev }) }
   }
   const alone = ALONE[operation]
   if (alone) return [write(alone, JSON.parse(body.toString('utf8')) as Written)]

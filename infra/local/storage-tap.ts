@@ -36,7 +36,7 @@ export interface StorageCall {
 /**
  * A place between functions and engine where calls are counted and made to fail: tests assert numbers of round
  * trips with it, and try every point at which a request may crash. Commands come over HTTP, so that tests in
- * other processes can use it: `POST /_tap/calls`, `/_tap/reset`, `/_tap/fault`, `/_tap/release`, `/_tap/drop`,
+ * other processes can use it: `POST /_tap/calls`, `/_tap/reset`, `/_tap/fault`, `/_tap/mend`, `/_tap/drop`,
  * `/_tap/aws`, `/_tap/take`.
  *
  * The engine never sees two transactions at once, and so never refuses one for another. `/_tap/aws` makes that up:
@@ -174,8 +174,8 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
       sinceReset.abort()
       sinceReset = new AbortController()
     }
-    if (incoming.url === '/_tap/reset' || incoming.url === '/_tap/release') {
-      faults = incoming.url === '/_tap/reset' ? [] : faults.filter(({ fault }) => fault.kind !== 'hold')
+    if (incoming.url === '/_tap/reset' || incoming.url === '/_tap/mend') {
+      faults = []
       for (const go of held.splice(0)) go()
     }
     response.writeHead(200, { 'content-type': 'application/json' })

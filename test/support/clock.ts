@@ -3,13 +3,18 @@ import type { Clock } from '../../shared/ports.ts'
 
 let aheadMs = 0
 let stoppedAt: number | undefined
+let skips = false
 
 /**
  * The clock of the service in a test's process. Files of a worker share it: who turns it puts it right again.
  * AWS has a clock of its own.
  */
-export const clock: Clock & { advance(seconds: number): void; stop(): void; reset(): void } = {
+export const clock: Clock & { advance(seconds: number): void; stop(): void; skip(): void; reset(): void } = {
   ...systemClock,
+  sleep: async ms => {
+    if (skips) aheadMs += ms
+    else await systemClock.sleep(ms)
+  },
   now: () => (stoppedAt ?? systemClock.now()) + aheadMs,
   /** puts it forward */
   advance: (seconds: number) => {
@@ -19,9 +24,14 @@ export const clock: Clock & { advance(seconds: number): void; stop(): void; rese
   stop: () => {
     stoppedAt ??= systemClock.now()
   },
+  /** lets it jump over every sleep */
+  skip: () => {
+    skips = true
+  },
   /** lets it run, and tell the time */
   reset: () => {
     aheadMs = 0
     stoppedAt = undefined
+    skips = false
   },
 }

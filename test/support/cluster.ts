@@ -99,8 +99,8 @@ export const storage = {
   calls: async (): Promise<StorageCall[]> => (await tap('calls')).body.calls,
   /** waits until a fault of kind `hold` holds so many calls */
   held: (count = 1) => eventually(async () => (await tap('calls')).body.held >= count),
-  /** lets the calls that are held go on, and those that would be */
-  release: () => tap('release'),
+  /** ends all faults, and lets the calls that are held go on; the count goes on too */
+  mend: () => tap('mend'),
 }
 
 /** Waits until jobs in the background have ended, and those that they have started. In process only. */

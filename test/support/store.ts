@@ -43,7 +43,8 @@ export async function seed(
   for (let at = 0; at < changes.length; at += AT_ONCE) await commit(...changes.slice(at, at + AT_ONCE))
 }
 
-const engineAt = ({ engine_url: url, credentials }: Where): DynamoDBClient =>
+/** A client of the engine itself; to be destroyed. */
+export const engineAt = ({ engine_url: url, credentials }: Where): DynamoDBClient =>
   new DynamoDBClient({ endpoint: url, region: 'us-east-1', credentials })
 
 interface Seen {

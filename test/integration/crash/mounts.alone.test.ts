@@ -71,7 +71,7 @@ describe('a mount that is disabled', () => {
     expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)
     await storage.held()
     expect(await lives(mount.token), 'while its items stand').toBe(false)
-    await storage.release()
+    await storage.mend()
     await isGone(mount, 'undisturbed')
   })
 

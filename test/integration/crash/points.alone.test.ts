@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { groups } from '../../../shared/endpoints/all.ts'
 import type { Reply } from '../../support/api.ts'
-import { api, cluster, freshMount, storage } from '../../support/cluster.ts'
-import { changesBetween, snapshot } from '../../support/store.ts'
-import { manySteps, oneCommit, type Sent, settleTokens, type Writing } from './requests.ts'
+import { api, cluster, done, freshMount, localCertificate, settled, storage } from '../../support/cluster.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
+import { changesBy } from '../../support/written.ts'
+import { manySteps, oneCommit, type Sent, type Writing } from './requests.ts'
 
 // Every request that writes is cut at each of its calls to the tables: before the engine sees the call, and after it
 // took effect with the answer lost. What is stored then is what was there or all that should be; the caller is told;
@@ -29,27 +30,31 @@ test('every handler that writes is tried', () => {
   expect(untried.map(({ method, path }) => `${method} ${path}`)).toEqual([])
 })
 
+withoutWaiting()
+let mount = ''
 beforeAll(async () => {
-  await storage.reset()
-  await settleTokens()
+  ;({ path: mount } = await freshMount())
+  await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
 })
 afterAll(() => storage.reset())
 
 const send = ({ method, path, body, options }: Sent): Promise<Reply> => api(method, path, body, options)
 const WRITES = ['PutItem', 'UpdateItem', 'DeleteItem', 'TransactWriteItems']
 
-const arranged = async (row: Writing): Promise<Sent> => row.arrange(async () => (await freshMount()).path)
-
 /** The request without any fault: what it changes, and by which calls where everything has been used before. */
 async function undisturbed(row: Writing): Promise<{ wanted: string[]; calls: string[] }> {
-  await send(await arranged(row))
-  const request = await arranged(row)
-  const before = await snapshot(cluster)
+  await send(await row.arrange(mount))
+  await settled()
+  const request = await row.arrange(mount)
+  await settled()
   await storage.reset()
   const reply = await send(request)
+  await settled()
   expect(reply.status, reply.text).toBeLessThan(300)
-  const calls = (await storage.calls()).map(call => call.operation)
-  return { wanted: changesBetween(before, await snapshot(cluster)), calls }
+  const all = await storage.calls()
+  const calls = all.map(call => call.operation)
+  const end = row.ends ? calls.findIndex(operation => WRITES.includes(operation)) + 1 : calls.length
+  return { wanted: await changesBy(cluster, all), calls: calls.slice(0, end) }
 }
 
 interface Cut {
@@ -76,14 +81,15 @@ const titled = (rows: readonly Writing[]) =>
 
 /** The request with a fault. What it changed can be asked now, or later; and it can be sent again. */
 async function cutAt(row: Writing, fault: Cut & { whole?: true }) {
-  const request = await arranged(row)
-  const before = await snapshot(cluster)
+  const request = await row.arrange(mount)
+  await settled()
   await storage.reset()
   await storage.fault({ kind: 'reset', ...fault })
   const reply = await send(request)
+  await settled()
   const struck = (await storage.calls()).some(call => call.struck)
-  await storage.reset()
-  const changes = async () => changesBetween(before, await snapshot(cluster))
+  await storage.mend()
+  const changes = async () => changesBy(cluster, await storage.calls())
   return { reply, struck, changes, repeated: () => send(request) }
 }
 
@@ -92,6 +98,33 @@ function isClear(reply: Reply, where: string): void {
   expect(reply.body.errors[0]).toMatch(/\w/)
   expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
 }
+
+// first, because what they are finished by reads all tokens
+describe('a request with more to do than one commit', () => {
+  test.each(titled(manySteps))('$name', async ({ row }) => {
+    const { wanted, calls } = await undisturbed(row)
+    for (const cut of cutsOf(calls)) {
+      const where = nameOf(calls, cut)
+      const { reply, changes, repeated } = await cutAt(row, { ...cut, whole: true })
+      if (reply.status >= 300) isClear(reply, where)
+      const again = await repeated()
+      const good = again.status < 300 || again.status === row.spent
+      expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
+      await row.settle?.()
+      await settled()
+      expect(await changes(), where).toEqual(wanted)
+    }
+  })
+
+  test('is answered by its commit: what goes wrong with the cleaning up is not its caller’s', async () => {
+    const [revoke] = manySteps
+    if (!revoke) throw new Error('rows')
+    const { calls } = await undisturbed(revoke)
+    const skip = calls.findIndex(operation => WRITES.includes(operation)) + 1
+    const { reply, struck } = await cutAt(revoke, { skip, when: 'before', whole: true })
+    expect([struck, reply.status]).toEqual([true, 204])
+  })
+})
 
 describe('a request that is one commit', () => {
   test.each(titled(oneCommit))('$name', async ({ row }) => {
@@ -116,30 +149,5 @@ describe('a request that is one commit', () => {
     const { reply, changes } = await cutAt(row, { skip: lastWrite, when: 'after' })
     expect(reply.status, `an answer that is lost once: ${reply.text}`).toBeLessThan(300)
     expect(await changes(), 'an answer that is lost once').toEqual(wanted)
-  })
-})
-
-describe('a request with more to do than one commit', () => {
-  test.each(titled(manySteps))('$name', async ({ row }) => {
-    const { wanted, calls } = await undisturbed(row)
-    for (const cut of cutsOf(calls)) {
-      const where = nameOf(calls, cut)
-      const { reply, changes, repeated } = await cutAt(row, { ...cut, whole: true })
-      if (reply.status >= 300) isClear(reply, where)
-      const again = await repeated()
-      const good = again.status < 300 || again.status === row.spent
-      expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
-      await row.settle?.()
-      expect(await changes(), where).toEqual(wanted)
-    }
-  })
-
-  test('is answered by its commit: what goes wrong with the cleaning up is not its caller’s', async () => {
-    const [revoke] = manySteps
-    if (!revoke) throw new Error('rows')
-    const { calls } = await undisturbed(revoke)
-    const skip = calls.findIndex(operation => WRITES.includes(operation)) + 1
-    const { reply, struck } = await cutAt(revoke, { skip, when: 'before', whole: true })
-    expect([struck, reply.status]).toEqual([true, 204])
   })
 })

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import type { Auth } from '../../../shared/api/call.ts'
 import { remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { CallOptions } from '../../support/api.ts'
-import { aws, cluster, done, fresh, invoke, localCertificate } from '../../support/cluster.ts'
+import { aws, cluster, done, fresh, freshInstanceId, freshMount, invoke } from '../../support/cluster.ts'
 import { HOME, launch, pkcs7Of, signedBy } from '../../support/logins.ts'
 import { tableStore } from '../../support/store.ts'
 import { pem } from '../../support/things.ts'
@@ -13,11 +14,13 @@ export interface Writing {
   /** the endpoint, as the table names it */
   endpoint: string
   title?: string
-  arrange: (mount: () => Promise<string>) => Promise<Sent>
+  arrange: (mount: string) => Promise<Sent>
   /** status of a repetition of what was done already, where it is no success */
   spent?: number
   /** lets be done what the request may leave undone for a while */
   settle?: () => Promise<unknown>
+  /** the calls that follow are those of work in the background */
+  ends?: 'with its commit'
 }
 
 export interface Sent {
@@ -39,20 +42,17 @@ const ec2Role = { auth_type: 'ec2', bound_account_id: HOME.account, role_tag: 'T
 const plainRole = { auth_type: 'ec2', bound_account_id: HOME.account }
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 
-const placeFor = async (endpoint: string, mount: () => Promise<string>): Promise<string> =>
-  endpoint.includes(':mount') ? mount() : ''
-
 /** A path that something is written to, and deleted from. */
 const thing = (endpoint: string, at: (mount: string) => string, body: unknown): Writing[] => [
   {
     endpoint: `POST ${endpoint}`,
     title: 'new',
-    arrange: async mount => post(at(await placeFor(endpoint, mount)), body),
+    arrange: async mount => post(at(mount), body),
   },
   {
     endpoint: `DELETE ${endpoint}`,
     arrange: async mount => {
-      const path = at(await placeFor(endpoint, mount))
+      const path = at(mount)
       await done('POST', path, body)
       return deleting(path)
     },
@@ -67,24 +67,32 @@ async function roleTag(mount: string): Promise<string> {
 
 /** A login of an instance that sends its own nonce, as clients are advised to. */
 async function ec2Login(mount: string): Promise<Sent> {
-  await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
   const role = fresh('role')
   await done('POST', `${mount}/role/${role}`, plainRole)
-  const pkcs7 = await pkcs7Of(await launch())
-  return post(`${mount}/login`, { role, pkcs7, nonce: randomUUID() })
+  return post(`${mount}/login`, { role, pkcs7: await pkcs7Of(await launch()), nonce: randomUUID() })
 }
 
-const ec2Token = async (mount: string): Promise<string> => {
+const ec2Auth = async (mount: string): Promise<Auth> => {
   const { path, body } = await ec2Login(mount)
-  return (await done('POST', path, body)).body.auth.client_token
+  return (await done('POST', path, body)).body.auth
 }
 
-async function family(): Promise<{ parent: string; accessor: string }> {
+interface Family {
+  parent: string
+  accessor: string
+}
+
+async function parentAndChild(): Promise<Family & { child: string }> {
   const { client_token: parent, accessor } = await make({ policies: ['root'], ttl: '1h' })
-  const child = await make({ ttl: '30m' }, { token: parent })
-  await make({ ttl: '10m' }, { token: child.client_token })
-  await make({ ttl: '30m' }, { token: parent })
-  return { parent, accessor }
+  const { client_token: child } = await make({ ttl: '30m' }, { token: parent })
+  return { parent, accessor, child }
+}
+
+async function family(): Promise<Family> {
+  const { child, ...known } = await parentAndChild()
+  await make({ ttl: '10m' }, { token: child })
+  await make({ ttl: '30m' }, { token: known.parent })
+  return known
 }
 
 async function wrapping(): Promise<string> {
@@ -121,13 +129,13 @@ export const oneCommit: readonly Writing[] = [
   {
     endpoint: 'POST /auth/:mount/login',
     title: 'ec2, first',
-    arrange: async mount => ec2Login(await mount()),
+    arrange: ec2Login,
   },
   {
     endpoint: 'POST /auth/:mount/login',
     title: 'ec2, again',
     arrange: async mount => {
-      const login = await ec2Login(await mount())
+      const login = await ec2Login(mount)
       await done(login.method, login.path, login.body)
       return login
     },
@@ -135,8 +143,7 @@ export const oneCommit: readonly Writing[] = [
   {
     endpoint: 'POST /auth/:mount/login',
     title: 'iam',
-    arrange: async given => {
-      const mount = await given()
+    arrange: async mount => {
       const name = fresh('worker')
       const { arn } = await aws.putRole({ account: HOME.account, name })
       await done('POST', `${mount}/role/${name}`, {
@@ -154,7 +161,7 @@ export const oneCommit: readonly Writing[] = [
   }),
   {
     endpoint: 'POST /auth/:mount/config/identity',
-    arrange: async mount => post(`${await mount()}/config/identity`, { iam_alias: 'unique_id' }),
+    arrange: async mount => post(`${mount}/config/identity`, { iam_alias: 'unique_id' }),
   },
   ...thing(
     '/auth/:mount/config/certificate/:cert_name',
@@ -170,8 +177,7 @@ export const oneCommit: readonly Writing[] = [
   {
     endpoint: 'POST /auth/:mount/role/:role',
     title: 'change',
-    arrange: async given => {
-      const mount = await given()
+    arrange: async mount => {
       const path = `${mount}/role/${fresh('r')}`
       await done('POST', path, plainRole)
       return post(path, { token_ttl: '5m' })
@@ -179,24 +185,23 @@ export const oneCommit: readonly Writing[] = [
   },
   {
     endpoint: 'DELETE /auth/:mount/identity-accesslist/:instance_id',
-    arrange: async given => {
-      const mount = await given()
-      await ec2Token(mount)
-      const { keys } = (await done('GET', `${mount}/identity-accesslist?list=true`)).body.data
-      return deleting(`${mount}/identity-accesslist/${keys[0]}`)
+    arrange: async mount => {
+      const instanceId = freshInstanceId()
+      const role = fresh('role')
+      await done('POST', `${mount}/role/${role}`, plainRole)
+      await done('POST', `${mount}/login`, { role, pkcs7: await pkcs7Of(await launch({ instanceId })) })
+      return deleting(`${mount}/identity-accesslist/${instanceId}`)
     },
   },
   {
     endpoint: 'POST /auth/:mount/roletag-denylist/:role_tag',
-    arrange: async given => {
-      const mount = await given()
+    arrange: async mount => {
       return post(`${mount}/roletag-denylist/${await roleTag(mount)}`)
     },
   },
   {
     endpoint: 'DELETE /auth/:mount/roletag-denylist/:role_tag',
-    arrange: async given => {
-      const mount = await given()
+    arrange: async mount => {
       const path = `${mount}/roletag-denylist/${await roleTag(mount)}`
       await done('POST', path)
       return deleting(path)
@@ -222,11 +227,12 @@ export const oneCommit: readonly Writing[] = [
   }),
   {
     endpoint: 'POST /auth/token/renew',
-    arrange: async mount => post('/auth/token/renew', { token: await ec2Token(await mount()) }),
+    arrange: async mount => post('/auth/token/renew', { token: (await ec2Auth(mount)).client_token }),
   },
   {
     endpoint: 'POST /auth/token/renew-self',
-    arrange: async mount => post('/auth/token/renew-self', {}, { token: await ec2Token(await mount()) }),
+    arrange: async mount =>
+      post('/auth/token/renew-self', {}, { token: (await ec2Auth(mount)).client_token }),
   },
   {
     endpoint: 'POST /auth/token/renew-accessor',
@@ -251,18 +257,15 @@ export const oneCommit: readonly Writing[] = [
   },
   {
     endpoint: 'POST /identity/entity/id/:id',
-    arrange: async given => {
-      const mount = await given()
-      const { path, body } = await ec2Login(mount)
-      const { entity_id: id } = (await done('POST', path, body)).body.auth
+    arrange: async mount => {
+      const { entity_id: id } = await ec2Auth(mount)
       return post(`/identity/entity/id/${id}`, { policies: ['dev'] })
     },
   },
   {
     endpoint: 'DELETE /identity/entity/id/:id',
-    arrange: async given => {
-      const { path, body } = await ec2Login(await given())
-      const { entity_id: id } = (await done('POST', path, body)).body.auth
+    arrange: async mount => {
+      const { entity_id: id } = await ec2Auth(mount)
       return deleting(`/identity/entity/id/${id}`)
     },
   },
@@ -287,14 +290,18 @@ export const oneCommit: readonly Writing[] = [
   ...thing('/sys/policies/acl/:policy_name', () => `/sys/policies/acl/${fresh('p')}`, policy),
 ]
 
-const revoking = (name: string, body: (made: { parent: string; accessor: string }) => unknown): Writing => ({
+const revoking = (
+  name: string,
+  body: (made: Family) => unknown,
+  made: () => Promise<Family> = parentAndChild,
+): Writing => ({
   endpoint: `POST /auth/token/${name}`,
-  arrange: async () => post(`/auth/token/${name}`, body(await family())),
+  arrange: async () => post(`/auth/token/${name}`, body(await made())),
   settle: settleTokens,
 })
 
 /** The tidy of tokens, to its end. */
-export async function settleTokens(): Promise<void> {
+async function settleTokens(): Promise<void> {
   await invoke('on-job', { job: 'token-tidy', of: 'token', at: { segment: 0 } })
 }
 
@@ -302,16 +309,25 @@ const lists = ['identity-accesslist', 'roletag-denylist'] as const
 
 /** Requests with something to do before or after their commit: broken off, they are finished by a repetition. */
 export const manySteps: readonly Writing[] = [
-  revoking('revoke', ({ parent }) => ({ token: parent })),
+  revoking('revoke', ({ parent }) => ({ token: parent }), family),
   revoking('revoke-accessor', ({ accessor }) => ({ accessor })),
   { ...revoking('revoke-orphan', ({ parent }) => ({ token: parent })), spent: 400 },
   {
     endpoint: 'POST /auth/token/revoke-self',
-    arrange: async () => post('/auth/token/revoke-self', {}, { token: (await family()).parent }),
+    arrange: async () => post('/auth/token/revoke-self', {}, { token: (await parentAndChild()).parent }),
     spent: 403,
     settle: settleTokens,
   },
   ...lists.flatMap(list =>
-    thing(`/auth/:mount/config/tidy/${list}`, mount => `${mount}/config/tidy/${list}`, { safety_buffer: 60 }),
+    thing(`/auth/:mount/config/tidy/${list}`, mount => `${mount}/config/tidy/${list}`, {
+      safety_buffer: 60,
+    }).map(
+      (row): Writing => ({
+        ...row,
+        // what the mounts before have in their lists is not stamped anew
+        arrange: async () => row.arrange((await freshMount()).path),
+        ends: 'with its commit',
+      }),
+    ),
   ),
 ]

@@ -92,7 +92,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
       Array.from({ length: 4 }, () => api('POST', `${mount.path}/tidy/${list}`)),
     )
     expect(replies.map(reply => reply.status).sort()).toEqual([200, 200, 200, 202])
-    await storage.release()
+    await storage.mend()
     await finished(list)
   })
 

@@ -1,0 +1,49 @@
+import { BatchGetItemCommand } from '@aws-sdk/client-dynamodb'
+import type { ItemWrite } from '../../infra/local/storage-conflicts.ts'
+import type { StorageCall } from '../../infra/local/storage-tap.ts'
+import { engineAt, type Where } from './store.ts'
+
+/**
+ * What calls to the tables have changed, read at the places that they name: the kinds of items, `gone` for
+ * one that is no more, sorted. Whether a call reached the engine does not matter: an item counts when it bears a
+ * revision that a call was to give it. Items without revisions are not looked at.
+ */
+export async function changesBy(where: Where, calls: readonly StorageCall[]): Promise<string[]> {
+  const writes = calls.flatMap(call => call.writes).filter(one => one.action === 'Delete' || one.rev)
+  const found = await itemsAt(where, writes)
+  return [...Map.groupBy(writes, nameOf)]
+    .flatMap(([name, all]) => {
+      const item = found.get(name)
+      return all.some(({ rev }) => rev === item?.['rev']?.S) ? [item?.['kind']?.S ?? 'gone'] : []
+    })
+    .sort()
+}
+
+type Item = Record<string, { S: string }>
+type Place = Pick<ItemWrite, 'table' | 'pk' | 'sk'>
+
+const nameOf = ({ table, pk, sk }: Place): string => `${table} ${pk} ${sk}`
+
+const AT_ONCE = 100
+
+/** Items by place, as they stand now. */
+async function itemsAt(where: Where, places: readonly Place[]): Promise<Map<string, Item>> {
+  const unique = [...new Map(places.map(one => [nameOf(one), one])).values()]
+  const client = engineAt(where)
+  const found = new Map<string, Item>()
+  for (let at = 0; at < unique.length; at += AT_ONCE) {
+    const byTable = Map.groupBy(unique.slice(at, at + AT_ONCE), ({ table }) => table)
+    const RequestItems = Object.fromEntries(
+      [...byTable].map(([table, some]) => [
+        table,
+        { ConsistentRead: true, Keys: some.map(({ pk, sk }) => ({ pk: { S: pk }, sk: { S: sk } })) },
+      ]),
+    )
+    const { Responses = {} } = await client.send(new BatchGetItemCommand({ RequestItems }))
+    for (const [table, items] of Object.entries(Responses))
+      for (const item of items as Item[])
+        found.set(nameOf({ table, pk: item['pk']?.S ?? '', sk: item['sk']?.S ?? '' }), item)
+  }
+  client.destroy()
+  return found
+}
