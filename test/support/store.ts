@@ -78,20 +78,6 @@ export async function everything(where: Where): Promise<string[]> {
   return found
 }
 
-/** What has come, changed and gone between two snapshots: `token created` and the like, sorted. */
-export function changesBetween(
-  before: ReadonlyMap<string, Seen>,
-  after: ReadonlyMap<string, Seen>,
-): string[] {
-  const lines = [...new Set([...before.keys(), ...after.keys()])].flatMap(place => {
-    const [old, now] = [before.get(place), after.get(place)]
-    if (!old) return now ? [`${now.kind} created`] : []
-    if (!now) return [`${old.kind} deleted`]
-    return old.rev === now.rev ? [] : [`${now.kind} changed`]
-  })
-  return lines.sort()
-}
-
 /** An item as it stands in the table, with the attributes that readers never see; undefined when there is none. */
 export async function raw(where: Where, at: Key): Promise<Record<string, unknown> | undefined> {
   const client = engineAt(where)

@@ -1,6 +1,9 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Control, remoteControl } from '../../../infra/local/provider/control.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { ownHost } from '../../support/own-host.ts'
+
+withoutWaiting()
 
 // The keyring is opened by KMS once in the life of a container: warm ones do without KMS, a cold one says that it
 // cannot serve now, and serves as soon as KMS answers.

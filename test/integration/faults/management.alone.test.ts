@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../support/api.ts'
-import { api, aws, done, eventually, fresh, freshMount, invoke } from '../../support/cluster.ts'
+import { api, aws, done, fresh, freshMount, invoke, settled } from '../../support/cluster.ts'
 import { HOME, satellite } from '../../support/logins.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { keysOf, rotate, rotating } from '../../support/rotation.ts'
+
+withoutWaiting()
 
 // AWS at its worst while an administrator works: the caller is told, nothing is half written, and the same request
 // succeeds when AWS is back: throttled or out of time is 503, any other fault of AWS 502.
@@ -65,5 +68,6 @@ test('a job that AWS lets down is tried again', async () => {
   expect(await keysOf(one)).toHaveLength(2)
   await aws.fault({ service: 'iam', action: 'GetUser', kind: 'throttle', times: 2 })
   await invoke('on-tidy-schedule')
-  expect(await eventually(async () => (await keysOf(one)).length === 1 && keysOf(one))).toEqual([kept])
+  await settled()
+  expect(await keysOf(one)).toEqual([kept])
 })

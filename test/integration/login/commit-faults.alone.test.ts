@@ -2,6 +2,9 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../provider/hand-signer.ts'
 import { api, aws, done, freshMount, localCertificate, storage } from '../../support/cluster.ts'
 import { launch, loginAs, loginWith, satellite } from '../../support/logins.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
+
+withoutWaiting()
 
 const accessors = async (): Promise<string[]> =>
   (await done('GET', '/auth/token/accessors?list=true')).body.data.keys

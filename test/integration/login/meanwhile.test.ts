@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Reply } from '../../support/api.ts'
-import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
+import {
+  api,
+  aws,
+  done,
+  eventually,
+  freshAccount,
+  freshMount,
+  localCertificate,
+} from '../../support/cluster.ts'
 import { errorsOf, launch, loginAs, loginWith } from '../../support/logins.ts'
-
-const ANSWER_MS = 2500
-const CHANGE_MS = 700
 
 /** A mount whose own account is new, so that only its calls are delayed, with a role for each type of login. */
 async function ownWorld() {
@@ -44,14 +49,15 @@ const login = (world: World, role: Role): Promise<Reply> =>
 async function meanwhile(role: Role, change: (world: World) => Promise<unknown>) {
   const world = await ownWorld()
   const [service, action] = callOf[role]
-  await aws.fault({ service, action, account: world.account, kind: 'delay', delayMs: ANSWER_MS, times: 1 })
+  const { id } = await aws.fault({ service, action, account: world.account, kind: 'hold', times: 1 })
   let answered = false
   const answer = login(world, role).finally(() => {
     answered = true
   })
-  await new Promise(resolve => setTimeout(resolve, CHANGE_MS))
+  await eventually(async () => (await aws.held({ id })).calls === 1)
   await change(world)
   expect(answered, 'the login has ended before the change').toBe(false)
+  await aws.release({ id })
   const reply = await answer
   return { world, reply, outcome: `${reply.status} ${errorsOf(reply)}` }
 }

@@ -2,9 +2,12 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StorageFault } from '../../../infra/local/storage-faults.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { api, cluster, done, freshMount, invoke, settled, storage } from '../../support/cluster.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { raw, tableStore } from '../../support/store.ts'
 import { lives } from '../../support/tokens.ts'
 import { workerOn } from '../../support/workers.ts'
+
+withoutWaiting()
 
 // The job that removes a mount may die anywhere: what it leaves is dead already, and the hourly round goes on.
 

@@ -1,6 +1,9 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { aws, storage } from '../../support/cluster.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { configured, guardEnds, isServed, keysOf, rotate, rotating } from '../../support/rotation.ts'
+
+withoutWaiting()
 
 // A rotation that is cut at any of its calls leaves the mount with a key that works, and the next one ends with one
 // key, the new one.

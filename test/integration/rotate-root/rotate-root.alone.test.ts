@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { api, aws, done, eventually, freshMount, invoke, storage } from '../../support/cluster.ts'
+import { api, aws, done, eventually, freshMount, invoke, settled, storage } from '../../support/cluster.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { configured, isServed, keysOf, rotate, rotating, setStatus } from '../../support/rotation.ts'
+
+withoutWaiting()
 
 // One new key, verified before the old one goes; one rotation at a time; what AWS refuses changes nothing.
 // The new key is stored, which was forgotten in 2021.
@@ -8,11 +11,16 @@ import { configured, isServed, keysOf, rotate, rotating, setStatus } from '../..
 afterEach(async () => {
   await storage.reset()
   await aws.clearFaults()
-  await aws.keyDelay({ milliseconds: 0 })
 })
 
-const createIsSlow = () =>
-  aws.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'delay', delayMs: 2000 })
+/** A new key is not made before it is released. */
+async function creationHeld() {
+  const { id } = await aws.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'hold' })
+  return {
+    begun: () => eventually(async () => (await aws.held({ id })).calls > 0),
+    release: () => aws.release({ id }),
+  }
+}
 
 describe('a rotation', () => {
   test('gives the ID of the new key, never its secret; it is stored, works, and the old one is gone', async () => {
@@ -29,8 +37,8 @@ describe('a rotation', () => {
 
   test('uses the new key before it deletes the old one', async () => {
     const one = await rotating()
-    await new Promise(resolve => setTimeout(resolve, 1500))
-    await aws.keyDelay({ milliseconds: 1500 })
+    const unknown = { kind: 'error', status: 403, code: 'InvalidClientTokenId' } as const
+    await aws.fault({ service: 'iam', action: 'GetUser', skip: 1, times: 2, ...unknown })
     await aws.resetCalls()
     const { access_key: fresh } = (await done('POST', `${one.path}/config/rotate-root`)).body.data
     const calls = (await aws.calls()).calls.filter(call => call.account === one.account)
@@ -57,7 +65,7 @@ describe('a rotation', () => {
     await isServed(one, 'by the old key')
     await setStatus(one, fresh, 'Active')
     await invoke('on-tidy-schedule')
-    await eventually(async () => (await keysOf(one)).length === 1)
+    await settled()
     expect(await keysOf(one)).toEqual([fresh])
     await isServed(one, 'by the new key')
   })
@@ -75,8 +83,13 @@ describe('a rotation', () => {
 
   test('is one at a time', async () => {
     const one = await rotating()
-    await createIsSlow()
-    const replies = await Promise.all([rotate(one), rotate(one), rotate(one)])
+    const creation = await creationHeld()
+    let answered = 0
+    const rotations = Array.from({ length: 3 }, () => rotate(one).finally(() => answered++))
+    await creation.begun()
+    await eventually(async () => answered === 2)
+    await creation.release()
+    const replies = await Promise.all(rotations)
     expect(replies.map(reply => reply.status).sort()).toEqual([200, 400, 400])
     expect(replies.find(reply => reply.status === 400)?.body.errors).toEqual([
       'a rotation is running already',
@@ -96,14 +109,11 @@ describe('a rotation', () => {
 
   test('during which the configuration is changed is refused, and leaves no key behind', async () => {
     const one = await rotating()
-    await createIsSlow()
+    const creation = await creationHeld()
     const rotation = rotate(one)
-    await eventually(async () =>
-      (await aws.calls()).calls.some(
-        call => call.account === one.account && call.action === 'ListAccessKeys',
-      ),
-    )
+    await creation.begun()
     await done('POST', `${one.path}/config/client`, { max_retries: 7 })
+    await creation.release()
     const reply = await rotation
     expect(reply.status).toBe(400)
     expect(reply.body.errors[0]).toContain('changed during the rotation')

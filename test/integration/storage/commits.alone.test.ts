@@ -1,9 +1,12 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Change, create, remove, removeIfUnchanged, replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { tableStore } from '../../support/store.ts'
+
+withoutWaiting()
 
 // `commit`, the only writer, against the engine: all or nothing, never on something that has changed, and the truth
 // about it even when an answer is lost.
@@ -152,8 +155,15 @@ describe('an engine that is busy', () => {
   })
 
   test('an engine that does not answer in time is busy', async () => {
-    await storage.fault({ kind: 'delay', delayMs: 3500, skip: 0, times: 3 })
-    await expect(roles('a')).rejects.toMatchObject({ code: 'busy' })
+    await storage.fault({ kind: 'hold', skip: 0, times: 3 })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const read = expect(roles('a')).rejects.toMatchObject({ code: 'busy' })
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      while ((await storage.calls()).length < attempt) vi.advanceTimersByTime(1)
+      vi.advanceTimersByTime(3000)
+    }
+    await read
   })
 })
 

@@ -3,7 +3,10 @@ import type { ClusterRead, Store } from '../../../shared/ports.ts'
 import { create, remove } from '../../../shared/storage/changes.ts'
 import { type Item, key, partitions } from '../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { tableStore } from '../../support/store.ts'
+
+withoutWaiting()
 
 // The adapter of the tables against the engine: what every reader of the tables relies on.
 

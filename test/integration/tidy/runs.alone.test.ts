@@ -2,7 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { key } from '../../../shared/storage/kinds.ts'
 import { api, cluster, done, freshMount, invoke, settled, storage } from '../../support/cluster.ts'
 import { entry, lists } from '../../support/lists.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { raw, seed, tableStore } from '../../support/store.ts'
+
+withoutWaiting()
 
 // What a run over a list removes, who starts it, that it is alone, and what is told of it.
 

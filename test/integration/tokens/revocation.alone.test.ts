@@ -2,8 +2,11 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StorageFault } from '../../../infra/local/storage-faults.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { api, cluster, done, settled, storage } from '../../support/cluster.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { tableStore } from '../../support/store.ts'
 import { lives, make } from '../../support/tokens.ts'
+
+withoutWaiting()
 
 type Made = Awaited<ReturnType<typeof make>>
 
