@@ -3,6 +3,7 @@ import { CfnApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import { CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { type Group, routesOf } from '../../shared/api/endpoint.ts'
+import { defined } from '../../shared/values/defined.ts'
 import { version } from '../build/functions.ts'
 import type { Settings } from '../settings.ts'
 
@@ -72,32 +73,32 @@ const definitionOf = (
   { clusterName, apiAddress, closeDefaultEndpoint }: Settings,
   served: readonly Served[],
   uriOf: (lambda: IFunction) => string,
-) => ({
-  openapi: '3.0.1',
-  info: { title: clusterName, version },
-  // an import reads this member of a server, and complains of one without address
-  ...(closeDefaultEndpoint && apiAddress
-    ? {
-        servers: [
-          {
-            url: apiAddress,
-            'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true },
-          },
-        ],
-      }
-    : {}),
-  paths: Object.fromEntries(
-    served.flatMap(({ name, paths }) => paths.map(path => [path, pathItem(name, path)] as const)),
-  ),
-  components: {
-    'x-amazon-apigateway-integrations': Object.fromEntries(
-      served.map(({ name, lambda }) => [
-        name,
-        { type: 'aws_proxy', httpMethod: 'POST', payloadFormatVersion: '2.0', uri: uriOf(lambda) },
-      ]),
+) =>
+  defined({
+    openapi: '3.0.1',
+    info: { title: clusterName, version },
+    // an import reads this member of a server, and complains of one without address
+    servers:
+      closeDefaultEndpoint && apiAddress
+        ? [
+            {
+              url: apiAddress,
+              'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true },
+            },
+          ]
+        : undefined,
+    paths: Object.fromEntries(
+      served.flatMap(({ name, paths }) => paths.map(path => [path, pathItem(name, path)] as const)),
     ),
-  },
-})
+    components: {
+      'x-amazon-apigateway-integrations': Object.fromEntries(
+        served.map(({ name, lambda }) => [
+          name,
+          { type: 'aws_proxy', httpMethod: 'POST', payloadFormatVersion: '2.0', uri: uriOf(lambda) },
+        ]),
+      ),
+    },
+  })
 
 const pathItem = (integration: string, path: string) => {
   const parameters = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => ({
@@ -107,13 +108,13 @@ const pathItem = (integration: string, path: string) => {
     schema: { type: 'string' },
   }))
   return {
-    'x-amazon-apigateway-any-method': {
-      ...(path === DEFAULT_ROUTE ? { isDefaultRoute: true } : {}),
-      ...(parameters.length > 0 ? { parameters } : {}),
+    'x-amazon-apigateway-any-method': defined({
+      isDefaultRoute: path === DEFAULT_ROUTE || undefined,
+      parameters: parameters.length > 0 ? parameters : undefined,
       responses: { default: { description: 'what the function answers' } },
       'x-amazon-apigateway-integration': {
         $ref: `#/components/x-amazon-apigateway-integrations/${integration}`,
       },
-    },
+    }),
   }
 }

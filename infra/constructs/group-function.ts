@@ -11,6 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
+import { defined } from '../../shared/values/defined.ts'
 import { usesOfFunction, version } from '../build/functions.ts'
 import type { Settings } from '../settings.ts'
 import { statementsFor } from './grants.ts'
@@ -87,26 +88,28 @@ export class GroupFunction extends Construct {
     super(scope, id)
     const { name, settings } = props
     this.logs = props.logs ?? functionLogs(this, props)
-    this.lambda = new LambdaFunction(this, 'Function', {
-      runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
-      handler: 'index.handler',
-      code: Code.fromAsset(`${props.bundles}/${name}`),
-      description: `cloud-auth: ${name}`,
-      memorySize: settings.memory,
-      timeout: props.timeout,
-      role: this.role(props),
-      logGroup: this.logs,
-      // an object given to the console is one event, as JSON: entries of the audit log leave by it
-      loggingFormat: LoggingFormat.JSON,
-      applicationLogLevelV2: ApplicationLogLevel.INFO,
-      environment: checked(name, this.environment(props)),
-      ...(name === 'on-job' ? { functionName: workerName(settings) } : {}),
-      ...(props.reservedConcurrency === undefined
-        ? {}
-        : { reservedConcurrentExecutions: props.reservedConcurrency }),
-      ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
-    })
+    this.lambda = new LambdaFunction(
+      this,
+      'Function',
+      defined({
+        runtime: Runtime.NODEJS_24_X,
+        architecture: Architecture.ARM_64,
+        handler: 'index.handler',
+        code: Code.fromAsset(`${props.bundles}/${name}`),
+        description: `cloud-auth: ${name}`,
+        memorySize: settings.memory,
+        timeout: props.timeout,
+        role: this.role(props),
+        logGroup: this.logs,
+        // an object given to the console is one event, as JSON: entries of the audit log leave by it
+        loggingFormat: LoggingFormat.JSON,
+        applicationLogLevelV2: ApplicationLogLevel.INFO,
+        environment: checked(name, this.environment(props)),
+        functionName: name === 'on-job' ? workerName(settings) : undefined,
+        reservedConcurrentExecutions: props.reservedConcurrency,
+        recursiveLoop: props.recursiveLoop,
+      }),
+    )
   }
 
   private role({ name, settings, store, audit }: GroupFunctionProps): Role {
@@ -137,8 +140,8 @@ export class GroupFunction extends Construct {
   // The API names the functions, so none of them can be told its address: without the setting, requests say it.
   private environment({ name, settings, store, audit }: GroupFunctionProps): Record<string, string> {
     const uses = usesOfFunction(name)
-    return {
-      ...(settings.apiAddress === undefined ? {} : { API_ADDRESS: settings.apiAddress }),
+    return defined({
+      API_ADDRESS: settings.apiAddress,
       API_VERSION: settings.apiVersion,
       ASSUMABLE_ROLES: settings.assumableRoleArns.join(','),
       CLUSTER_NAME: settings.clusterName,
@@ -147,15 +150,15 @@ export class GroupFunction extends Construct {
       NODE_OPTIONS: '--enable-source-maps',
       LEGACY_SIGNATURES: String(settings.legacySignatures),
       SERVICE_VERSION: version,
-      ...(uses.includes('background') ? { WORKER_FUNCTION: workerName(settings) } : {}),
-      ...(uses.includes('workflow') ? { WORKFLOWS: workflowArns(this, settings) } : {}),
-      ...(name === 'init' && settings.initPgpKeys ? { INIT_PGP_KEYS: settings.initPgpKeys.join(',') } : {}),
-      ...(uses.includes('ceremony') ? { CEREMONY_TABLE: store.ceremony.tableName } : {}),
-      ...(uses.includes('genesis') ? { KEY_ARN: store.key.keyArn } : {}),
+      WORKER_FUNCTION: uses.includes('background') ? workerName(settings) : undefined,
+      WORKFLOWS: uses.includes('workflow') ? workflowArns(this, settings) : undefined,
+      INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
+      CEREMONY_TABLE: uses.includes('ceremony') ? store.ceremony.tableName : undefined,
+      KEY_ARN: uses.includes('genesis') ? store.key.keyArn : undefined,
       ...(uses.includes('licence') && settings.license && settings.licensePublicKey
         ? { LICENSE: settings.license, LICENSE_PUBLIC_KEY: settings.licensePublicKey }
         : {}),
-      ...(uses.includes('audit-log') ? { AUDIT_GROUP: audit.logGroupName } : {}),
-    }
+      AUDIT_GROUP: uses.includes('audit-log') ? audit.logGroupName : undefined,
+    })
   }
 }

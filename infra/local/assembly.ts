@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { defined } from '../../shared/values/defined.ts'
 import { routesIn } from './api-definition.ts'
 import { type Resource, resolver, type Stacks, type Template } from './resolve.ts'
 
@@ -178,14 +179,14 @@ const functionNameIn = (arn: unknown): string => String(arn).split(':').at(-1) ?
 
 function tableOf({ properties }: Found, name: string): TableModel {
   const ttl = properties['TimeToLiveSpecification'] as { AttributeName?: string } | undefined
-  return {
+  return defined({
     name,
     keySchema: properties['KeySchema'],
     attributes: properties['AttributeDefinitions'],
     indexes: (properties['GlobalSecondaryIndexes'] ?? []) as TableModel['indexes'],
-    ...(ttl?.AttributeName ? { ttl: ttl.AttributeName } : {}),
+    ttl: ttl?.AttributeName || undefined,
     stream: properties['StreamSpecification'] !== undefined,
-  }
+  })
 }
 
 function functionOf({ properties }: Found, name: string, assets: ReadonlyMap<string, Asset>): FunctionModel {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
+import { defined } from '../../shared/values/defined.ts'
 import { InvocationFault } from './environment.ts'
 import { HOME } from './home.ts'
 import { acceptingList } from './list-verb.ts'
@@ -50,10 +51,13 @@ export async function startGateway({ routes, port, invoke, extra = {} }: Gateway
     try {
       const answer = (await invoke(functionName, event)) as Answer
       const payload = Buffer.from(answer.body ?? '', answer.isBase64Encoded ? 'base64' : 'utf8')
-      response.writeHead(answer.statusCode, {
-        ...answer.headers,
-        ...(payload.length > 0 ? { 'content-length': payload.length } : {}),
-      })
+      response.writeHead(
+        answer.statusCode,
+        defined({
+          ...answer.headers,
+          'content-length': payload.length > 0 ? payload.length : undefined,
+        }),
+      )
       response.end(payload)
     } catch (error) {
       const late = error instanceof InvocationFault && error.timedOut
@@ -118,7 +122,7 @@ function eventOf(request: IncomingMessage, body: Buffer) {
     headers[name] = (values ?? []).join(',')
   const text = TEXTUAL.test(headers['content-type'] ?? 'text/plain')
   const now = new Date()
-  return {
+  return defined({
     version: '2.0',
     routeKey: '$default',
     rawPath: path,
@@ -140,9 +144,9 @@ function eventOf(request: IncomingMessage, body: Buffer) {
       time: now.toISOString(),
       timeEpoch: now.getTime(),
     },
-    ...(body.length > 0 ? { body: body.toString(text ? 'utf8' : 'base64') } : {}),
+    body: body.length > 0 ? body.toString(text ? 'utf8' : 'base64') : undefined,
     isBase64Encoded: body.length > 0 && !text,
-  }
+  })
 }
 
 function decoded(path: string): string {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { defined } from '../../shared/values/defined.ts'
 import { type Model, readAssembly } from './assembly.ts'
 import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from './cluster-file.ts'
 import {
@@ -117,17 +118,17 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
   started(startSweeper(engine.client, model.tables))
   started(startSchedules(model, lambdas))
   const gateway = started(await gatewayOf(site, lambdas))
-  const file: ClusterFile = {
+  const file: ClusterFile = defined({
     base_url: `${gateway.url}/v1`,
     provider_url: provider.url,
     metadata_url: metadata.url,
     ...urls,
-    ...(tap ? { tap_url: tap.url } : {}),
+    tap_url: tap?.url,
     ...(await initialised(gateway.url, directory)),
     pid: process.pid,
     cluster: options.cluster,
     functions: Object.fromEntries(model.functions.map(one => [one.folder, one.name])),
-  }
+  })
   return { file, control, runtimeOf: folder => runtimeOf(site, variables, folder) }
 }
 
@@ -147,13 +148,15 @@ async function startFunctions(
 ): Promise<{ lambdas: Lambdas; urls: Pick<ClusterFile, 'lambda_url' | 'states_url'> }> {
   const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
   const lambdas = started(
-    startLambdas({
-      functions: model.functions,
-      environment: withLate(variables, late),
-      capacity: { ...CAPACITY, ...options.capacity },
-      ...(options.timeouts ? { timeouts: options.timeouts } : {}),
-      onLine: lineWriter(options, directory),
-    }),
+    startLambdas(
+      defined({
+        functions: model.functions,
+        environment: withLate(variables, late),
+        capacity: { ...CAPACITY, ...options.capacity },
+        timeouts: options.timeouts,
+        onLine: lineWriter(options, directory),
+      }),
+    ),
   )
   late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaService(lambdas)).url
   late.AWS_ENDPOINT_URL_SFN = started(await startWorkflows(model, directory, lambdas)).url
@@ -184,11 +187,13 @@ function prefixOf({ cluster, memory }: HostOptions): string {
 }
 
 const startOwnProvider = ({ memory, providerPort = 0 }: HostOptions, directory: string) =>
-  startProvider({
-    port: providerPort,
-    home: HOME,
-    ...(memory ? {} : { stateFile: `${directory}/provider.json` }),
-  })
+  startProvider(
+    defined({
+      port: providerPort,
+      home: HOME,
+      stateFile: memory ? undefined : `${directory}/provider.json`,
+    }),
+  )
 
 /** The key that stands for the functions' own roles; a user may have two, so it is kept. */
 async function executionKey(control: Control, directory: string): Promise<EngineCredentials> {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { defined } from '../../shared/values/defined.ts'
 import { type Demonstrated, demonstrate } from './demonstration.ts'
 import { HOME, WORKLOAD } from './home.ts'
 import { type Host, startHost } from './host.ts'
@@ -46,16 +47,18 @@ function watch(functionName: string, line: string): void {
 async function main(): Promise<void> {
   const { values } = parseArgs({ options })
   if (values.help) return print(HELP)
-  const host = await startHost({
-    cluster: values.cluster,
-    port: Number(values.port),
-    providerPort: Number(values['provider-port']),
-    metadataPort: Number(values['metadata-port']),
-    memory: values.memory,
-    legacySignatures: values['legacy-signatures'],
-    ...(values['one-at-a-time'] ? { capacity: ONE_AT_A_TIME } : {}),
-    onLine: watch,
-  })
+  const host = await startHost(
+    defined({
+      cluster: values.cluster,
+      port: Number(values.port),
+      providerPort: Number(values['provider-port']),
+      metadataPort: Number(values['metadata-port']),
+      memory: values.memory,
+      legacySignatures: values['legacy-signatures'],
+      capacity: values['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
+      onLine: watch,
+    }),
+  )
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       void host.close().then(() => process.exit(0))

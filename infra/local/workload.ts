@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
+import { defined } from '../../shared/values/defined.ts'
 
 /** Temporary or long-lived credentials of a workload. */
 export interface WorkloadCredentials {
@@ -24,13 +25,13 @@ export function signedLogin(
   }: { region?: string; host?: string; serverId?: string } = {},
 ): Record<string, string> {
   const now = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')
-  const headers: Record<string, string> = {
+  const headers: Record<string, string> = defined({
     'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8',
     Host: host,
     'X-Amz-Date': now,
-    ...(credentials.sessionToken ? { 'X-Amz-Security-Token': credentials.sessionToken } : {}),
-    ...(serverId ? { 'X-Service-Cloud-IAM-Server-ID': serverId } : {}),
-  }
+    'X-Amz-Security-Token': credentials.sessionToken || undefined,
+    'X-Service-Cloud-IAM-Server-ID': serverId || undefined,
+  })
   const names = Object.keys(headers)
     .map(name => name.toLowerCase())
     .sort()

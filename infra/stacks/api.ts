@@ -3,6 +3,7 @@ import { type CfnApi, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
+import { defined } from '../../shared/values/defined.ts'
 import { alarm } from '../constructs/alarm.ts'
 import { DEFAULT_ROUTE, HttpApi, pathsOfGroup } from '../constructs/api-definition.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
@@ -67,15 +68,17 @@ export class ApiStack extends Stack {
   private group(name: string): GroupFunction {
     const { settings } = this.surroundings
     const login = name === 'login'
-    return new GroupFunction(this, name, {
-      ...this.surroundings,
+    return new GroupFunction(
+      this,
       name,
-      logs: this.logs,
-      timeout: login ? TIMEOUT.login : TIMEOUT.others,
-      ...(login && settings.loginConcurrency !== undefined
-        ? { reservedConcurrency: settings.loginConcurrency }
-        : {}),
-    })
+      defined({
+        ...this.surroundings,
+        name,
+        logs: this.logs,
+        timeout: login ? TIMEOUT.login : TIMEOUT.others,
+        reservedConcurrency: login ? settings.loginConcurrency : undefined,
+      }),
+    )
   }
 
   /** Functions that the gateway calls, each with its paths. */

@@ -3,6 +3,7 @@ import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets'
 import { type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
+import { defined } from '../../shared/values/defined.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { type Workflow, workflows } from '../../shared/workers/workflows.ts'
 import { GroupFunction } from '../constructs/group-function.ts'
@@ -16,13 +17,17 @@ export class WorkersStack extends Stack {
     const lambdas = new Map<string, IFunction>()
     for (const [name, worker] of Object.entries<Worker>(workers)) {
       if (worker.withApi) continue
-      const { lambda } = new GroupFunction(this, name, {
-        ...surroundings,
+      const { lambda } = new GroupFunction(
+        this,
         name,
-        timeout: Duration.minutes(worker.timeout),
-        // a job that outlives its Lambda starts itself again
-        ...(name === 'on-job' ? { recursiveLoop: RecursiveLoop.ALLOW } : {}),
-      })
+        defined({
+          ...surroundings,
+          name,
+          timeout: Duration.minutes(worker.timeout),
+          // a job that outlives its Lambda starts itself again
+          recursiveLoop: name === 'on-job' ? RecursiveLoop.ALLOW : undefined,
+        }),
+      )
       lambdas.set(name, lambda)
       if (worker.every !== undefined) this.schedule(name, worker.summary, worker.every, lambda)
     }

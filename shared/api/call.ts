@@ -5,6 +5,7 @@ import type { WrapInfo } from '../model/wrapped.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 import { ApiError } from './errors.ts'
 import type { Fields, Supplied } from './fields.ts'
@@ -152,11 +153,12 @@ export const data = (body: Readonly<Record<string, unknown>>, warnings: readonly
 })
 
 /** 200 with sorted keys, or 404 when there are none. */
-export const keys = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer => ({
-  kind: 'keys',
-  keys: names,
-  ...(info ? { info } : {}),
-})
+export const keys = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer =>
+  defined({
+    kind: 'keys',
+    keys: names,
+    info,
+  })
 
 /** 202: work goes on in the background. */
 export const accepted = (warning: string): Answer => ({ kind: 'accepted', warnings: [warning] })

@@ -1,5 +1,6 @@
 import type { Page } from '../ports.ts'
 import { type KindGoingWith, type Partitions, partitions } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
 import { answer, type Call, keys, mountOf, type Outcome } from './call.ts'
 import { invalid } from './errors.ts'
 import { int, type Supplied, text } from './fields.ts'
@@ -29,8 +30,8 @@ export const listOfMount = (kind: KindGoingWith<'mount'>) =>
 export function pageOf(given: Supplied<typeof listFields>): Page {
   if (given.limit !== undefined && given.limit < 0) throw invalid('limit must not be negative')
   if (Buffer.byteLength(given.after ?? '') > LONGEST_NAME) throw invalid('after is longer than any name')
-  return {
-    ...(given.after ? { after: given.after } : {}),
-    ...(given.limit ? { limit: given.limit } : {}),
-  }
+  return defined({
+    after: given.after || undefined,
+    limit: given.limit || undefined,
+  })
 }

@@ -6,6 +6,7 @@ import { type Algorithm, reportOn, triedAlgorithms } from '../identity-proof/alg
 import type { Item } from '../storage/kinds.ts'
 import type { Grant } from '../tokens/grant.ts'
 import { grantedToken } from '../tokens/mint.ts'
+import { defined } from '../values/defined.ts'
 import { enforce, failed, report, type Verdict } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { readLogin } from './login.ts'
@@ -40,14 +41,14 @@ export async function explain(call: ExplainCall): Promise<Outcome> {
   const ofDocuments = proof?.type !== 'iam'
   return answer(
     data(
-      {
+      defined({
         role: role.sk,
-        ...(proof ? { auth_type: proof.type } : {}),
+        auth_type: proof?.type,
         login_would_succeed: token !== undefined,
         checks,
         token: token ?? null,
-        ...(ofDocuments ? { signatures } : {}),
-      },
+        signatures: ofDocuments ? signatures : undefined,
+      }),
       ofDocuments ? warnings : [],
     ),
   )

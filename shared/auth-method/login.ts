@@ -7,6 +7,7 @@ import { readSignedRequest } from '../identity-proof/signed-request.ts'
 import { isMethod, type Mount, mountAt } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
 import { defaultClient } from './config/client.ts'
 import { noRole, refuse } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
@@ -48,11 +49,11 @@ export async function readLogin(given: Given, legacySignatures: boolean): Promis
   }
   const { pkcs7, identity, signature } = given
   return proveEarly(
-    {
-      ...(pkcs7 === undefined ? {} : { pkcs7 }),
-      ...(identity === undefined ? {} : { identity }),
-      ...(signature === undefined ? {} : { signature }),
-    },
+    defined({
+      pkcs7,
+      identity,
+      signature,
+    }),
     legacySignatures,
   )
 }

@@ -8,6 +8,7 @@ import { TOKEN_TEXT_LENGTH, tokenText } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { issueService } from '../tokens/mint.ts'
 import { rootToken } from '../tokens/root-token.ts'
+import { defined } from '../values/defined.ts'
 import { decideKey, decideShare, decideStart, type Refused, tried } from './decide.ts'
 import { masked, newOtp } from './encode.ts'
 import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, storeSlot } from './slot.ts'
@@ -64,9 +65,9 @@ export async function startAttempt(call: Call<typeof startFields>): Promise<Outc
   const verdict = decideStart(facts)
   if (!('start' in verdict)) throw refused(verdict)
   const secrets: Secrets = { nonce: entropy.uuid(), otp, shares: [] }
-  const attempt = await encryptAttempt({ purpose: 'root', ...(pgp ? { pgp } : {}) }, secrets, cipher)
+  const attempt = await encryptAttempt(defined({ purpose: 'root', pgp }), secrets, cipher)
   const change = storeSlot(gathered, { tries: tried(facts), attempt }, call.now)
-  const body = shown({ attempt, required: gathered.required, ...(made ? { otp } : {}) })
+  const body = shown(defined({ attempt, required: gathered.required, otp: made ? otp : undefined }))
   return after([change], data(body, warnings))
 }
 

@@ -1,6 +1,7 @@
 import { accessText, type Endpoint, type Group } from '../api/endpoint.ts'
 import { type Code, errorCodes } from '../api/errors.ts'
 import type { Field, Fields } from '../api/fields.ts'
+import { defined } from '../values/defined.ts'
 
 type Json = Record<string, unknown>
 
@@ -71,20 +72,20 @@ function operation(row: Endpoint, path: string, tag: string, deprecated: boolean
     schema: { type: 'string' },
   }))
   const body = row.method === 'POST' && (Object.keys(row.fields).length > 0 || row.freeForm)
-  return {
+  return defined({
     tags: [tag],
     summary: row.summary,
     description: accessText(row),
-    ...(deprecated ? { deprecated: true } : {}),
-    ...(row.access.by === 'anyone' ? { security: [] } : {}),
+    deprecated: deprecated || undefined,
+    security: row.access.by === 'anyone' ? [] : undefined,
     parameters: [
       ...inPath,
       ...(row.method === 'LIST' ? [listFlag(true)] : []),
       ...(row.method === 'POST' ? [] : queryOf(row.fields)),
     ],
-    ...(body ? { requestBody: { content: { 'application/json': { schema: bodyOf(row.fields) } } } } : {}),
+    requestBody: body ? { content: { 'application/json': { schema: bodyOf(row.fields) } } } : undefined,
     responses: { ...successOf(row), default: { description: 'Refused or failed', content: errorContent } },
-  }
+  })
 }
 
 const listFlag = (required: boolean) => ({ name: 'list', in: 'query', required, schema: { type: 'boolean' } })
@@ -99,20 +100,20 @@ const queryOf = (fields: Fields) =>
 
 const bodyOf = (fields: Fields): Json => {
   const required = Object.entries(fields).flatMap(([name, field]) => (field.required ? [name] : []))
-  return {
+  return defined({
     type: 'object',
     properties: Object.fromEntries(Object.entries(fields).flatMap(propertiesOf)),
-    ...(required.length > 0 ? { required } : {}),
-  }
+    required: required.length > 0 ? required : undefined,
+  })
 }
 
 const propertiesOf = ([name, field]: [string, Field<unknown>]): [string, Json][] => {
-  const shown = {
+  const shown = defined({
     ...field.schema,
     description: field.doc,
-    ...(field.secret ? { writeOnly: true } : {}),
-    ...(field.now ? { deprecated: true } : {}),
-  }
+    writeOnly: field.secret || undefined,
+    deprecated: field.now ? true : undefined,
+  })
   return field.formerly
     ? [
         [name, shown],

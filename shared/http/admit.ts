@@ -10,6 +10,7 @@ import type { Parameter } from '../policies/parameters.ts'
 import type { Ports } from '../ports.ts'
 import type { Item, Key } from '../storage/kinds.ts'
 import { standingOf } from '../tokens/rights.ts'
+import { defined } from '../values/defined.ts'
 import { type Alive, authenticate, takeUse } from './authenticate.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
@@ -106,14 +107,14 @@ async function loadCaller(
   const standing = await standingOf(token, { ports, mounts }, subjectKey)
   if ('why' in standing) throw denied(standing.why)
   const { rights, identityPolicies, along } = standing
-  const caller: Caller = {
+  const caller: Caller = defined({
     token,
-    ...(item ? { item } : {}),
+    item,
     accessor: accessorIn(token),
     text,
     rights,
     identityPolicies,
-  }
+  })
   return { caller, subjectKey, subject: along }
 }
 
@@ -124,13 +125,15 @@ function attemptsOf(
   subject: Item | undefined,
 ): AccessRequest[] {
   if (access.by !== 'policy') return []
-  return capabilitiesFor(access.capability, subject).map(capability => ({
-    path: facts.path,
-    capability,
-    ...(access.sudo ? { sudo: true } : {}),
-    ...(facts.operation === 'write' ? { parameters: namedParameters(fields, raw) } : {}),
-    ...(facts.wrapTtl === undefined ? {} : { wrapTtl: facts.wrapTtl }),
-  }))
+  return capabilitiesFor(access.capability, subject).map(capability =>
+    defined({
+      path: facts.path,
+      capability,
+      sudo: access.sudo || undefined,
+      parameters: facts.operation === 'write' ? namedParameters(fields, raw) : undefined,
+      wrapTtl: facts.wrapTtl,
+    }),
+  )
 }
 
 function capabilitiesFor(needed: Needed, subject: Item | undefined): Capability[] {

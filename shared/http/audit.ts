@@ -7,6 +7,7 @@ import { type Mount, shownKeys } from '../model/mount.ts'
 import { entityIdOf } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { FieldCipher, Ports } from '../ports.ts'
+import { defined } from '../values/defined.ts'
 import { printTime } from '../values/time.ts'
 import { fitted } from './fit-entry.ts'
 import type { Intake } from './intake.ts'
@@ -114,18 +115,18 @@ async function requestOf(
   const declared = Object.entries(fields).flatMap(([name, { formerly }]) => [name, formerly ?? name])
   const known = new Set([...declared, ...tunedKeys])
   const expected = Object.fromEntries(Object.entries(raw).filter(([name]) => known.has(name)))
-  return {
+  return defined({
     id: facts.id,
-    ...(facts.gatewayId === '' ? {} : { gateway_id: facts.gatewayId }),
+    gateway_id: facts.gatewayId || undefined,
     operation: facts.operation,
     path,
     remote_address: facts.source,
     ...(mount ? { mount_accessor: mount.accessor, mount_type: mount.type } : {}),
-    ...(token ? { client_token: await cipher.hmac(token.reveal()) } : {}),
-    ...(facts.wrapTtl === undefined ? {} : { wrap_ttl: facts.wrapTtl }),
+    client_token: token ? await cipher.hmac(token.reveal()) : undefined,
+    wrap_ttl: facts.wrapTtl,
     data: await hashed(expected, name => !shown.includes(name), cipher),
     ...(await unknownIn(raw, known, cipher)),
-  }
+  })
 }
 
 /** One HMAC for parameters of any number and names: of their object as JSON, its names in order. */
@@ -150,25 +151,25 @@ const shownFields = (fields: Fields, given: Intake['given']): string[] =>
 const authOf = ({ caller }: Seen): Record<string, unknown> =>
   caller
     ? {
-        auth: {
+        auth: defined({
           accessor: caller.accessor,
           display_name: caller.token.displayName,
           entity_id: entityIdOf(caller.token),
           metadata: caller.token.meta,
           policies: caller.token.policies,
-          ...(caller.identityPolicies.length > 0 ? { identity_policies: caller.identityPolicies } : {}),
+          identity_policies: caller.identityPolicies.length > 0 ? caller.identityPolicies : undefined,
           token_type: caller.token.type,
-        },
+        }),
       }
     : {}
 
 const errorOf = (error: ApiError | undefined, { facts }: Intake, path: string): Record<string, unknown> =>
   error
-    ? {
+    ? defined({
         error: error.code,
-        ...(error.message ? { message: error.message.replaceAll(facts.path, path) } : {}),
-        ...(error.reason ? { reason: error.reason } : {}),
-      }
+        message: error.message ? error.message.replaceAll(facts.path, path) : undefined,
+        reason: error.reason,
+      })
     : {}
 
 async function responseOf(

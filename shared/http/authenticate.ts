@@ -6,6 +6,7 @@ import type { ClusterRead, FieldCipher, Ports } from '../ports.ts'
 import { countDown, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { anyContains } from '../values/cidr.ts'
+import { defined } from '../values/defined.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
 
 /** A token as presented. */
@@ -70,7 +71,7 @@ export function authenticate(
   if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denied('mount-gone')
   const bound = token.boundCidrs.length > 0 && end !== undefined
   if (bound && !anyContains(token.boundCidrs, facts.source)) throw denied('source-address')
-  return { text: presented.text, token, ...(item ? { item } : {}) }
+  return defined({ text: presented.text, token, item })
 }
 
 const TRIES = 10

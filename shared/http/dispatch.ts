@@ -9,6 +9,7 @@ import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import type { Key } from '../storage/kinds.ts'
 import { wrap } from '../tokens/wrapping.ts'
+import { defined } from '../values/defined.ts'
 import { admit } from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
 import type { Alive } from './authenticate.ts'
@@ -130,7 +131,7 @@ async function attempt(
       await outcome.afterwards?.().catch((error: unknown) => {
         ports.log.warn('cleaning up', { id: intake.facts.id, operation: endpoint.path, cause: String(error) })
       })
-      await trail?.response({ answer: outcome.answer, ...(info ? { wrapped: info } : {}) })
+      await trail?.response(defined({ answer: outcome.answer, wrapped: info }))
       return info ? renderWrapped(info, frame) : render(outcome.answer, frame)
     }
     lost += 1
@@ -179,23 +180,23 @@ async function admitted(
   if (intake.fault) throw intake.fault
   checkRole(base, endpoint.serves)
   checkWrapping(base, intake)
-  return {
+  return defined({
     endpoint,
     request: intake.facts,
     params: found.params,
     given: intake.given,
     raw: intake.raw,
-    ...(intake.token ? { bearer: intake.token } : {}),
+    bearer: intake.token,
     ports,
     now: base.now,
-    ...(base.cluster ? { cluster: base.cluster } : {}),
+    cluster: base.cluster,
     mounts: base.mounts,
-    ...(mount ? { mount } : {}),
+    mount,
     ...admission,
     fetched: base.fetched,
     prepared: intake.prepared,
     ...provider(kept),
-  }
+  })
 }
 
 /** @throws ApiError where an answer shall wait for its holder on a cluster that stores nothing for clients */

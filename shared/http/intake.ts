@@ -4,6 +4,7 @@ import { ApiError, invalid } from '../api/errors.ts'
 import { FieldFault, readFields, unknownWarning } from '../api/fields.ts'
 import type { Ports } from '../ports.ts'
 import type { Key } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 import { helpWith } from './help.ts'
 import { type Match, match } from './match.ts'
@@ -40,7 +41,7 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
   checkLicence(found, ports)
   if ('miss' in found || !found.endpoint.anyNamespace) checkNamespace(request, path)
   const wrapTtl = isProbe(found) ? undefined : wrapTtlOf(request)
-  const facts: RequestFacts = {
+  const facts: RequestFacts = defined({
     id,
     gatewayId: request.gatewayId,
     path: found.path,
@@ -48,8 +49,8 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
     source: request.source,
     domain: request.domain,
     deadline: request.deadline,
-    ...(wrapTtl === undefined ? {} : { wrapTtl }),
-  }
+    wrapTtl,
+  })
   const base: Intake = {
     found,
     facts,

@@ -4,6 +4,7 @@ import { awsPorts } from '../adapters/aws/ports.ts'
 import { type Group, usesOf } from '../api/endpoint.ts'
 import { errorCodes, invalid } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
+import { defined } from '../values/defined.ts'
 import { type Served, serve } from './dispatch.ts'
 import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
 import { isByRole } from './refusals.ts'
@@ -71,14 +72,14 @@ function tell(
   facts: Readonly<Record<string, unknown>>,
   { log }: Ports,
 ): void {
-  const line = {
+  const line = defined({
     id,
     operation,
     status: response.status,
     ...facts,
-    ...(accessor === '' ? {} : { accessor }),
+    accessor: accessor || undefined,
     ...(error ? { code: error.code, why: error.reason?.['why'] } : {}),
-  }
+  })
   if (error && errorCodes[error.code].status >= 500) log.error('request', { ...line, cause: describe(error) })
   else log.info('request', line)
 }

@@ -1,6 +1,7 @@
 import type { Answer, Auth } from '../api/call.ts'
 import { ApiError, errorCodes } from '../api/errors.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
+import { defined } from '../values/defined.ts'
 import type { HttpResponse } from './request.ts'
 
 const HEADERS = {
@@ -46,7 +47,7 @@ export function responseEnvelope(answer: Answer, frame: Frame): Record<string, u
     case 'data':
       return { ...(frame.mirrored ? answer.data : {}), ...envelope(answer.data) }
     case 'keys':
-      return envelope({ keys: answer.keys, ...(answer.info ? { key_info: answer.info } : {}) })
+      return envelope(defined({ keys: answer.keys, key_info: answer.info }))
     case 'auth':
       return envelope(null, answer.auth)
     case 'plain':
@@ -99,11 +100,11 @@ export function renderError(error: ApiError): HttpResponse {
   const text = row.always ?? error.message
   return {
     status: row.status,
-    headers: {
+    headers: defined({
       ...HEADERS,
       'x-error-code': error.code,
-      ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
-    },
+      'retry-after': error.retryAfter === undefined ? undefined : String(error.retryAfter),
+    }),
     body: JSON.stringify({ errors: text === '' ? [] : [text] }),
   }
 }

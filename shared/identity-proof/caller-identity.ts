@@ -1,6 +1,7 @@
 import { ApiError, type Refusal, refusal } from '../api/errors.ts'
 import type { StsAnswer } from '../ports.ts'
 import { type Entity, parseEntity } from '../values/arn.ts'
+import { defined } from '../values/defined.ts'
 import { isThrottling } from '../values/throttling.ts'
 import { only, readXml, type XmlElement } from '../values/xml.ts'
 
@@ -48,7 +49,10 @@ export function readCallerIdentity({ status, contentType, body }: StsAnswer): Ve
   if (status >= 500) throw new ApiError('provider_failed', 'STS could not answer')
   if (contentType !== 'text/xml') return unexpected
   if (status >= 400)
-    return { ...notAccepted, seen: { status, ...(code && CODES.includes(code) ? { code } : {}) } }
+    return {
+      ...notAccepted,
+      seen: defined({ status, code: code && CODES.includes(code) ? code : undefined }),
+    }
   if (status !== 200) return refusal('sts-refused', `STS answered ${status}`)
   return (document && identityOf(document)) ?? unexpected
 }

@@ -3,6 +3,7 @@ import { type Cell, decodeBody, encodeBody } from '../replication/cell.ts'
 import type { Line } from '../replication/position.ts'
 import { type Key, type Kind, specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
+import { defined } from '../values/defined.ts'
 import {
   ActivateRequestSchema,
   ActivateResponseSchema,
@@ -80,22 +81,23 @@ const itemOf = (bytes: Uint8Array): StoredItem | undefined =>
 const itemsOf = (all: readonly Uint8Array[]): StoredItem[] =>
   all.map(itemOf).filter(item => item !== undefined)
 
-const cellForm = ({ epoch: name, seq, id, at, body, noop, root }: Cell) => ({
-  ...{ epoch: name, seq: BigInt(seq), id, at: BigInt(at) },
-  ...(noop ? {} : { body: encodeBody(body) }),
-  ...(root === undefined ? {} : { root }),
-})
+const cellForm = ({ epoch: name, seq, id, at, body, noop, root }: Cell) =>
+  defined({
+    ...{ epoch: name, seq: BigInt(seq), id, at: BigInt(at) },
+    body: noop ? undefined : encodeBody(body),
+    root,
+  })
 
 function cellOf({ epoch: name, seq, id, at, body, root }: JournalCell): Cell {
   const position = { epoch: epoch(name), seq: whole(seq) }
-  return {
+  return defined({
     ...position,
     id,
     at: whole(at),
     body: body === undefined ? [] : decodeBody(body, position),
-    ...(body === undefined ? { noop: true as const } : {}),
-    ...(root === undefined ? {} : { root }),
-  }
+    noop: body === undefined || undefined,
+    root,
+  })
 }
 
 function keyOf({ kind, pk, sk }: { kind: string; pk: string; sk: string }): Key {
@@ -234,22 +236,24 @@ export const forms = {
   Scan: {
     question: form(
       ScanRequestSchema,
-      ({ segment, of, cursor }: ScanRequest) => ({ segment, of, ...(cursor ? { cursor } : {}) }),
+      ({ segment, of, cursor }: ScanRequest) => defined({ segment, of, cursor }),
       ({ segment, of, cursor }): ScanRequest => {
         if (of < 1 || of > MOST_SEGMENTS || segment < 0 || segment >= of) throw new Error('no such segment')
-        return { segment, of, ...(cursor ? { cursor: { pk: cursor.pk, sk: cursor.sk } } : {}) }
+        return defined({ segment, of, cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined })
       },
     ),
     answer: form(
       ScanResponseSchema,
-      ({ items, next, frontier }: ScanAnswer) => ({
-        ...{ items: items.map(json), frontier: BigInt(frontier) },
-        ...(next ? { next } : {}),
-      }),
-      ({ items, next, frontier }): ScanAnswer => ({
-        ...{ items: itemsOf(items), frontier: whole(frontier) },
-        ...(next ? { next: { pk: next.pk, sk: next.sk } } : {}),
-      }),
+      ({ items, next, frontier }: ScanAnswer) =>
+        defined({
+          ...{ items: items.map(json), frontier: BigInt(frontier) },
+          next,
+        }),
+      ({ items, next, frontier }): ScanAnswer =>
+        defined({
+          ...{ items: itemsOf(items), frontier: whole(frontier) },
+          next: next ? { pk: next.pk, sk: next.sk } : undefined,
+        }),
     ),
   },
   Tree: {
@@ -258,7 +262,7 @@ export const forms = {
       ({ level, page = '' }: TreeRequest) => ({ level, page }),
       ({ level, page }): TreeRequest => {
         if (!LEVELS.includes(level)) throw new Error('no such level')
-        return { level: level as TreeRequest['level'], ...(page === '' ? {} : { page }) }
+        return defined({ level: level as TreeRequest['level'], page: page || undefined })
       },
     ),
     answer: form(

@@ -1,3 +1,4 @@
+import { defined } from '../values/defined.ts'
 import type { Change, Expected } from './changes.ts'
 import { type Item, type Key, type Kind, specOf } from './kinds.ts'
 
@@ -76,15 +77,15 @@ export function toWrite(change: Change, rev: string, tables: Tables, now: number
     const { put, data, times, expected } = change
     const ttl = times.ttl ?? (times.expires === undefined ? undefined : times.expires + GRACE)
     const { pk, sk, kind } = put
-    const item: StoredItem = {
+    const item: StoredItem = defined({
       pk,
       sk,
       kind,
       rev,
       ...laidOut(kind, data),
       ...times,
-      ...(ttl === undefined ? {} : { ttl }),
-    }
+      ttl,
+    })
     return { Put: { TableName: tableOf(tables, put), Item: item, ...condition(put, expected, now) } }
   }
   if ('count' in change) {
@@ -120,7 +121,7 @@ function laidOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
   if (packed) return { data: JSON.stringify(data) }
   if (counter === undefined) return { data }
   const { [counter]: uses, ...rest } = data as Record<string, unknown>
-  return { data: rest, ...(uses ? { uses: Number(uses) } : {}) }
+  return defined({ data: rest, uses: uses ? Number(uses) : undefined })
 }
 
 function readBack(kind: Kind, { data, uses }: StoredItem): unknown {
@@ -161,12 +162,12 @@ export function fromStored<K extends Kind>(
   if (specOf(kind).expiry === 'dies' && stored.expires !== undefined && stored.expires <= now)
     return undefined
   const { pk, sk, rev, expires } = stored
-  return {
+  return defined({
     kind,
     pk,
     sk,
     rev,
     data: readBack(kind, stored),
-    ...(expires === undefined ? {} : { expires }),
-  } as Item<K>
+    expires,
+  }) as Item<K>
 }

@@ -26,6 +26,7 @@ import {
 } from '../policies/names.ts'
 import { put } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
 import { Secret } from '../values/secret.ts'
 import { DEEPEST_HIERARCHY } from './descendants.ts'
 import { authOf, displayName, issueBatch, issueService } from './mint.ts'
@@ -110,21 +111,21 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
     ? { ttl: 0, warnings: [] }
     : grantedOf({ ttl: given.ttl ?? 0, period, explicitMax }, now)
   const networks = tiedTo(facts)
-  const token: Token = {
+  const token: Token = defined({
     type,
     hash: '',
     path: role?.pathSuffix ? `${facts.path}/${role.pathSuffix}` : facts.path,
     displayName: displayName('token', given.display_name ?? ''),
     policies,
     meta: given.meta && Object.keys(given.meta).length > 0 ? given.meta : null,
-    ...(role ? { role: role.name } : {}),
+    role: role?.name,
     ...(orphan
       ? {}
-      : {
+      : defined({
           parent: parent.accessor,
           parentCreatedAt: parent.token.createdAt,
-          ...(parent.token.entity ? { entity: parent.token.entity } : {}),
-        }),
+          entity: parent.token.entity,
+        })),
     depth: orphan ? 0 : parent.token.depth + 1,
     renewable:
       type === 'service' && granted.ttl > 0 && (role?.renewable ?? true) && (given.renewable ?? true),
@@ -138,7 +139,7 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
       period,
       boundCidrs: endless ? [] : networks,
     }),
-  }
+  })
   const unbound = endless && networks.length > 0
   return { token, warnings: [...granted.warnings, ...(unbound ? [UNBOUND] : [])] }
 }

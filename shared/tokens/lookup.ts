@@ -3,6 +3,7 @@ import { ApiError, invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { accessorFor, BATCH_PREFIX, endOf, entityIdOf, secondsOf, type Token } from '../model/token.ts'
 import { key } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
 import { ancestorsLive, isAlive, livingToken } from './descendants.ts'
@@ -71,7 +72,7 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
 async function shown(call: Call, { token, id, accessor }: Found): Promise<Record<string, unknown>> {
   const end = endOf(token)
   const issued = token.renewedAt ?? token.createdAt
-  return {
+  return defined({
     id,
     accessor,
     type: token.type,
@@ -89,11 +90,11 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     ttl: end === undefined ? 0 : Math.max(0, end - secondsOf(call.now)),
     expire_time: end === undefined ? null : printTime(issued - (issued % 1000) + token.ttl * 1000),
     ...keptAnswer(token),
-    ...(token.role ? { role: token.role } : {}),
+    role: token.role || undefined,
     ...(token.renewedAt === undefined
       ? {}
       : { last_renewal: printTime(token.renewedAt), last_renewal_time: secondsOf(token.renewedAt) }),
-  }
+  })
 }
 
 async function identityPoliciesOf(call: Call, { entity }: Readonly<Token>): Promise<readonly string[]> {

@@ -16,6 +16,7 @@ import { sanitisePolicies, withDefault } from '../policies/names.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 import type { Grant } from './grant.ts'
 import { networksOf } from './networks.ts'
@@ -144,18 +145,19 @@ export const authOf = (
   text: string,
   metadata: Readonly<Record<string, string>> | null,
   identityPolicies: readonly string[],
-): Auth => ({
-  client_token: text,
-  accessor: accessorIn(token),
-  policies: [...new Set([...token.policies, ...identityPolicies])].sort(),
-  ...(token.policies.length > 0 ? { token_policies: token.policies } : {}),
-  ...(identityPolicies.length > 0 ? { identity_policies: identityPolicies } : {}),
-  metadata,
-  lease_duration: token.ttl,
-  renewable: token.renewable,
-  entity_id: entityIdOf(token),
-  token_type: token.type,
-  orphan: token.parent === undefined,
-  mfa_requirement: null,
-  num_uses: token.numUses,
-})
+): Auth =>
+  defined({
+    client_token: text,
+    accessor: accessorIn(token),
+    policies: [...new Set([...token.policies, ...identityPolicies])].sort(),
+    token_policies: token.policies.length > 0 ? token.policies : undefined,
+    identity_policies: identityPolicies.length > 0 ? identityPolicies : undefined,
+    metadata,
+    lease_duration: token.ttl,
+    renewable: token.renewable,
+    entity_id: entityIdOf(token),
+    token_type: token.type,
+    orphan: token.parent === undefined,
+    mfa_requirement: null,
+    num_uses: token.numUses,
+  })

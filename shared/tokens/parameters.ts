@@ -1,5 +1,6 @@
 import { invalid } from '../api/errors.ts'
 import type { Field } from '../api/fields.ts'
+import { defined } from '../values/defined.ts'
 import { type KeptTerms, type Taker, type TermFieldName, type TokenParameters, termRows } from './terms.ts'
 
 type TermFields = Readonly<Record<TermFieldName, Field<unknown>>>
@@ -14,7 +15,7 @@ export function tokenFields(taker: Taker): TermFields {
   )
   const deprecated = termRows.flatMap(([_, { name, kind, counts, old }]) =>
     old?.of.includes(taker)
-      ? [[old.name, kind(`Deprecated: ${name}`, { now: name, ...(counts ? { counts } : {}) })] as const]
+      ? [[old.name, kind(`Deprecated: ${name}`, defined({ now: name, counts }))] as const]
       : [],
   )
   return Object.fromEntries([...current, ...deprecated]) as TermFields

@@ -4,6 +4,7 @@ import type { WrapInfo, Wrapped } from '../model/wrapped.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
 
@@ -30,24 +31,24 @@ export async function wrap(
 ): Promise<{ info: WrapInfo; change: Change }> {
   const hash = hashOf(given.text.reveal())
   const place = key('wrapped', accessorOf(hash))
-  const item: Wrapped = {
+  const item: Wrapped = defined({
     hash,
     response: await cipher.encrypt(place, 'response', given.response),
     creationPath: given.path,
-    ...(given.mount === undefined ? {} : { mount: given.mount }),
+    mount: given.mount,
     createdAt: given.now,
     ttl: given.ttl,
     wrappedAccessor: given.wrappedAccessor,
-  }
+  })
   return {
     change: create(place, item, { expires: secondsOf(given.now) + given.ttl }),
-    info: {
+    info: defined({
       token: given.text.reveal(),
       accessor: accessorOf(hash),
       ttl: given.ttl,
       creation_time: printTime(given.now),
       creation_path: given.path,
-      ...(given.wrappedAccessor === '' ? {} : { wrapped_accessor: given.wrappedAccessor }),
-    },
+      wrapped_accessor: given.wrappedAccessor || undefined,
+    }),
   }
 }

@@ -56,7 +56,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'infra',
       of: /^infra\//,
-      may: ['api', 'endpoints', 'workers', 'domain', 'journal', 'model', 'storage'],
+      may: ['api', 'endpoints', 'workers', 'domain', 'journal', 'model', 'storage', 'values'],
     },
   ]
 

@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/values/defined.ts'
 import { applyBranches, applyElements, choose, pause } from './control.ts'
 import type { Body, State } from './definition.ts'
 import { record, type StateLine, type StatesDependencies } from './dependencies.ts'
@@ -80,7 +81,7 @@ async function step(
 
 /** What expressions of a state can name. */
 function namesOf({ execution, item }: StateLine, place: StatePlace): Names {
-  const context = {
+  const context = defined({
     Execution: {
       Id: execution.arn,
       Input: JSON.parse(execution.input) as unknown,
@@ -93,8 +94,8 @@ function namesOf({ execution, item }: StateLine, place: StatePlace): Names {
       EnteredTime: new Date(place.entered).toISOString(),
       RetryCount: place.retries.reduce((sum, count) => sum + (count ?? 0), 0),
     },
-    ...(item ? { Map: { Item: item } } : {}),
-  }
+    Map: item ? { Item: item } : undefined,
+  })
   return { ...place.variables, states: { input: place.input, context } }
 }
 

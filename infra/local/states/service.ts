@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import * as v from 'valibot'
+import { defined } from '../../../shared/values/defined.ts'
 import { end, listen } from '../loopback.ts'
 import { type Machines, ServiceFault } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
@@ -116,14 +117,15 @@ function found({ store }: Machines, executionArn: string): Execution {
 const further = (there: number, after: number, limit: number): { nextToken?: string } =>
   there > limit ? { nextToken: String(after + limit) } : {}
 
-const summary = ({ arn, machine, name, status, started, stopped }: Execution) => ({
-  executionArn: arn,
-  stateMachineArn: machine,
-  name,
-  status,
-  startDate: started / 1000,
-  ...(stopped === null ? {} : { stopDate: stopped / 1000 }),
-})
+const summary = ({ arn, machine, name, status, started, stopped }: Execution) =>
+  defined({
+    executionArn: arn,
+    stateMachineArn: machine,
+    name,
+    status,
+    startDate: started / 1000,
+    stopDate: stopped === null ? undefined : stopped / 1000,
+  })
 
 const described = (execution: Execution) => {
   const { input, output, error, cause } = execution

@@ -2,6 +2,7 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest } fro
 import { request } from 'node:https'
 import { ApiError } from '../../api/errors.ts'
 import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../ports.ts'
+import { defined } from '../../values/defined.ts'
 import { isThrottling } from '../../values/throttling.ts'
 import { agents, overLivingConnection } from './connections.ts'
 
@@ -30,21 +31,23 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
     const secure = url.protocol === 'https:'
     const left = deadline - clock.now()
     return new Promise((resolve, reject) => {
-      const call = (secure ? request : plainRequest)({
-        host: url.hostname,
-        port: url.port || (secure ? 443 : 80),
-        ...(secure ? { servername: url.hostname } : {}),
-        method: given.method,
-        path: given.target,
-        headers: [
-          'Host',
-          given.host,
-          ...given.headers.flat(),
-          // who stands in for all of AWS cannot tell by its own address which endpoint was meant
-          ...(redirected ? ['Forwarded', `host=${new URL(given.endpoint).host}`] : []),
-        ],
-        agent: secure ? agents['https:'] : agents['http:'],
-      })
+      const call = (secure ? request : plainRequest)(
+        defined({
+          host: url.hostname,
+          port: url.port || (secure ? 443 : 80),
+          servername: secure ? url.hostname : undefined,
+          method: given.method,
+          path: given.target,
+          headers: [
+            'Host',
+            given.host,
+            ...given.headers.flat(),
+            // who stands in for all of AWS cannot tell by its own address which endpoint was meant
+            ...(redirected ? ['Forwarded', `host=${new URL(given.endpoint).host}`] : []),
+          ],
+          agent: secure ? agents['https:'] : agents['http:'],
+        }),
+      )
       // once an answer has begun, destroying the call no longer says why
       const timer = setTimeout(
         () => {
@@ -115,10 +118,10 @@ async function readAll(response: IncomingMessage): Promise<StsAnswer & { retryAf
     chunks.push(chunk)
   }
   const retryAfter = response.headers['retry-after']
-  return {
+  return defined({
     status: response.statusCode ?? 0,
     contentType: response.headers['content-type'] ?? '',
     body: Buffer.concat(chunks).toString('utf8'),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-  }
+    retryAfter,
+  })
 }

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import type { ProviderSettings } from '../../ports.ts'
+import { defined } from '../../values/defined.ts'
 import { type Environment, runtimeCredentials } from './environment.ts'
 
 /** Credentials in the SDK's shape. */
@@ -49,12 +50,12 @@ async function instanceCredentials(metadata: string): Promise<Credentials> {
   const found = JSON.parse(await ask('GET', base + role, headers)) as Record<string, string>
   const { AccessKeyId, SecretAccessKey, Token, Expiration } = found
   if (!AccessKeyId || !SecretAccessKey || !Token) return noCredentials()
-  return {
+  return defined({
     accessKeyId: AccessKeyId,
     secretAccessKey: SecretAccessKey,
     sessionToken: Token,
-    ...(Expiration ? { expiration: new Date(Expiration) } : {}),
-  }
+    expiration: Expiration ? new Date(Expiration) : undefined,
+  })
 }
 
 const ask = (method: string, url: string, headers: Record<string, string>): Promise<string> =>

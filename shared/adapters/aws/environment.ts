@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import type { Deployment } from '../../ports.ts'
 import type { Tables } from '../../storage/requests.ts'
+import { defined } from '../../values/defined.ts'
 
 const flag = v.optional(
   v.pipe(
@@ -106,5 +107,5 @@ export function runtimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
     AWS_SESSION_TOKEN: sessionToken,
   } = variables
   if (!accessKeyId || !secretAccessKey) return undefined
-  return { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
+  return defined({ accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined })
 }

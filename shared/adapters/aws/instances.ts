@@ -1,5 +1,6 @@
 import type { EC2Client, Instance as Ec2Instance } from '@aws-sdk/client-ec2'
 import type { Instance, Instances } from '../../ports.ts'
+import { defined } from '../../values/defined.ts'
 import type { Provider } from './provider.ts'
 
 const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'InvalidInstanceID']
@@ -26,12 +27,13 @@ function absent(error: unknown): undefined {
   throw error
 }
 
-const instanceOf = (found: Ec2Instance, id: string): Instance => ({
-  id,
-  state: found.State?.Name ?? '',
-  ...(found.ImageId ? { amiId: found.ImageId } : {}),
-  ...(found.VpcId ? { vpcId: found.VpcId } : {}),
-  ...(found.SubnetId ? { subnetId: found.SubnetId } : {}),
-  ...(found.IamInstanceProfile?.Arn ? { profileArn: found.IamInstanceProfile.Arn } : {}),
-  tags: Object.fromEntries((found.Tags ?? []).map(tag => [tag.Key ?? '', tag.Value ?? ''])),
-})
+const instanceOf = (found: Ec2Instance, id: string): Instance =>
+  defined({
+    id,
+    state: found.State?.Name ?? '',
+    amiId: found.ImageId || undefined,
+    vpcId: found.VpcId || undefined,
+    subnetId: found.SubnetId || undefined,
+    profileArn: found.IamInstanceProfile?.Arn || undefined,
+    tags: Object.fromEntries((found.Tags ?? []).map(tag => [tag.Key ?? '', tag.Value ?? ''])),
+  })

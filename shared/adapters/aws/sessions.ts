@@ -1,4 +1,5 @@
 import type { AwsTarget, Clock, Meter } from '../../ports.ts'
+import { defined } from '../../values/defined.ts'
 import type { Credentials } from './credentials.ts'
 import { throwStsFault } from './faults.ts'
 import { type CredentialSource, stsSettings } from './provider-settings.ts'
@@ -41,22 +42,24 @@ async function assume(
   meter.count('sts')
   const { Credentials: made } = await sts
     .send(
-      new AssumeRoleCommand({
-        RoleArn: role.role,
-        RoleSessionName: SESSION.name,
-        DurationSeconds: SESSION.seconds,
-        ...(role.externalId === '' ? {} : { ExternalId: role.externalId }),
-      }),
+      new AssumeRoleCommand(
+        defined({
+          RoleArn: role.role,
+          RoleSessionName: SESSION.name,
+          DurationSeconds: SESSION.seconds,
+          ExternalId: role.externalId || undefined,
+        }),
+      ),
     )
     .catch(throwStsFault)
   if (!made?.AccessKeyId || !made.SecretAccessKey || !made.SessionToken)
     throw new Error('STS gave no credentials')
-  return {
+  return defined({
     accessKeyId: made.AccessKeyId,
     secretAccessKey: made.SecretAccessKey,
     sessionToken: made.SessionToken,
-    ...(made.Expiration ? { expiration: made.Expiration } : {}),
-  }
+    expiration: made.Expiration,
+  })
 }
 
 /** The account that credentials belong to. */

@@ -1,5 +1,6 @@
 import type { AwsTarget, FieldCipher, ProviderSettings } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import { providerSettings } from './client.ts'
 
 /** Items that say how to reach an account. */
@@ -20,10 +21,10 @@ export async function awsTarget(
   cipher: FieldCipher,
 ): Promise<AwsTarget> {
   const settings: ProviderSettings = await providerSettings(client, cipher)
-  return {
+  return defined({
     account,
     region,
     client: settings,
-    ...(sts ? { assume: { role: sts.data.role, externalId: sts.data.externalId } } : {}),
-  }
+    assume: sts ? { role: sts.data.role, externalId: sts.data.externalId } : undefined,
+  })
 }

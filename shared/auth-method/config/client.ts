@@ -5,6 +5,7 @@ import type { ClientConfig } from '../../model/config.ts'
 import type { FieldCipher, ProviderSettings } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import type { Secret } from '../../values/secret.ts'
 import {
   callSettings,
@@ -70,12 +71,12 @@ export async function providerSettings(
   const config = stored?.data ?? defaultClient
   const credentials = await pair(stored, cipher, 'secretKey', config.accessKey)
   const previous = await pair(stored, cipher, 'previousSecretKey', config.previousAccessKey ?? '')
-  return {
+  return defined({
     version: stored?.rev ?? 'none',
-    ...(credentials ? { credentials } : {}),
-    ...(previous ? { previous } : {}),
+    credentials,
+    previous,
     ...callSettings(config),
-  }
+  })
 }
 
 async function pair(

@@ -1,6 +1,7 @@
 import { type Refusal, refusal } from '../../api/errors.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
 import type { Grant } from '../../tokens/grant.ts'
+import { defined } from '../../values/defined.ts'
 import { printDuration } from '../../values/duration.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
@@ -11,16 +12,16 @@ import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
 import { type Reauthentication, reauthenticate } from './reauthentication.ts'
 
 const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Reauthentication | Refusal =>
-  reauthenticate({
-    ...(facts.entry
-      ? { entry: { stored: facts.entry.data, ...(facts.entryNonce ? { nonce: facts.entryNonce } : {}) } }
-      : {}),
-    ...(facts.sentNonce === undefined ? {} : { sentNonce: facts.sentNonce }),
-    freshNonce: facts.freshNonce,
-    startedAt: facts.document.startedAt,
-    allowMigration: facts.role.allowInstanceMigration,
-    disallow: disallowed,
-  })
+  reauthenticate(
+    defined({
+      entry: facts.entry ? defined({ stored: facts.entry.data, nonce: facts.entryNonce }) : undefined,
+      sentNonce: facts.sentNonce,
+      freshNonce: facts.freshNonce,
+      startedAt: facts.document.startedAt,
+      allowMigration: facts.role.allowInstanceMigration,
+      disallow: disallowed,
+    }),
+  )
 
 /** Everything that needs no call to the provider: a login that fails here costs nothing of EC2's quota. */
 export const ec2ChecksBefore: readonly Check<Ec2Facts>[] = [

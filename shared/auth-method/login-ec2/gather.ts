@@ -4,6 +4,7 @@ import type { InstanceDocument, VerifiedProof } from '../../identity-proof/insta
 import type { IdentityConfig } from '../../model/config.ts'
 import { maxTtlOf } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { awsTarget } from '../config/accounts.ts'
 import { defaultIdentity } from '../config/identity.ts'
@@ -93,8 +94,7 @@ export async function gatherEc2(
     region: document.region,
     identity,
     entry,
-    ...(entryNonce ? { entryNonce } : {}),
-    ...(call.given.nonce === undefined ? {} : { sentNonce: call.given.nonce }),
+    ...defined({ entryNonce, sentNonce: call.given.nonce }),
     freshNonce,
     tidy: tidy?.data ?? defaultTidy,
     mountMax: maxTtlOf(mount),
@@ -142,7 +142,7 @@ async function seeTag(call: LoginCall, gathered: GatheredEc2, seen: SeenInstance
   const { role } = gathered
   const value = tagOf(role, seen)
   const parsed = value ? parseTag(value) : undefined
-  if (!value || !parsed) return { ...(value ? { value } : {}), genuine: false, denied: false }
+  if (!value || !parsed) return defined({ value: value || undefined, genuine: false, denied: false })
   const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
   const [denial] = await fetchItems(call, denialOf(call, gathered, seen))
   return { value, tag: parsed.tag, genuine: isSignedWith(parsed, tagKey), denied: denial !== undefined }

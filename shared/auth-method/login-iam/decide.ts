@@ -2,6 +2,7 @@ import { refusal } from '../../api/errors.ts'
 import { checksInstances } from '../../model/role.ts'
 import type { Grant } from '../../tokens/grant.ts'
 import { canonicalArn } from '../../values/arn.ts'
+import { defined } from '../../values/defined.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
 import { commonChecks } from '../login/common-checks.ts'
@@ -10,11 +11,14 @@ import type { IamFacts, SeenIamFacts } from './facts.ts'
 import { admits, inferredId } from './principal.ts'
 
 const admitted = (facts: IamFacts & Partial<SeenIamFacts>) =>
-  admits(facts.role, {
-    uniqueId: facts.caller.uniqueId,
-    canonicalArn: canonicalArn(facts.caller.entity),
-    ...(facts.fullArn === undefined ? {} : { fullArn: facts.fullArn }),
-  })
+  admits(
+    facts.role,
+    defined({
+      uniqueId: facts.caller.uniqueId,
+      canonicalArn: canonicalArn(facts.caller.entity),
+      fullArn: facts.fullArn,
+    }),
+  )
 
 const notBound = ({ roleName }: IamFacts) =>
   refusal('principal-not-bound', `principal is not bound to role "${roleName}"`)

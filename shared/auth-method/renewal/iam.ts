@@ -5,6 +5,7 @@ import type { Role } from '../../model/role.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { key } from '../../storage/kinds.ts'
 import { type Entity, parseEntity } from '../../values/arn.ts'
+import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import { awsTarget } from '../config/accounts.ts'
 import { stateFault } from '../login/instance.ts'
@@ -42,10 +43,10 @@ async function checkPrincipal(
   entity: Entity,
   reach: Reach,
 ): Promise<void> {
-  const principal = {
+  const principal = defined({
     canonicalArn: login.canonicalArn ?? '',
-    ...(login.clientUserId === undefined ? {} : { uniqueId: login.clientUserId }),
-  }
+    uniqueId: login.clientUserId,
+  })
   const first = admits(role, principal)
   if (first === 'yes') return
   if (first === 'look-up') {

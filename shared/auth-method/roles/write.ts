@@ -6,6 +6,7 @@ import type { Role } from '../../model/role.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Key, key } from '../../storage/kinds.ts'
 import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
+import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { awsTarget } from '../config/accounts.ts'
@@ -17,16 +18,18 @@ export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome>
   const mount = mountOf(call)
   const stored = subjectOf(call, 'role')
   const place = placeOf(call, 'role')
-  const plan = planRole({
-    ...(stored ? { stored: stored.data } : {}),
-    given: call.given,
-    defaultAuthType: isLegacyEc2(mount) ? 'ec2' : 'iam',
-    mountMax: maxTtlOf(mount),
-    fresh: {
-      roleId: call.ports.entropy.uuid(),
-      hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
-    },
-  })
+  const plan = planRole(
+    defined({
+      stored: stored?.data,
+      given: call.given,
+      defaultAuthType: isLegacyEc2(mount) ? 'ec2' : 'iam',
+      mountMax: maxTtlOf(mount),
+      fresh: {
+        roleId: call.ports.entropy.uuid(),
+        hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
+      },
+    }),
+  )
   const ids =
     plan.resolve.length > 0 ? await call.once('resolve', () => resolveAll(call, plan.resolve)) : undefined
   const role: Role = ids ? { ...plan.role, boundIamPrincipalIds: ids } : plan.role

@@ -3,6 +3,7 @@ import type { TidySettings, TidyStamp } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import { defaultTidy, kindOfList, sweepTimes, type TidyList } from './settings.ts'
 
 export interface RestampJob {
@@ -35,7 +36,7 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
     for (let more = true; more; ) {
       const page = await store.list(
         { kind, pks: pks.slice(partition, partition + 1) },
-        { limit: PAGE, ...(after === '' ? {} : { after }) },
+        defined({ limit: PAGE, after: after || undefined }),
       )
       const cluster = await run.cluster()
       if (!cluster) return 'done'

@@ -3,6 +3,7 @@ import type { Entropy, FieldCipher } from '../../ports.ts'
 import { type Change, create, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { base62 } from '../../values/base62.ts'
+import { defined } from '../../values/defined.ts'
 import { Secret, sha256 } from '../../values/secret.ts'
 import { activationJwt, newSignerKey, sealedToken, signerKey } from '../activation-token.ts'
 import { keysOf, type LinkPair, publicKeyText, readPublicKey } from '../pair.ts'
@@ -57,11 +58,11 @@ export async function activationToken(
     primaryKey: keysOf(pair).signing.toString('base64url'),
   })
   const keys = publicKey === undefined ? undefined : readPublicKey(publicKey)
-  const secondary: Secondary = {
+  const secondary: Secondary = defined({
     ...{ id, createdAt: now, expires, jti: jtiHash(jti), time: 0 },
     ...{ address: '', apiAddress: '', version: '' },
-    ...(keys ? { publicKey: publicKeyText(keys) } : {}),
-  }
+    publicKey: keys ? publicKeyText(keys) : undefined,
+  })
   const token = keys ? sealedToken(keys.exchange, jwt, entropy.bytes) : jwt
   const place = key('secondary', id)
   return {

@@ -1,5 +1,6 @@
 import type { LostChange, Report } from '../../model/secondary.ts'
 import { type Kind, kinds } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import type { Cell } from '../cell.ts'
 import type { Place } from '../journal.ts'
 import { posText } from '../position.ts'
@@ -20,7 +21,7 @@ export function reportParts(
     .filter(cell => cell.body.length > 0)
     .map(cell => {
       const changes = cell.body.map(
-        ({ kind, pk, sk, item }): LostChange => ({ kind, pk, sk, ...(item ? { item } : {}) }),
+        ({ kind, pk, sk, item }): LostChange => defined({ kind, pk, sk, item: item ?? undefined }),
       )
       return { pos: posText(cell), id: cell.id, at: cell.at, changes }
     })

@@ -1,6 +1,7 @@
 import type { EchoAnswer, SourceLink } from '../../link/source.ts'
 import type { Segment } from '../../model/secondary.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { defined } from '../../values/defined.ts'
 import type { Own } from '../apply/target.ts'
 import type { Head } from '../head.ts'
 import type { Place } from '../journal.ts'
@@ -80,7 +81,7 @@ export async function begin(
     { mode: 'syncing', hold: hold + 1, dirty: scope.what === 'all' ? 'all' : scope.report, dirtyFrom: '' },
   )
   if (moved === 'refused') return 'again'
-  const segment: Segment = {
+  const segment: Segment = defined({
     hold: moved.hold,
     life,
     what: scope.what,
@@ -88,8 +89,8 @@ export async function begin(
     line: source.line.map(([epoch, at]) => [epoch, at] as const),
     phase: 'source',
     seen: 0,
-    ...(fresh ? { fresh } : {}),
-  }
+    fresh: fresh || undefined,
+  })
   const segments = await openSegments(own, segment)
   return segments === 'lost' ? 'again' : { hold: moved.hold, fresh, segments }
 }
@@ -131,7 +132,7 @@ function afterSync(
 ): Partial<Head> {
   const until = seq > start && (what === 'all' || keys.length > 0) ? seq : 0
   const line = known.filter(([, at]) => at <= start)
-  return {
+  return defined({
     mode: 'applying',
     hold: head.hold + 1,
     epoch: epochAt(known, start) || epoch,
@@ -139,10 +140,10 @@ function afterSync(
     seq: start,
     done: start,
     line: line.length > 0 ? line : known.slice(0, 1),
-    ...(what === 'all' ? { from: start } : {}),
+    from: what === 'all' ? start : undefined,
     until,
     dirty: until > 0 ? head.dirty : null,
     dirtyFrom: until > 0 ? epoch : '',
     n: Math.max(head.n, epochNumber(epoch)),
-  }
+  })
 }

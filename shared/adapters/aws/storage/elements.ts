@@ -6,6 +6,7 @@ import type { Condition, Element, Place, StoredBucket, Test } from '../../../rep
 import { type Position, seqText } from '../../../replication/position.ts'
 import { sumAttributes, sumsFrom } from '../../../replication/tree.ts'
 import { type Tables, tableOf } from '../../../storage/requests.ts'
+import { defined } from '../../../values/defined.ts'
 
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
 export type Raw = Record<string, unknown>
@@ -39,7 +40,7 @@ export const partKeys = (position: Position, parts: number) =>
 export function cellItems(cell: Cell): Raw[] {
   const ttl = Math.floor(cell.at / 1000) + KEPT * DAY
   const { id, at, noop, root } = cell
-  const common = { kind: 'cell', id, at, ttl, ...(root === undefined ? {} : { root }) }
+  const common = defined({ kind: 'cell', id, at, ttl, root })
   if (noop) return [{ ...cellKey(cell), ...common, noop }]
   const bytes = encodeBody(cell.body)
   const pieces = Array.from({ length: Math.ceil(bytes.length / LARGEST_PART) }, (_, index) =>
@@ -47,7 +48,7 @@ export function cellItems(cell: Cell): Raw[] {
   )
   const [body, ...rest] = pieces
   return [
-    { ...cellKey(cell), ...common, body, ...(rest.length > 0 ? { parts: rest.length } : {}) },
+    defined({ ...cellKey(cell), ...common, body, parts: rest.length > 0 ? rest.length : undefined }),
     ...rest.map((piece, index) => ({ ...partKey(cell, index + 1), kind: 'cell', ttl, body: piece })),
   ]
 }
@@ -61,14 +62,14 @@ export function cellFrom(position: Position, item: Raw, rest: readonly Raw[] = [
   const bytes = Buffer.concat(
     [item, ...rest].map(part => (part['body'] as Uint8Array | undefined) ?? Buffer.alloc(0)),
   )
-  return {
+  return defined({
     ...position,
     id,
     at,
     body: noop ? [] : decodeBody(bytes, position),
-    ...(noop ? { noop } : {}),
-    ...(root === undefined ? {} : { root }),
-  }
+    noop: noop || undefined,
+    root,
+  })
 }
 
 interface Parts {
@@ -92,10 +93,11 @@ function terms() {
       values[label] = value
       return label
     },
-    parts: (): Parts => ({
-      ...(Object.keys(names).length > 0 ? { ExpressionAttributeNames: names } : {}),
-      ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: values } : {}),
-    }),
+    parts: (): Parts =>
+      defined({
+        ExpressionAttributeNames: Object.keys(names).length > 0 ? names : undefined,
+        ExpressionAttributeValues: Object.keys(values).length > 0 ? values : undefined,
+      }),
   }
 }
 
@@ -180,7 +182,7 @@ function bucketUpdate({ bucket, sums, mark }: Extract<Element, { bucket: unknown
 /** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
 export function bucketFrom(item: Raw): StoredBucket {
   const mark = item['mark'] as string | undefined
-  return { ...(mark === undefined ? {} : { mark }), sums: sumsFrom(item as Record<string, bigint>) }
+  return defined({ mark, sums: sumsFrom(item as Record<string, bigint>) })
 }
 
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })

@@ -10,6 +10,7 @@ import type { Head } from '../../../replication/head.ts'
 import type { Element, Journal, Place, ScanPage, Transacted } from '../../../replication/journal.ts'
 import { type Epoch, epochAt, type Line, type Position } from '../../../replication/position.ts'
 import { type StoredItem, tableOf } from '../../../storage/requests.ts'
+import { defined } from '../../../values/defined.ts'
 import {
   cellFrom,
   cellItems,
@@ -147,18 +148,20 @@ export function dynamoJournal(engine: Engine): Journal {
     meter.count('dynamodb')
     const page = await sent(
       documents.send(
-        new ScanCommand({
-          TableName: tables.data,
-          ConsistentRead: true,
-          Segment: index,
-          TotalSegments: of,
-          Limit: SCANNED,
-          ...(from ? { ExclusiveStartKey: from } : {}),
-        }),
+        new ScanCommand(
+          defined({
+            TableName: tables.data,
+            ConsistentRead: true,
+            Segment: index,
+            TotalSegments: of,
+            Limit: SCANNED,
+            ExclusiveStartKey: from,
+          }),
+        ),
       ),
     )
     const next = page.LastEvaluatedKey as ScanPage['next']
-    return { items: (page.Items ?? []) as unknown as StoredItem[], ...(next ? { next } : {}) }
+    return defined({ items: (page.Items ?? []) as unknown as StoredItem[], next })
   }
 
   async function wipeOne(place: Place, life: string): Promise<number> {

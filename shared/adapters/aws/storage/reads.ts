@@ -2,6 +2,7 @@ import { QueryCommand, type QueryCommandInput, ScanCommand } from '@aws-sdk/lib-
 import type { Cursor, Due, Items, OneOrMore, Page, Scanned, Segment, Store } from '../../../ports.ts'
 import type { Item, Key, Kind, Partitions } from '../../../storage/kinds.ts'
 import { fromStored, isKey, type StoredItem, tableOf } from '../../../storage/requests.ts'
+import { defined } from '../../../values/defined.ts'
 import { type Engine, nameOf } from './engine.ts'
 import { sent } from './verdict.ts'
 
@@ -24,7 +25,7 @@ export function reads({ tables, meter, documents, seconds, get }: Engine): Omit<
     do {
       meter.count('dynamodb')
       const page = await sent(
-        documents.send(new QueryCommand({ ...input, ...(start ? { ExclusiveStartKey: start } : {}) })),
+        documents.send(new QueryCommand({ ...input, ...defined({ ExclusiveStartKey: start }) })),
       )
       yield (page.Items ?? []) as StoredItem[]
       start = page.LastEvaluatedKey
@@ -33,13 +34,13 @@ export function reads({ tables, meter, documents, seconds, get }: Engine): Omit<
 
   async function partition<K extends Kind>(kind: K, pk: string, { after, limit }: Page): Promise<Item<K>[]> {
     const items: Item<K>[] = []
-    const input: QueryCommandInput = {
+    const input: QueryCommandInput = defined({
       TableName: tableOf(tables, { kind }),
       ConsistentRead: true,
       KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: { ':pk': pk, ...(after === undefined ? {} : { ':after': after }) },
-      ...(limit === undefined ? {} : { Limit: limit }),
-    }
+      ExpressionAttributeValues: defined({ ':pk': pk, ':after': after }),
+      Limit: limit,
+    })
     for await (const page of pages(input)) {
       items.push(
         ...page.map(stored => fromStored(kind, stored, seconds())).filter(item => item !== undefined),
@@ -83,15 +84,17 @@ export function reads({ tables, meter, documents, seconds, get }: Engine): Omit<
       meter.count('dynamodb')
       const page = await sent(
         documents.send(
-          new ScanCommand({
-            TableName: tableOf(tables, { kind: kinds[0] }),
-            ConsistentRead: true,
-            FilterExpression: `kind IN (${Object.keys(values)})`,
-            ExpressionAttributeValues: values,
-            Segment: index,
-            TotalSegments: of,
-            ...(start ? { ExclusiveStartKey: start } : {}),
-          }),
+          new ScanCommand(
+            defined({
+              TableName: tableOf(tables, { kind: kinds[0] }),
+              ConsistentRead: true,
+              FilterExpression: `kind IN (${Object.keys(values)})`,
+              ExpressionAttributeValues: values,
+              Segment: index,
+              TotalSegments: of,
+              ExclusiveStartKey: start,
+            }),
+          ),
         ),
       )
       const stored = (page.Items ?? []) as StoredItem[]
@@ -99,7 +102,7 @@ export function reads({ tables, meter, documents, seconds, get }: Engine): Omit<
         .map(item => fromStored(item.kind as K, item, seconds()))
         .filter(item => item !== undefined)
       start = page.LastEvaluatedKey as Cursor | undefined
-      yield { items, ...(start ? { next: start } : {}) }
+      yield defined({ items, next: start })
     } while (start)
   }
 

@@ -1,5 +1,6 @@
 import { PutCommand, QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Journal } from '../../../replication/journal.ts'
+import { defined } from '../../../values/defined.ts'
 import { bucketFrom, type Raw } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
 import { failureOf, sent } from './verdict.ts'
@@ -20,7 +21,7 @@ export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tr
     do {
       meter.count('dynamodb')
       const page = await sent(
-        client.send(new QueryCommand({ ...input, ...(start ? { ExclusiveStartKey: start } : {}) })),
+        client.send(new QueryCommand({ ...input, ...defined({ ExclusiveStartKey: start }) })),
       )
       found.push(...(page.Items ?? []))
       start = page.LastEvaluatedKey

@@ -1,5 +1,6 @@
 import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb'
 import { ApiError } from '../../../api/errors.ts'
+import { defined } from '../../../values/defined.ts'
 
 const TRANSIENT = [
   'ProvisionedThroughputExceeded',
@@ -25,8 +26,7 @@ const CONDITION = 'ConditionalCheckFailed'
  * @throws whatever is neither
  */
 export function failureOf(error: unknown): Failure {
-  if (error instanceof ConditionalCheckFailedException)
-    return { condition: [0], ...(error.Item ? { item: error.Item } : {}) }
+  if (error instanceof ConditionalCheckFailedException) return defined({ condition: [0], item: error.Item })
   if (error instanceof TransactionCanceledException) {
     const codes = (error.CancellationReasons ?? []).map(reason => reason.Code ?? 'None')
     if (codes.includes(CONDITION))
@@ -39,7 +39,7 @@ export function failureOf(error: unknown): Failure {
 
 /** The engine cannot take it now: try again. */
 export const busy = (cause?: unknown): ApiError =>
-  new ApiError('busy', 'the storage is busy', { retryAfter: 1, ...(cause === undefined ? {} : { cause }) })
+  new ApiError('busy', 'the storage is busy', defined({ retryAfter: 1, cause }))
 
 const UNREACHABLE = ['TimeoutError', 'AbortError', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'NetworkingError']
 
