@@ -31,7 +31,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'handler',
       of: /^shared\/http\/lambda\.ts$/,
-      may: ['http', 'api', 'adapters'],
+      may: ['http', 'api', 'adapters', 'values'],
       typesFrom: ['ports'],
     },
     {
