@@ -19,7 +19,7 @@ export interface End {
   otherKey: Uint8Array
 }
 
-export interface Around {
+export interface CallMeans {
   carry: Carry
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
@@ -45,7 +45,7 @@ export type Ask = <M extends Method>(
  * Asks the other end. Every call has a later time than the one before, so that none can be played back.
  * @throws LinkRefused, LinkSilent
  */
-export function asker({ set, from, signing, otherKey }: End, { carry, clock, entropy }: Around): Ask {
+export function asker({ set, from, signing, otherKey }: End, { carry, clock, entropy }: CallMeans): Ask {
   let last = 0
   return async (method, question, line) => {
     last = Math.max(clock.now(), last + 1)

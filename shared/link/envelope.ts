@@ -38,6 +38,10 @@ const LARGEST_SKEW = 5 * 60_000
 
 const digestOf = (line: Line): Buffer => (line.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(line)))
 
+/** Whether a caller means this lineage; it means any as long as it knows none. */
+export const knowsLine = (envelope: Pick<Envelope, 'line'>, line: Line): boolean =>
+  envelope.line.length === 0 || digestOf(line).equals(envelope.line)
+
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 const callText = (
@@ -81,7 +85,7 @@ export const isCallOf = (key: Uint8Array, method: Method, envelope: Envelope, bo
   verify(null, callText(method, envelope, body), publicKey('Ed25519', key), envelope.signature)
 
 /** Milliseconds by which the caller's clock is ahead, as the signed time has it. */
-const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
+export const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
 
 /** What to say of a clock that is too far off; undefined when it is near enough. */
 export function skewFault({ time }: Pick<Envelope, 'time'>, now: number): string | undefined {

@@ -24,20 +24,21 @@ import {
   TreeRequestSchema,
   TreeResponseSchema,
 } from './gen/link_pb.ts'
-import type {
-  Activated,
-  ActivateRequest,
-  CellsAnswer,
-  CellsRequest,
-  EchoAnswer,
-  EchoRequest,
-  ItemsAnswer,
-  ItemsRequest,
-  KeyringAnswer,
-  ScanAnswer,
-  ScanRequest,
-  TreeAnswer,
-  TreeRequest,
+import {
+  type Activated,
+  type ActivateRequest,
+  type CellsAnswer,
+  type CellsRequest,
+  type EchoAnswer,
+  type EchoRequest,
+  type ItemsAnswer,
+  type ItemsRequest,
+  type KeyringAnswer,
+  LinkRefused,
+  type ScanAnswer,
+  type ScanRequest,
+  type TreeAnswer,
+  type TreeRequest,
 } from './source.ts'
 
 /** A value of ours as bytes, and back. @throws Error when reading what is no such value */
@@ -146,6 +147,7 @@ export const forms = {
         return {
           ...{ primary: one.primary, epoch: epoch(one.epoch), keyring: one.keyring, format: one.format },
           addresses: one.addresses,
+          met: one.met,
           line: lineOf(line),
           recovery: { shares, threshold },
           statement: {
@@ -179,9 +181,9 @@ export const forms = {
         line: eras(line),
         canaryAt: BigInt(canaryAt),
       }),
-      ({ seq, frontier, epoch: name, line, addresses, canaryAt, format }): ToldEcho => ({
+      ({ seq, frontier, epoch: name, line, addresses, met, canaryAt, format }): ToldEcho => ({
         ...{ seq: whole(seq), frontier: whole(frontier), canaryAt: whole(canaryAt) },
-        ...{ epoch: epoch(name), line: lineOf(line), addresses, format },
+        ...{ epoch: epoch(name), line: lineOf(line), addresses, met, format },
       }),
     ),
   },
@@ -303,3 +305,13 @@ const MOST_SEGMENTS = 64
 /** What a method is asked, and what it answers. */
 export type Question<M extends keyof typeof forms> = ReturnType<(typeof forms)[M]['question']['read']>
 export type Reply<M extends keyof typeof forms> = ReturnType<(typeof forms)[M]['answer']['read']>
+
+/** What a call asks. @throws LinkRefused when its body holds no such question */
+export function questionIn<M extends keyof typeof forms>(method: M, body: Uint8Array): Question<M> {
+  try {
+    return forms[method].question.read(body) as Question<M>
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new LinkRefused('invalid_argument', `the body of ${method} cannot be read: ${why}`)
+  }
+}

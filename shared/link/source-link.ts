@@ -1,6 +1,6 @@
 import type { Line } from '../replication/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
-import { type Around, asker, type End } from './call.ts'
+import { asker, type CallMeans, type End } from './call.ts'
 import type { LinkKeys } from './pair.ts'
 import {
   type EchoAnswer,
@@ -16,7 +16,7 @@ import {
 const MOST_KEYS = 100
 
 /** A primary, by way of the link. @param keys of this cluster */
-export function sourceLink(end: End & { keys: LinkKeys }, around: Around): SourceLink {
+export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): SourceLink {
   const ask = asker(end, around)
   /** the source's lineage as it told last: what it answers by another one is refused by itself */
   let line: Line = []

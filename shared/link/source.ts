@@ -50,7 +50,9 @@ export interface Activated {
   recovery: { shares: number; threshold: number }
   /** raw Ed25519 key of the primary, base64 */
   primaryKey: string
+  /** of the primary, and of other clusters of the set */
   addresses: string[]
+  met: string[]
   /** says that this cluster's key is a member of the set */
   statement: Statement
 }
@@ -90,7 +92,9 @@ export interface EchoAnswer {
   frontier: number
   epoch: Epoch
   line: Line
+  /** of the primary, and of other clusters of the set */
   addresses: string[]
+  met: string[]
   /** epoch milliseconds of the newest cell at the frontier; 0: there is none */
   canaryAt: number
   format: number
@@ -105,6 +109,7 @@ export interface CellsRequest {
 }
 
 export type CellsAnswer =
+  /** `frontier`: up to where these cells show no gap */
   | { cells: Cell[]; line: Line; frontier: number }
   /** both journals are one up to here, and the caller's goes on */
   | { diverged: number }

@@ -59,7 +59,7 @@ export interface PendingKey {
 }
 
 /** What a secondary last heard of its primary. Times are epoch milliseconds by the own clock, but for `canaryAt`. */
-export interface Contact {
+export interface PrimaryContact {
   at: number
   /** milliseconds from question to answer */
   took: number

@@ -4,7 +4,7 @@ import type { Slot } from '../model/ceremony.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
-import type { Contact, Member, PendingKey, Revoked, Secondary, TokenKey } from '../model/link.ts'
+import type { Member, PendingKey, PrimaryContact, Revoked, Secondary, TokenKey } from '../model/link.ts'
 import type { MountTable } from '../model/mount.ts'
 import type { StoredPolicy } from '../model/policy.ts'
 import type { Role } from '../model/role.ts'
@@ -48,7 +48,7 @@ export interface Stored {
   member: Member
   'token-key': TokenKey
   'pending-key': PendingKey
-  contact: Contact
+  contact: PrimaryContact
   segment: Segment
   report: Report
   puller: Puller

@@ -20,7 +20,16 @@ const [own, primary] = [pair(), pair()]
 const line: Line = [['000001.0123456789ab', 1]]
 const epoch = '000001.0123456789ab'
 const position = { epoch, seq: 7 }
-const echoed = { seq: 9, frontier: 8, epoch, line, addresses: ['https://a'], canaryAt: 5, format: FORMAT }
+const echoed = {
+  seq: 9,
+  frontier: 8,
+  epoch,
+  line,
+  addresses: ['https://a'],
+  met: [],
+  canaryAt: 5,
+  format: FORMAT,
+}
 const question = { position, state: 'stream-wals', address: '', apiAddress: '' }
 
 interface Fake {

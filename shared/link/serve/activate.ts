@@ -1,0 +1,146 @@
+import type { Secondary } from '../../model/link.ts'
+import { type Change, remove, replace } from '../../storage/changes.ts'
+import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { sameSecret } from '../../values/secret.ts'
+import { printTime } from '../../values/time.ts'
+import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
+import { jtiHash } from '../admin/activation.ts'
+import { secondariesOf } from '../admin/secondaries.ts'
+import { isCallOf } from '../envelope.ts'
+import { type Question, questionIn, type Reply } from '../messages.ts'
+import { publicKeyText } from '../pair.ts'
+import { FORMAT, LinkRefused } from '../source.ts'
+import { statementOf } from '../statements.ts'
+import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
+import { servingHead } from './reading.ts'
+
+type Asked = Question<'Activate'>
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const LONGEST_ADDRESS = 2048
+const LONGEST_VERSION = 64
+
+/**
+ * Admits the cluster that hands in an activation token, and gives it what it needs to follow this one. Nothing has
+ * happened when it is refused. A repetition by the same cluster with the same keys gets the same answer until that
+ * cluster's first heartbeat, for the answer may have been lost.
+ * @throws LinkRefused
+ */
+export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Reply<'Activate'>> {
+  const asked = questionIn('Activate', call.body)
+  checkCaller(asked, call)
+  const head = await servingHead(ports.journal)
+  if (head.mode !== 'writing') throw refused('unavailable', 'this cluster is handing over to another one')
+  if (call.record.built !== true)
+    throw refused(
+      'unavailable',
+      'the journal is being built: repeat when status shows no reindex in progress',
+    )
+  const admitted = await admit(asked, call, ports)
+  if ((await ports.store.commit(admitted.changes, call)) === 'conflict')
+    throw refused('unavailable', 'the token was being used or revoked at this very moment: repeat')
+  return answerTo(asked, call, head, ports)
+}
+
+const refused = (...given: ConstructorParameters<typeof LinkRefused>) => new LinkRefused(...given)
+
+function checkCaller(
+  { signingKey, exchangeKey, cluster, address, version, format }: Asked,
+  call: AdmittedCall,
+): void {
+  const { record, envelope, body } = call
+  if (signingKey.length !== 32 || exchangeKey.length !== 32 || !UUID.test(cluster))
+    throw refused('invalid_argument', 'the call does not name a cluster with its keys')
+  if (!isCallOf(signingKey, 'Activate', envelope, body))
+    throw refused('unauthenticated', 'the call is not signed by the key that it names')
+  if (cluster === record.id) throw refused('failed_precondition', 'a cluster cannot be its own secondary')
+  if (address.length > LONGEST_ADDRESS || version.length > LONGEST_VERSION)
+    throw refused('invalid_argument', 'the address or the version is too long')
+  if (format < FORMAT)
+    throw refused(
+      'failed_precondition',
+      `this cluster speaks format ${FORMAT}, the secondary ${format} at most: upgrade the secondary first`,
+    )
+}
+
+/** The secondary that a token was made for, if it may be used by this caller now. */
+async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPorts) {
+  const claims = readActivation(asked.token)
+  if (!claims) throw refused('invalid_argument', 'this is no activation token')
+  if (claims.set !== call.set) throw refused('failed_precondition', 'the token is of another DR set')
+  const place = key('secondary', claims.id)
+  const revocation = key('revoked', asked.cluster)
+  const [item, signer, revoked] = await store.read([place, key('token-key'), revocation])
+  const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
+  if (!signing || !isSignedBy(signerKey(signing.reveal()), asked.token))
+    throw refused('unauthenticated', 'the token was not made by this cluster')
+  if (claims.exp * 1000 <= call.now)
+    throw refused('permission_denied', `the token expired at ${printTime(claims.exp * 1000)}`)
+  const secondary = usable(item, jtiHash(claims.jti), revoked?.data.at)
+  checkUse(secondary.data, asked)
+  const changes: Change[] = [
+    replace(place, secondary, admittedAs(secondary.data, asked, call)),
+    ...(revoked ? [remove(revocation)] : []),
+  ]
+  return { changes }
+}
+
+/** @param jti hash of the token's one-use part */
+function usable(
+  item: Item<'secondary'> | undefined,
+  jti: string,
+  revokedAt: number | undefined,
+): Item<'secondary'> {
+  if (!item || !sameSecret(item.data.jti, jti) || item.data.revokedAt !== undefined)
+    throw refused('permission_denied', 'the token was revoked')
+  if ((revokedAt ?? 0) > item.data.createdAt)
+    throw refused('permission_denied', 'the token was made before this cluster was revoked')
+  return item
+}
+
+function checkUse({ publicKey, cluster, activatedAt, contact }: Secondary, asked: Asked): void {
+  const given = publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey })
+  if (
+    activatedAt !== undefined &&
+    (cluster !== asked.cluster || publicKey !== given || contact !== undefined)
+  )
+    throw refused('permission_denied', 'the token has been used')
+  if (publicKey !== undefined && publicKey !== given)
+    throw refused('permission_denied', 'the token was made for other keys than those of this secondary')
+}
+
+const admittedAs = (secondary: Secondary, asked: Asked, { now, envelope }: AdmittedCall): Secondary => ({
+  ...secondary,
+  publicKey: publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey }),
+  cluster: asked.cluster,
+  activatedAt: now,
+  time: Number(envelope.time),
+  address: asked.address,
+  version: asked.version,
+})
+
+async function answerTo(
+  { cluster, signingKey, exchangeKey }: Asked,
+  call: AdmittedCall,
+  { epoch, line }: { epoch: string; line: Reply<'Activate'>['line'] },
+  ports: LinkPorts,
+): Promise<Reply<'Activate'>> {
+  const { record, set, pair } = call
+  const [recovery] = await ports.store.read([key('recovery-key')])
+  const { keyring } = await ports.cipher.exportTo(exchangeKey, set)
+  const membership = { set, by: record.id, id: cluster, key: signingKey.toString('base64'), epoch }
+  const all = secondariesOf(await ports.store.list(partitions('secondary')))
+  return {
+    primary: record.id,
+    ...{ epoch, line, keyring, format: FORMAT },
+    recovery: { shares: recovery?.data.shares ?? 0, threshold: recovery?.data.threshold ?? 0 },
+    addresses: addressesOf(call, ports),
+    met: metBy(all, cluster),
+    statement: statementOf(pair.signing, membership),
+  }
+}
+
+/** Addresses of the other secondaries. @param cluster who asks, UUID */
+export const metBy = (all: readonly Secondary[], cluster: string): string[] => [
+  ...new Set(all.filter(one => one.cluster !== cluster && one.address !== '').map(one => one.address)),
+]

@@ -1,0 +1,128 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Secondary } from '../../model/link.ts'
+import type { Head } from '../../replication/head.ts'
+import { epochNumber } from '../../replication/position.ts'
+import { isCallOf, knowsLine, type Method, skewFault } from '../envelope.ts'
+import type { Envelope } from '../gen/link_pb.ts'
+import { readPublicKey } from '../pair.ts'
+import type { RefusalCode } from '../source.ts'
+
+/** A reason to refuse a call. */
+export interface CallFault {
+  code: RefusalCode
+  text: string
+}
+
+/** What a call is judged by. */
+export interface CallFacts {
+  record: ClusterRecord
+  /** whom the envelope names */
+  secondary: Secondary | undefined
+  /** of the cluster that the secondary is */
+  revokedAt: number | undefined
+  /** epoch milliseconds */
+  now: number
+}
+
+interface Asked {
+  method: Method
+  envelope: Envelope
+  body: Uint8Array
+}
+
+/** Calls that change something: each must be later than all before. Everything else may be asked twice. */
+const once: readonly Method[] = ['Activate', 'Echo']
+
+type Check = (asked: Asked, facts: CallFacts) => CallFault | undefined
+
+const fault = (code: RefusalCode, text: string): CallFault => ({ code, text })
+
+const ofThisSet: Check = ({ envelope }, { record }) =>
+  record.set === undefined || record.mode === 'disabled'
+    ? fault('failed_precondition', 'this cluster is in no DR set')
+    : envelope.set === record.set
+      ? undefined
+      : fault('failed_precondition', 'this cluster belongs to another DR set')
+
+/** Without its key nobody learns whether a name is known here, or was revoked. */
+const signedBySecondary: Check = ({ method, envelope, body }, { secondary }) => {
+  const keys = secondary?.activatedAt === undefined ? undefined : readPublicKey(secondary.publicKey ?? '')
+  return keys && isCallOf(keys.signing, method, envelope, body)
+    ? undefined
+    : fault('unauthenticated', 'the call is not signed by the key of a secondary that was admitted here')
+}
+
+const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
+  secondary?.revokedAt === undefined && (revokedAt ?? 0) <= (secondary?.activatedAt ?? 0)
+    ? undefined
+    : fault('permission_denied', `${envelope.from} was revoked: it needs a new activation token`)
+
+const nearInTime: Check = ({ envelope }, { now }) => {
+  const text = skewFault(envelope, now)
+  return text === undefined ? undefined : fault('failed_precondition', text)
+}
+
+const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
+  once.includes(method) && Number(envelope.time) <= (secondary?.time ?? 0)
+    ? fault(
+        'failed_precondition',
+        'a call of this time, or a later one, has been seen: this one is played back',
+      )
+    : undefined
+
+/** What a call by an admitted secondary has to pass, in this order. */
+const ofSecondary: readonly Check[] = [ofThisSet, signedBySecondary, notRevoked, nearInTime, notSeenBefore]
+
+/** Before its token is looked at, a call for admission proves by its signature that it has the key it names. */
+const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
+
+/** Why a call is refused; undefined: it is not. */
+export function faultOf(asked: Asked, facts: CallFacts): CallFault | undefined {
+  const checks = asked.method === 'Activate' ? ofNewcomer : ofSecondary
+  for (const check of checks) {
+    const found = check(asked, facts)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** A notice comes from the primary: it is signed by the key that the link names. */
+export function noticeFault(
+  { method, envelope, body }: Asked,
+  { record, now }: CallFacts,
+): CallFault | undefined {
+  const key = record.link && Buffer.from(record.link.primaryKey, 'base64')
+  if (record.mode !== 'secondary' || key?.length !== 32)
+    return fault('failed_precondition', 'this cluster follows no primary')
+  if (record.set !== envelope.set)
+    return fault('failed_precondition', 'this cluster belongs to another DR set')
+  if (!isCallOf(key, method, envelope, body))
+    return fault(
+      'unauthenticated',
+      'the notice is not signed by the key of the primary that this cluster follows',
+    )
+  return nearInTime({ method, envelope, body }, { record, now, secondary: undefined, revokedAt: undefined })
+}
+
+/** Methods whose answers hang together over several calls: none of them by a lineage that is not the caller's. */
+const ofOneLineage: readonly Method[] = ['Items', 'Scan', 'Tree']
+
+/** Why a journal does not serve a call; undefined: it does. */
+export function headFault(
+  method: Method,
+  envelope: Envelope,
+  record: ClusterRecord,
+  head: Head | undefined,
+): CallFault | undefined {
+  const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.own
+  if (record.mode !== 'primary' || !serves)
+    return fault('failed_precondition', `this cluster is no primary: its mode is ${record.mode}`)
+  if (epochNumber(envelope.epoch) > epochNumber(head.epoch))
+    return fault(
+      'failed_precondition',
+      `the caller has seen epoch ${envelope.epoch}, this cluster writes ${head.epoch}: another primary came after it`,
+    )
+  if (ofOneLineage.includes(method) && !knowsLine(envelope, head.line))
+    return fault('failed_precondition', 'the lineage of the journal has changed since: begin anew')
+  return undefined
+}

@@ -1,0 +1,32 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Ports } from '../../ports.ts'
+import type { Item } from '../../storage/kinds.ts'
+import type { Envelope } from '../gen/link_pb.ts'
+import type { LinkPair } from '../pair.ts'
+
+/** What the link reaches. */
+export type LinkPorts = Pick<Ports, 'store' | 'journal' | 'cipher' | 'clock' | 'deployment' | 'log'>
+
+/** A call that has passed the checks of its caller. */
+export interface AdmittedCall {
+  record: ClusterRecord
+  /** UUID */
+  set: string
+  /** epoch milliseconds at which the record was read, and by this cluster's clock */
+  readAt: number
+  now: number
+  /** this cluster's keys */
+  pair: LinkPair
+  envelope: Envelope
+  body: Uint8Array
+  /** whom the envelope names; a newcomer's token may name nobody */
+  secondary: Item<'secondary'> | undefined
+  /** address at which this call arrived; empty: unknown */
+  reachedAt: string
+}
+
+/** Where this cluster is reached by the others of its set. */
+export const addressesOf = (
+  { record, reachedAt }: Pick<AdmittedCall, 'record' | 'reachedAt'>,
+  { deployment }: Pick<LinkPorts, 'deployment'>,
+): string[] => [record.clusterAddr || deployment.apiAddress || reachedAt].filter(one => one !== '')

@@ -1,0 +1,131 @@
+import type { Cell } from '../../replication/cell.ts'
+import type { Head } from '../../replication/head.ts'
+import type { Journal } from '../../replication/journal.ts'
+import { common, type Line } from '../../replication/position.ts'
+import { live, pageNames } from '../../replication/tree.ts'
+import type { StoredItem } from '../../storage/requests.ts'
+import {
+  type CellsAnswer,
+  type CellsRequest,
+  type ItemsAnswer,
+  type ItemsRequest,
+  LinkRefused,
+  type ScanAnswer,
+  type ScanRequest,
+  type TreeAnswer,
+  type TreeRequest,
+} from '../source.ts'
+
+/** Bytes of one message, in clear: what an HTTP API can carry, encoded, with room to spare. */
+const LARGEST = 3 * 2 ** 20
+/** Cells that are read at once. */
+const RUN = 100
+
+/** The head of a journal that others may read. @throws LinkRefused */
+export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head> {
+  const head = await journal.head()
+  if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.own) return head
+  throw new LinkRefused('failed_precondition', 'this cluster is no primary: it writes no journal of its own')
+}
+
+const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** Cells from behind a position on, without gaps; the lineage is the same before and after they were read. */
+export async function cells(
+  journal: Pick<Journal, 'head' | 'cells'>,
+  { line, from, bytes }: CellsRequest,
+): Promise<CellsAnswer> {
+  const head = await servingHead(journal)
+  const { cut, diverged } = common({ line: head.line }, { line, seq: from })
+  if (diverged) return { diverged: cut }
+  if (from < head.from) return { trimmed: head.from }
+  const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
+  const after = await servingHead(journal)
+  if (!sameLine(head.line, after.line))
+    throw new LinkRefused('unavailable', 'the journal changed its lineage')
+  return { cells: found, line: head.line, frontier: from + found.length }
+}
+
+async function dense(
+  journal: Pick<Journal, 'cells'>,
+  { line, seq }: Head,
+  from: number,
+  bytes: number,
+): Promise<Cell[]> {
+  const found: Cell[] = []
+  let size = 0
+  for (let after = from; after < seq; after += RUN) {
+    for (const cell of await journal.cells(line, after, Math.min(after + RUN, seq))) {
+      if (!cell) return found
+      size += sizeOf(cell.body)
+      if (found.length > 0 && size > bytes) return found
+      found.push(cell)
+    }
+  }
+  return found
+}
+
+const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
+
+/** As many of the items as one message holds, then the head: what it says holds for all of them. */
+export async function items(
+  journal: Pick<Journal, 'head' | 'raw'>,
+  { keys }: ItemsRequest,
+): Promise<ItemsAnswer> {
+  const all = await journal.raw(keys)
+  const { seq, line, epoch } = await servingHead(journal)
+  return { items: upTo(all, LARGEST), seq, line, epoch }
+}
+
+/** The first ones that come to so many bytes together; one in any case. */
+function upTo(all: readonly (StoredItem | undefined)[], bytes: number): (StoredItem | undefined)[] {
+  let size = 0
+  const end = all.findIndex((item, index) => {
+    size += item ? sizeOf(item) : 0
+    return index > 0 && size > bytes
+  })
+  return end < 0 ? [...all] : all.slice(0, end)
+}
+
+/** A page of a segment. */
+export async function scan(
+  journal: Pick<Journal, 'scan'>,
+  { segment, of, cursor }: ScanRequest,
+  frontier: number,
+): Promise<ScanAnswer> {
+  const page = await journal.scan({ index: segment, of, from: cursor })
+  return { items: page.items, frontier, ...(page.next ? { next: page.next } : {}) }
+}
+
+const PAGE = /^[rl]#[0-9a-f]{2}$/
+
+/**
+ * `root`: hashes of all pages of both subtrees as they are noted, in order. `page`: what each of its buckets amounts
+ * to, in order; empty where it holds nothing.
+ * @param life names this cluster's tree
+ * @param now epoch milliseconds
+ */
+export async function tree(
+  journal: Pick<Journal, 'page' | 'pageHashes'>,
+  { level, page }: TreeRequest,
+  life: string,
+  now: number,
+): Promise<TreeAnswer> {
+  if (level === 'root') {
+    const both = await Promise.all(['r', 'l'].map(async side => hashesOf(journal, `t#${life}#${side}`)))
+    return { hashes: both.flat() }
+  }
+  if (page === undefined || !PAGE.test(page)) throw new LinkRefused('invalid_argument', 'no such page')
+  const buckets = await journal.page(`t#${life}#${page}`)
+  const sums = pageNames.map(sk => {
+    const bucket = buckets.get(sk)
+    const limbs = bucket ? live(bucket.sums, Math.floor(now / 1000)) : []
+    return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
+  })
+  return { hashes: sums }
+}
+
+async function hashesOf(journal: Pick<Journal, 'pageHashes'>, subtree: string): Promise<string[]> {
+  const stored = await journal.pageHashes(`${subtree}#root`)
+  return pageNames.map(page => stored.get(page)?.hash ?? '')
+}

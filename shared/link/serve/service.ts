@@ -1,0 +1,172 @@
+import { ApiError } from '../../api/errors.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Head } from '../../replication/head.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { decryptOwnKey } from '../admin/keys.ts'
+import { envelopeOf, type LinkOutcome, type Method, signAnswer } from '../envelope.ts'
+import type { Answer, Call } from '../gen/link_pb.ts'
+import { forms, questionIn, type Reply } from '../messages.ts'
+import { type LinkPair, readPublicKey } from '../pair.ts'
+import { LinkRefused } from '../source.ts'
+import { activate } from './activate.ts'
+import { type CallFault, faultOf, headFault, noticeFault } from './admission.ts'
+import { echo } from './echo.ts'
+import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
+import { cells, items, scan, tree } from './reading.ts'
+
+/** What the link's service does besides reading and writing. */
+export interface Neighbours {
+  /** the last position of a journal below which no cell is missing */
+  frontier: (head: Head) => Promise<number>
+  /** has this cluster fetch what its primary has */
+  wake: () => Promise<void>
+}
+
+/** Answers a call. It never throws: what goes wrong is an answer too. @param reachedAt address at which it arrived */
+export type Serve = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
+
+/** Bytes of a name in an envelope. */
+const LONGEST_NAME = 128
+
+/** The service of the link: every answer is signed by this cluster's key, refusals too. */
+export function linkService(ports: LinkPorts, around: Neighbours): Serve {
+  const keys = ownKeys(ports)
+
+  async function begin(method: Method, call: Call, reachedAt: string): Promise<Asked> {
+    const envelope = envelopeOf(call)
+    if (!envelope || envelope.from === '' || Buffer.byteLength(envelope.from) > LONGEST_NAME)
+      throw new LinkRefused('invalid_argument', 'this is no call of the link')
+    const now = ports.clock.now()
+    const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.from)])
+    if (!record) throw new LinkRefused('failed_precondition', 'this cluster is not initialised')
+    const pair = await keys(record.data)
+    const { body } = call
+    return { method, envelope, body, secondary, reachedAt, readAt: now, now, record: record.data, pair }
+  }
+
+  return async (method, call, reachedAt) => {
+    const refused = (error: unknown, addresses: string[]): LinkOutcome => ({
+      refusal: { ...refusalOf(error, method, ports), addresses },
+    })
+    const sign = (outcome: LinkOutcome, pair?: LinkPair): Answer => {
+      const nonce = call.envelope?.nonce ?? new Uint8Array()
+      return signAnswer(method, nonce, outcome, { signing: pair?.signing, now: ports.clock.now() })
+    }
+    let asked: Asked
+    try {
+      asked = await begin(method, call, reachedAt)
+    } catch (error) {
+      return sign(refused(error, []))
+    }
+    const addresses = addressesOf(asked, ports)
+    const outcome = await answer(asked, ports, around).then(
+      (body): LinkOutcome => ({ body }),
+      (error: unknown) => refused(error, addresses),
+    )
+    return sign(outcome, asked.pair)
+  }
+}
+
+type Asked = Omit<AdmittedCall, 'pair' | 'set'> & { method: Method; pair: LinkPair | undefined }
+
+async function answer(asked: Asked, ports: LinkPorts, around: Neighbours): Promise<Uint8Array> {
+  const { method, record, secondary, now } = asked
+  const facts = { record, secondary: secondary?.data, now, revokedAt: await revokedAt(secondary, ports) }
+  if (method === 'Notify') {
+    refuseFor(noticeFault(asked, facts))
+    await around.wake()
+    return forms.Notify.answer.write({})
+  }
+  refuseFor(faultOf(asked, facts))
+  const admitted = admittedFrom(asked)
+  if (method === 'Activate') return forms.Activate.answer.write(await activate(ports, admitted))
+  if (!secondary) throw new Error('a secondary that passed the checks is known')
+  return answerSecondary(method, { ...admitted, secondary }, ports, around)
+}
+
+/** A revocation meets a cluster by its own id, whatever name it goes by. */
+async function revokedAt(
+  secondary: Item<'secondary'> | undefined,
+  { store }: LinkPorts,
+): Promise<number | undefined> {
+  if (secondary?.data.cluster === undefined) return undefined
+  const [revoked] = await store.read([key('revoked', secondary.data.cluster)])
+  return revoked?.data.at
+}
+
+function admittedFrom({ pair, ...asked }: Asked): AdmittedCall {
+  const { set } = asked.record
+  if (!pair || set === undefined) throw new LinkRefused('failed_precondition', 'this cluster is in no DR set')
+  return { ...asked, pair, set }
+}
+
+function refuseFor(fault: CallFault | undefined): void {
+  if (fault) throw new LinkRefused(fault.code, fault.text)
+}
+
+async function answerSecondary(
+  method: Exclude<Method, 'Activate' | 'Notify'>,
+  call: AdmittedCall & { secondary: Item<'secondary'> },
+  ports: LinkPorts,
+  { frontier }: Neighbours,
+): Promise<Uint8Array> {
+  const { journal } = ports
+  const head = await journal.head()
+  refuseFor(headFault(method, call.envelope, call.record, head))
+  if (!head) throw new Error('a journal that serves has a head')
+  const { body } = call
+  switch (method) {
+    case 'Echo':
+      return forms.Echo.answer.write(await echo(ports, call, head, frontier))
+    case 'Cells':
+      return forms.Cells.answer.write(await cells(journal, questionIn('Cells', body)))
+    case 'Items':
+      return forms.Items.answer.write(await items(journal, questionIn('Items', body)))
+    case 'Scan':
+      return forms.Scan.answer.write(await scan(journal, questionIn('Scan', body), await frontier(head)))
+    case 'Tree': {
+      const question = questionIn('Tree', body)
+      return forms.Tree.answer.write(await tree(journal, question, call.record.life ?? call.set, call.now))
+    }
+    case 'Keyring':
+      return forms.Keyring.answer.write(await keyring(call, questionIn('Keyring', body).term, ports))
+  }
+}
+
+async function keyring(
+  { set, secondary }: AdmittedCall & { secondary: Item<'secondary'> },
+  term: number,
+  { cipher }: LinkPorts,
+): Promise<Reply<'Keyring'>> {
+  const keys = readPublicKey(secondary.data.publicKey ?? '')
+  if (!keys) throw new Error('a secondary that passed the checks has keys')
+  const exported = await cipher.exportTo(keys.exchange, set)
+  if (exported.term < term) throw new LinkRefused('unavailable', `the keyring has no term ${term} yet`)
+  return exported
+}
+
+/** What goes wrong here may pass; what cannot be read never will. Texts of other errors stay here. */
+function refusalOf(error: unknown, method: Method, { log }: LinkPorts): CallFault {
+  if (error instanceof LinkRefused) return { code: error.code, text: error.message }
+  const known = error instanceof ApiError && error.code === 'busy'
+  if (known) return { code: 'unavailable', text: error.message }
+  log.error('link', { method, cause: error instanceof Error ? error.stack : String(error) })
+  return { code: 'unavailable', text: 'internal error: see the logs of this cluster' }
+}
+
+/** This cluster's keys; they are decrypted once for every text of theirs. */
+function ownKeys({ cipher }: Pick<LinkPorts, 'cipher'>) {
+  let kept: { text: string; pair: Promise<LinkPair> } | undefined
+  return async (record: ClusterRecord): Promise<LinkPair | undefined> => {
+    if (!record.link) return undefined
+    cipher.expect(record)
+    const { ownKey } = record.link
+    if (kept?.text === ownKey) return kept.pair
+    const pair = decryptOwnKey(ownKey, cipher)
+    kept = { text: ownKey, pair }
+    pair.catch(() => {
+      if (kept?.pair === pair) kept = undefined
+    })
+    return pair
+  }
+}

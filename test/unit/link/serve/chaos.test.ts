@@ -1,0 +1,172 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import { expect, test } from 'vitest'
+import type { Carry } from '../../../../shared/link/call.ts'
+import type { Method } from '../../../../shared/link/envelope.ts'
+import { AnswerSchema, CallSchema } from '../../../../shared/link/gen/link_pb.ts'
+import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
+import type { Secondary } from '../../../../shared/model/link.ts'
+import { type Cell, noopCell } from '../../../../shared/replication/cell.ts'
+import type { Change } from '../../../../shared/storage/changes.ts'
+import { follower, primaryWorld, START, type World } from './world.ts'
+
+// A network that loses, repeats, reorders, delays, cuts, changes and plays back what it carries, between one primary
+// and its secondaries.
+
+const MESSAGES = Number(process.env['LINK_CHAOS_MESSAGES'] ?? 1000)
+const SEED = Number(process.env['LINK_CHAOS_SEED'] ?? 20_261_122)
+const SECONDARIES = 4
+
+/** A generator of numbers from 0 to 1 that a seed makes repeatable (mulberry32). */
+function numbersFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+interface Recorded {
+  method: Method
+  bytes: Uint8Array
+}
+
+/** Carries bytes badly. `calm` makes it a good network again. */
+function badNetwork(world: World, random: () => number) {
+  const seen: Recorded[] = []
+  const counts: Record<string, number> = {}
+  let bad = true
+  const chance = (name: string, of: number): boolean => {
+    const happens = bad && random() < of
+    if (happens) counts[name] = (counts[name] ?? 0) + 1
+    return happens
+  }
+  const mangled = (bytes: Uint8Array): Uint8Array => {
+    if (chance('cut off', 0.04)) return bytes.subarray(0, Math.floor(random() * bytes.length))
+    if (!chance('changed', 0.06)) return bytes
+    const copy = Buffer.from(bytes)
+    const at = Math.floor(random() * copy.length)
+    copy.writeUInt8(copy.readUInt8(at) ^ (1 << Math.floor(random() * 8)), at)
+    return copy
+  }
+  const later = () => new Promise(resolve => setImmediate(resolve))
+  async function arrive({ method, bytes }: Recorded): Promise<Uint8Array> {
+    while (chance('delayed', 0.3)) await later()
+    const answer = await world.serve(method, fromBinary(CallSchema, bytes), '')
+    return toBinary(AnswerSchema, answer)
+  }
+  const unseen = (one: Recorded) => void arrive(one).catch(() => undefined)
+  const carry: Carry = async (method, call) => {
+    const sent = { method, bytes: toBinary(CallSchema, call) }
+    seen.push(sent)
+    if (chance('lost', 0.1)) throw new Error('lost')
+    if (chance('repeated', 0.15)) unseen(sent)
+    const old = seen[Math.floor(random() * seen.length)]
+    if (old && chance('played back', 0.2)) unseen(old)
+    // as another method than it was made for
+    if (old && chance('played back as another', 0.05)) unseen({ ...old, method: 'Echo' })
+    const answer = await arrive({ method, bytes: mangled(sent.bytes) })
+    if (chance('answer lost', 0.1)) throw new Error('answer lost')
+    return fromBinary(AnswerSchema, mangled(answer))
+  }
+  return {
+    carry,
+    counts,
+    calm: () => {
+      bad = false
+    },
+    settle: later,
+  }
+}
+
+/** Times of signed calls that took effect on a secondary's item, in order. */
+const effectsOn = (commits: readonly (readonly Change[])[], id: string): number[] =>
+  commits.flat().flatMap(change => {
+    if (!('put' in change) || change.put.kind !== 'secondary' || change.put.sk !== id) return []
+    const { time } = change.data as Secondary
+    return time > 0 ? [time] : []
+  })
+
+const cellAt = (epoch: string, seq: number): Cell =>
+  seq % 5 === 0 ? noopCell({ epoch, seq }, START) : { epoch, seq, id: `commit ${seq}`, at: START, body: [] }
+
+interface Member {
+  name: string
+  one: ReturnType<typeof follower>
+  token: string
+  active: boolean
+  held: Cell[]
+}
+
+test(`${MESSAGES} messages over a bad network: no signed call takes effect twice, and everybody catches up`, {
+  timeout: 20_000 + 20 * MESSAGES,
+}, async () => {
+  const random = numbersFrom(SEED)
+  const world = await primaryWorld()
+  const network = badNetwork(world, random)
+  const all: Member[] = []
+  for (let index = 0; index < SECONDARIES; index++) {
+    const name = `s${index}`
+    const one = follower(world, name, { carry: network.carry, ahead: Math.round((random() - 0.5) * 60_000) })
+    all.push({ name, one, token: await world.token(name, { ttl: 10 ** 9 }), active: false, held: [] })
+  }
+  const grow = (by: number) => {
+    const { seq } = world.memory.head()
+    for (let at = seq + 1; at <= seq + by; at++) world.memory.cells.set(at, cellAt(world.epoch, at))
+    world.memory.set({ seq: seq + by })
+  }
+  const line = [[world.epoch, 1]] as const
+
+  async function step(member: Member): Promise<void> {
+    const { one, held, token } = member
+    if (!member.active) {
+      const got = await one.activateBy(token)
+      expect(one.opened(got.keyring)).toBe('the keys')
+      member.active = true
+    } else if (random() < 0.5) await one.echo(held.length)
+    else {
+      const from = held.length
+      const got = await one.source.cells({ line, from, bytes: 2000 })
+      if (!('cells' in got)) throw new Error('the journal has not parted')
+      if (held.length === from) held.push(...got.cells)
+    }
+  }
+  const unexpected: unknown[] = []
+  const tried = (member: Member) =>
+    step(member).catch((error: unknown) => {
+      // a lost answer to an activation that took effect: the token cannot be used again after a heartbeat
+      if (!(error instanceof LinkSilent || error instanceof LinkRefused)) unexpected.push(error)
+    })
+
+  for (let sent = 0; sent < MESSAGES; sent += SECONDARIES) {
+    world.clock.ms += 1 + Math.floor(random() * 20)
+    if (random() < 0.2) grow(Math.floor(random() * 4))
+    await Promise.all(all.map(tried))
+  }
+  network.calm()
+  for (let turn = 0; turn < 50; turn++) await network.settle()
+  expect(unexpected).toEqual([])
+
+  for (const member of all) {
+    world.clock.ms += 1000
+    if (!member.active) await member.one.activateBy(member.token)
+    const { seq } = world.memory.head()
+    for (let turn = 0; member.held.length < seq && turn < 10_000; turn++) {
+      const got = await member.one.source.cells({ line, from: member.held.length, bytes: 100_000 })
+      if ('cells' in got) member.held.push(...got.cells)
+    }
+    await member.one.echo(seq)
+    expect(member.held, member.name).toEqual(
+      Array.from({ length: seq }, (_, index) => world.memory.cells.get(index + 1)),
+    )
+    const times = effectsOn(world.commits, member.name)
+    expect(times.length).toBeGreaterThan(1)
+    expect(times, 'each later than the one before: none twice, none out of order').toEqual(
+      [...new Set(times)].toSorted((a, b) => a - b),
+    )
+  }
+  // what the test is about has happened
+  for (const name of ['lost', 'answer lost', 'repeated', 'delayed', 'played back', 'cut off', 'changed'])
+    expect(network.counts[name], name).toBeGreaterThan(0)
+})

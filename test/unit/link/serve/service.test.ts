@@ -1,0 +1,416 @@
+import { randomBytes } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import { CallSchema } from '../../../../shared/link/gen/link_pb.ts'
+import { forms } from '../../../../shared/link/messages.ts'
+import { LinkRefused } from '../../../../shared/link/source.ts'
+import { isStatementOf } from '../../../../shared/link/statements.ts'
+import { type Cell, noopCell } from '../../../../shared/replication/cell.ts'
+import { epochName } from '../../../../shared/replication/position.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { pair } from '../../../builders/link.ts'
+import { ADDRESS, follower, primaryWorld, START, type World } from './world.ts'
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+})
+
+async function admitted(name = 'west') {
+  const one = follower(w, name)
+  await one.activate(await w.token(name))
+  w.clock.ms += 1000
+  return one
+}
+const noops = (count: number, at = START) => {
+  for (let seq = 1; seq <= count; seq++) w.memory.cells.set(seq, noopCell({ epoch: w.epoch, seq }, at))
+  w.memory.set({ seq: count })
+}
+
+describe('an activation', () => {
+  test('gives set, lineage, keyring, shares, addresses and a statement; the primary knows its secondary', async () => {
+    const one = follower(w, 'west')
+    const got = await one.activate(await w.token('west'))
+    expect(got).toMatchObject({
+      set: w.set,
+      primary: w.record.id,
+      epoch: w.epoch,
+      line: [[w.epoch, 1]],
+      recovery: { shares: 5, threshold: 3 },
+      primaryKey: w.keys.signing.toString('base64'),
+      addresses: [ADDRESS],
+      met: [],
+    })
+    expect(one.opened(got.keyring)).toBe('the keys')
+    expect(got.statement).toMatchObject({
+      ...{ set: w.set, by: w.record.id, id: one.cluster, epoch: w.epoch },
+      key: one.keys.signing.toString('base64'),
+    })
+    expect(isStatementOf(w.keys.signing, got.statement)).toBe(true)
+    expect(await w.secondary('west')).toMatchObject({
+      ...{ cluster: one.cluster, activatedAt: START, address: 'https://west.example', version: '1' },
+    })
+  })
+
+  test('tells of the other clusters that were met', async () => {
+    await admitted('west')
+    const got = await follower(w, 'north').activate(await w.token('north'))
+    expect(got.met).toEqual(['https://west.example'])
+  })
+
+  test('waits for the tree to be built', async () => {
+    const token = await w.token('west')
+    await w.write(key('cluster'), { ...w.record, built: false })
+    await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('the journal is being built'),
+    })
+  })
+
+  test('whose answer was lost is repeated by the same cluster, until its first heartbeat', async () => {
+    const one = follower(w, 'west')
+    const token = await w.token('west')
+    await one.activate(token)
+    w.clock.ms += 1000
+    expect((await one.activate(token)).set).toBe(w.set)
+    await one.echo()
+    await expect(one.activate(token)).rejects.toThrow('the token has been used')
+  })
+
+  test('of a cluster by itself is refused', async () => {
+    const { source, request } = follower(w, 'west')
+    const token = await w.token('west')
+    await expect(source.activate({ ...request, cluster: w.record.id, token })).rejects.toThrow(
+      'its own secondary',
+    )
+  })
+
+  test('two at once with one token: one is admitted', async () => {
+    const token = await w.token('west')
+    const results = await Promise.allSettled([
+      follower(w, 'west').activate(token),
+      follower(w, 'west').activate(token),
+    ])
+    expect(results.map(one => one.status).sort()).toEqual(['fulfilled', 'rejected'])
+  })
+})
+
+describe('a heartbeat', () => {
+  test('is kept for status, and tells how far the primary is', async () => {
+    noops(7)
+    w.memory.cells.delete(6)
+    const one = await admitted()
+    const got = await one.echo(3)
+    expect(got).toMatchObject({
+      ...{ time: START + 1000, skew: 0, seq: 7, frontier: 5, epoch: w.epoch, canaryAt: START },
+      addresses: [ADDRESS],
+    })
+    expect((await w.secondary('west'))?.contact).toEqual({
+      ...{ at: START + 1000, took: 0, skew: 0, epoch: w.epoch, seq: 3, state: 'stream-wals' },
+    })
+  })
+
+  test('has a quiet journal say what time it is, by a cell that says nothing else', async () => {
+    noops(1)
+    const one = await admitted()
+    await one.echo(1)
+    expect(w.memory.head().seq).toBe(1)
+    w.clock.ms += 10_000
+    await one.echo(1)
+    expect(w.memory.cells.get(2)).toEqual(noopCell({ epoch: w.epoch, seq: 2 }, w.clock.ms))
+    w.clock.ms += 5000
+    expect(await one.echo(2)).toMatchObject({ frontier: 2, canaryAt: w.clock.ms - 5000 })
+    expect(w.memory.head().seq).toBe(2)
+  })
+
+  test('by a clock more than five minutes off is refused, with how far, and changes nothing', async () => {
+    const one = follower(w, 'west', { ahead: 301_000 })
+    const token = await w.token('west')
+    await expect(one.activate(token)).rejects.toThrow("the caller's clock is 301 s ahead of this cluster's")
+    expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
+    const near = follower(w, 'west', { ahead: -299_000 })
+    await near.activate(token)
+    expect((await near.echo()).skew).toBe(299_000)
+  })
+})
+
+describe('whoever is not admitted', () => {
+  const refusal = (code: string, text: string) => ({ code, message: expect.stringContaining(text) })
+
+  test('is refused whatever name it uses: one that is known, one that is not, one whose token is unused', async () => {
+    await admitted()
+    await w.token('unused')
+    for (const name of ['west', 'nobody', 'unused'])
+      await expect(follower(w, name).echo()).rejects.toMatchObject(
+        refusal('unauthenticated', 'not signed by the key of a secondary'),
+      )
+  })
+
+  test('a cluster of another set is refused', async () => {
+    const one = await admitted()
+    const foreign = one.sourceAs('another set', w.keys.signing)
+    await expect(foreign.keyring({ term: 1 })).rejects.toMatchObject(
+      refusal('failed_precondition', 'another DR set'),
+    )
+  })
+
+  test('one that was revoked is told so, at once; others go on', async () => {
+    const [one, other] = [await admitted('west'), await admitted('north')]
+    await w.revoke('west')
+    for (const call of [() => one.echo(), () => one.source.keyring({ term: 1 })])
+      await expect(call()).rejects.toMatchObject(refusal('permission_denied', 'west was revoked'))
+    expect((await other.echo()).epoch).toBe(w.epoch)
+  })
+
+  test('a cluster that was revoked under one name is cut under all of them', async () => {
+    const one = follower(w, 'west')
+    await one.activate(await w.token('west'))
+    const again = follower(w, 'west-again')
+    await again.source.activate({
+      ...again.request,
+      cluster: one.cluster,
+      token: await w.token('west-again'),
+    })
+    w.clock.ms += 1000
+    await w.revoke('west')
+    await expect(again.echo()).rejects.toMatchObject(refusal('permission_denied', 'west-again was revoked'))
+  })
+
+  test('a new token of the same name admits anew, and the old keys stay refused', async () => {
+    const one = await admitted()
+    await w.revoke('west')
+    w.clock.ms += 1000
+    const token = await w.token('west')
+    await expect(one.echo()).rejects.toThrow(LinkRefused)
+    const next = follower(w, 'west')
+    await next.source.activate({ ...next.request, cluster: one.cluster, token })
+    w.clock.ms += 1000
+    expect((await next.echo()).epoch).toBe(w.epoch)
+    await expect(one.echo()).rejects.toThrow(LinkRefused)
+  })
+
+  test('every refusal names where this cluster is reached', async () => {
+    await expect(follower(w, 'nobody').echo()).rejects.toMatchObject({ addresses: [ADDRESS] })
+  })
+})
+
+describe('what a cluster answers depends on what it is', () => {
+  test('one that does not write is no primary', async () => {
+    const one = await admitted()
+    w.memory.set({ mode: 'applying' })
+    await expect(one.echo()).rejects.toMatchObject({ code: 'failed_precondition', message: /no primary/ })
+    w.memory.set({ mode: 'writing', own: epochName(9, 'f'.repeat(12)) })
+    await expect(one.echo()).rejects.toMatchObject({ code: 'failed_precondition', message: /no primary/ })
+  })
+
+  test('one that is closed still gives what it has, and admits nobody', async () => {
+    const one = await admitted()
+    const token = await w.token('north')
+    noops(3)
+    w.memory.set({ mode: 'closed' })
+    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 })).toMatchObject({
+      frontier: 3,
+    })
+    await expect(follower(w, 'north').activate(token)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('one that is asked by who has seen a later epoch is no primary any more', async () => {
+    const one = await admitted()
+    const epoch = epochName(2, 'f'.repeat(12))
+    const body = forms.Keyring.question.write({ term: 1 })
+    const caller = { set: w.set, from: 'west', line: [[epoch, 9]] as const }
+    const call = signCall('Keyring', caller, body, {
+      signing: one.pair.signing,
+      nonce: randomBytes(16),
+      time: w.clock.ms,
+    })
+    expect(readOutcome(await w.serve('Keyring', call, ''))).toMatchObject({
+      refusal: {
+        code: 'failed_precondition',
+        text: expect.stringContaining('another primary came after it'),
+      },
+    })
+  })
+
+  test('one that is in no set, or not initialised, says so to everybody, and signs nothing', async () => {
+    const one = await admitted()
+    const { set: _, link: __, ...alone } = w.record
+    await w.write(key('cluster'), { ...alone, mode: 'disabled' })
+    await expect(one.echo()).rejects.toThrow('it said: this cluster is in no DR set')
+    w.store.items.clear()
+    await expect(one.echo()).rejects.toThrow('it said: this cluster is not initialised')
+  })
+
+  test('what is no call is refused as such', async () => {
+    const answer = await w.serve('Echo', create(CallSchema), '')
+    expect(readOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
+    expect(w.log).toEqual([])
+  })
+
+  test('what goes wrong inside is logged here, and stays here', async () => {
+    const one = await admitted()
+    w.memory.journal.raw = async () => {
+      throw new Error('secret details')
+    }
+    const asked = one.source.items({ keys: [key('policy', 'a')] })
+    await expect(asked).rejects.toMatchObject({
+      code: 'unavailable',
+      message: /see the logs of this cluster/,
+    })
+    expect(JSON.stringify(w.log)).toContain('secret details')
+  })
+})
+
+describe('a secondary reads', () => {
+  const body = (text: string): Cell['body'] => [
+    {
+      ...{ kind: 'policy', pk: 'policy', sk: 'a', prev: null },
+      next: { leaf: 'A'.repeat(43), gen: null },
+      item: null,
+      ...{ text },
+    } as Cell['body'][number],
+  ]
+
+  test('cells from behind its position, in order, up to the first that is missing', async () => {
+    noops(250)
+    w.memory.cells.delete(240)
+    const one = await admitted()
+    const got = await one.source.cells({ line: [[w.epoch, 1]], from: 7, bytes: 1_000_000 })
+    if (!('cells' in got)) throw new Error('no cells')
+    expect(got.cells.map(({ seq }) => seq)).toEqual(Array.from({ length: 232 }, (_, index) => index + 8))
+    expect(got).toMatchObject({ frontier: 239, line: [[w.epoch, 1]] })
+  })
+
+  test('cells up to a number of bytes, but one in any case', async () => {
+    noops(5)
+    for (let seq = 1; seq <= 5; seq++)
+      w.memory.cells.set(seq, { epoch: w.epoch, seq, id: `c${seq}`, at: START, body: body('x'.repeat(100)) })
+    const one = await admitted()
+    const ask = async (bytes: number) => {
+      const got = await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes })
+      return 'cells' in got ? got.cells.length : 0
+    }
+    expect([await ask(1), await ask(600), await ask(100_000)]).toEqual([1, expect.any(Number), 5])
+    expect(await ask(600)).toBeLessThan(5)
+  })
+
+  test('that its own journal is another one, and where they part', async () => {
+    noops(9)
+    const other = epochName(2, 'f'.repeat(12))
+    const one = await admitted()
+    const ask = (line: readonly (readonly [string, number])[], from: number) =>
+      one.source.cells({ line, from, bytes: 1000 })
+    expect(
+      await ask(
+        [
+          [w.epoch, 1],
+          [other, 6],
+        ],
+        8,
+      ),
+    ).toEqual({ diverged: 5 })
+    expect(await ask([[w.epoch, 1]], 12)).toMatchObject({ frontier: 12, cells: [] })
+    expect(await ask([[other, 1]], 3)).toEqual({ diverged: -1 })
+  })
+
+  test('that cells are kept from a later position on only', async () => {
+    noops(9)
+    w.memory.set({ from: 4 })
+    const one = await admitted()
+    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 3, bytes: 1 })).toEqual({ trimmed: 4 })
+    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 4, bytes: 1000 })).toMatchObject({
+      frontier: 9,
+    })
+  })
+
+  test('items by key, and pages of segments', async () => {
+    const one = await admitted()
+    const { items, epoch } = await one.source.items({ keys: [key('policy', 'a'), key('role', 'm', 'b')] })
+    expect(items.map(item => item?.data)).toEqual([{ of: 'a' }, { of: 'b' }])
+    expect(epoch).toBe(w.epoch)
+    const first = await one.source.scan({ segment: 2, of: 16 })
+    expect(first.next).toEqual({ pk: 'policy', sk: 'a' })
+    expect((await one.source.scan({ segment: 2, of: 16, cursor: first.next })).next).toBeUndefined()
+  })
+
+  test('no item that is this cluster’s own', async () => {
+    const one = await admitted()
+    for (const own of [key('cluster'), key('keyring'), key('token-key'), key('ceremony')])
+      await expect(one.source.items({ keys: [own] })).rejects.toMatchObject({ code: 'invalid_argument' })
+  })
+
+  test('pages of another lineage than the one it began with: none', async () => {
+    const one = await admitted()
+    w.memory.set({
+      line: [
+        [w.epoch, 1],
+        [epochName(2, w.record.id), 5],
+      ],
+      epoch: epochName(2, w.record.id),
+      own: epochName(2, w.record.id),
+    })
+    for (const call of [
+      () => one.source.scan({ segment: 0, of: 1 }),
+      () => one.source.items({ keys: [] }),
+      () => one.source.tree({ level: 'root' }),
+    ])
+      await expect(call()).rejects.toThrow('the lineage of the journal has changed')
+    await one.echo()
+    expect((await one.source.scan({ segment: 0, of: 1 })).items).toHaveLength(1)
+  })
+
+  test('hashes of pages and sums of buckets', async () => {
+    const one = await admitted()
+    const root = await one.source.tree({ level: 'root' })
+    expect(root.hashes).toHaveLength(512)
+    expect([root.hashes[0], root.hashes[256], root.hashes[1]]).toEqual([
+      'hash in t#a life#r#root',
+      'hash in t#a life#l#root',
+      '',
+    ])
+    const page = await one.source.tree({ level: 'page', page: 'r#0a' })
+    expect(page.hashes).toHaveLength(256)
+    expect([page.hashes[10], page.hashes[11]]).toEqual(['1 2 3', ''])
+    await expect(one.source.tree({ level: 'page', page: 'x#0a' })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
+  })
+
+  test('the keyring, once it has the term that is asked for', async () => {
+    const one = await admitted()
+    const { keyring, term } = await one.source.keyring({ term: 1 })
+    expect([one.opened(keyring), term]).toEqual(['the keys', 1])
+    await expect(one.source.keyring({ term: 2 })).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})
+
+describe('a notice', () => {
+  const notice = (signing = w.pair.signing, time = w.clock.ms) =>
+    signCall('Notify', { set: w.set, from: 'the primary', line: [] }, forms.Notify.question.write({}), {
+      ...{ signing, time },
+      nonce: randomBytes(16),
+    })
+  const following = () =>
+    w.write(key('cluster'), {
+      ...w.record,
+      mode: 'secondary',
+      link: { ...w.record.link, primaryKey: w.keys.signing.toString('base64') },
+    })
+
+  test('by the primary wakes the secondary; by anybody else, or to anybody else, it does nothing', async () => {
+    expect(readOutcome(await w.serve('Notify', notice(), ''))).toMatchObject({
+      refusal: { text: /follows no primary/ },
+    })
+    await following()
+    expect(readOutcome(await w.serve('Notify', notice(pair().signing), ''))).toMatchObject({
+      refusal: { code: 'unauthenticated' },
+    })
+    expect(readOutcome(await w.serve('Notify', notice(undefined, START - 301_000), ''))).toMatchObject({
+      refusal: { text: expect.stringContaining('301 s behind') },
+    })
+    expect(w.woken).toEqual([])
+    expect(readOutcome(await w.serve('Notify', notice(), ''))).toHaveProperty('body')
+    expect(w.woken).toEqual(['woken'])
+  })
+})

@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  activationJwt,
+  newSignerKey,
+  openSealedToken,
+  readActivation,
+  signerKey,
+} from '../../../../shared/link/activation-token.ts'
+import { publicKeyText } from '../../../../shared/link/pair.ts'
+import { LinkRefused } from '../../../../shared/link/source.ts'
+import { withOneBitChanged } from '../../../builders/link.ts'
+import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
+
+// What an activation token is good for, row by row, in both of its forms: wrapped, which whoever has it may use, and
+// sealed to the public key of one secondary.
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+})
+
+const forms = ['wrapped', 'public-key'] as const
+type Form = (typeof forms)[number]
+
+/** A follower and a token that was made for it in this form, as the follower reads it. */
+async function given(form: Form, name = 'west') {
+  const one = follower(w, name)
+  if (form === 'wrapped') return { one, token: await w.token(name) }
+  const sealed = await w.token(name, { publicKey: publicKeyText(one.keys) })
+  expect(readActivation(sealed)).toBeUndefined()
+  return { one, token: openSealedToken(one.pair.exchange, sealed) ?? '' }
+}
+
+/** What stands in the primary's tables. */
+const everything = () => JSON.stringify([...w.store.items])
+
+/** The attempt is refused with these words, and nothing at the primary is other than before. */
+async function refused(attempt: () => Promise<unknown>, words: string) {
+  const before = everything()
+  const error = await attempt().catch((one: unknown) => one)
+  expect(error).toBeInstanceOf(LinkRefused)
+  expect((error as Error).message).toContain(words)
+  expect(everything()).toBe(before)
+}
+
+describe.each(forms)('an activation token in the %s form', form => {
+  test('works once', async () => {
+    const { one, token } = await given(form)
+    const got = await one.activateBy(token)
+    expect([got.set, one.opened(got.keyring)]).toEqual([w.set, 'the keys'])
+    w.clock.ms += 1000
+    expect((await one.echo()).epoch).toBe(w.epoch)
+  })
+
+  test('does not work a second time, for whomever', async () => {
+    const { one, token } = await given(form)
+    await one.activateBy(token)
+    w.clock.ms += 1000
+    await one.echo()
+    w.clock.ms += 1000
+    await refused(() => one.activateBy(token), 'the token has been used')
+    await refused(() => follower(w, 'west').activateBy(token), 'the token has been used')
+  })
+
+  test('does not work once its time is over', async () => {
+    const { one, token } = await given(form)
+    w.clock.ms += 1_800_000
+    await refused(() => one.activateBy(token), 'the token expired at 2027-01-15T08:30:00Z')
+  })
+
+  test('works until then', async () => {
+    const { one, token } = await given(form)
+    w.clock.ms += 1_799_999
+    expect((await one.activateBy(token)).set).toBe(w.set)
+  })
+
+  test('does not work once it is revoked, whether another was made under its name or not', async () => {
+    const { one, token } = await given(form)
+    await w.revoke('west')
+    await refused(() => one.activateBy(token), 'the token was revoked')
+    w.clock.ms += 1000
+    await w.token('west')
+    await refused(() => one.activateBy(token), 'the token was revoked')
+  })
+
+  test('does not work for a cluster that was revoked after it was made', async () => {
+    const { one, token } = await given(form)
+    const { token: other } = await given('wrapped', 'first')
+    await one.source.activate({ ...one.request, token: other })
+    w.clock.ms += 1000
+    await w.revoke(one.cluster)
+    w.clock.ms += 1000
+    await refused(() => one.activateBy(token), 'before this cluster was revoked')
+  })
+
+  test('does not work with another signature, or another content under its signature', async () => {
+    const { one, token } = await given(form)
+    const [header = '', claims = '', signature = ''] = token.split('.')
+    const some = withOneBitChanged(Buffer.from(signature, 'base64url')).filter((_, index) => index % 10 === 0)
+    for (const bytes of some) {
+      const forged = [header, claims, bytes.toString('base64url')].join('.')
+      await refused(() => one.activateBy(forged), 'the token was not made by this cluster')
+    }
+    const longer = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), exp: 9_999_999_999 }
+    const changed = [header, Buffer.from(JSON.stringify(longer)).toString('base64url'), signature].join('.')
+    await refused(() => one.activateBy(changed), 'the token was not made by this cluster')
+  })
+
+  test('signed by anybody else, with all that is right otherwise, it does not work', async () => {
+    const { one, token } = await given(form)
+    const claims = readActivation(token)
+    if (!claims) throw new Error('no token')
+    const forged = activationJwt(signerKey(newSignerKey()), claims)
+    await refused(() => one.activateBy(forged), 'the token was not made by this cluster')
+  })
+
+  test('of another set is refused by both sides', async () => {
+    const { one } = await given(form)
+    const other = await primaryWorld()
+    const foreign = await other.token('west')
+    const { set, primaryKey } = readActivation(foreign) ?? { set: '', primaryKey: '' }
+    // it names the other primary, whose key this one has not: what it says is not believed
+    await expect(one.activateBy(foreign)).rejects.toThrow('belongs to another DR set')
+    expect([set === w.set, primaryKey === w.keys.signing.toString('base64url')]).toEqual([false, false])
+    await refused(() => one.activate(foreign), 'the token is of another DR set')
+  })
+
+  test('under another name than its own it changes nothing of that name', async () => {
+    const { token } = await given(form)
+    await w.token('north')
+    const north = follower(w, 'north')
+    if (form === 'public-key') return refused(() => north.activate(token), 'other keys than those')
+    await north.activate(token)
+    expect((await w.secondary('north'))?.activatedAt).toBeUndefined()
+    expect((await w.secondary('west'))?.cluster).toBe(north.cluster)
+  })
+})
+
+test('a token for a public key is read, and used, by that secondary only', async () => {
+  const { one, token } = await given('public-key')
+  await refused(
+    () => follower(w, 'west').activateBy(token),
+    'made for other keys than those of this secondary',
+  )
+  expect((await one.activateBy(token)).addresses).toEqual([ADDRESS])
+})
+
+test.each(['', 'x', 'a.b.c'])('%j is no token', async token => {
+  await refused(() => follower(w, 'west').activate(token), 'no activation token')
+})

@@ -1,0 +1,224 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readActivation } from '../../../../shared/link/activation-token.ts'
+import { activationToken, tokenKeys } from '../../../../shared/link/admin/activation.ts'
+import { encryptOwnKey } from '../../../../shared/link/admin/keys.ts'
+import { revocation } from '../../../../shared/link/admin/secondaries.ts'
+import type { Carry } from '../../../../shared/link/call.ts'
+import { keysOf, linkPair, newLinkPair } from '../../../../shared/link/pair.ts'
+import type { LinkPorts } from '../../../../shared/link/serve/ports.ts'
+import { linkService } from '../../../../shared/link/serve/service.ts'
+import { sourceLink } from '../../../../shared/link/source-link.ts'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import type { Store } from '../../../../shared/ports.ts'
+import type { Cell } from '../../../../shared/replication/cell.ts'
+import { firstHead, type Head } from '../../../../shared/replication/head.ts'
+import type { Journal } from '../../../../shared/replication/journal.ts'
+import { epochName } from '../../../../shared/replication/position.ts'
+import { openBox, sealTo } from '../../../../shared/storage/box.ts'
+import { type Change, keyOf } from '../../../../shared/storage/changes.ts'
+import { type Item, type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+
+export const START = 1_800_000_000_000
+export const ADDRESS = 'https://primary.example'
+
+/** A store in memory: commits are atomic, and everything takes a turn of the loop. */
+function memoryStore(onCommit: (changes: readonly Change[]) => void) {
+  const items = new Map<string, Item>()
+  const nameOf = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>) => `${pk}|${sk}`
+  let revisions = 0
+  const holds = (change: Change): boolean => {
+    const found = items.get(nameOf(keyOf(change)))
+    if (change.expected === 'any') return true
+    return change.expected === 'absent' ? !found : found?.rev === change.expected.rev
+  }
+  const apply = (change: Change): void => {
+    if ('put' in change) {
+      revisions += 1
+      const { kind, pk, sk } = change.put
+      items.set(nameOf(change.put), { kind, pk, sk, rev: String(revisions), data: change.data } as Item)
+    } else if ('delete' in change) items.delete(nameOf(change.delete))
+  }
+  return {
+    items,
+    read: (async keys => {
+      await Promise.resolve()
+      return keys.map(one => items.get(nameOf(one)))
+    }) as Store['read'],
+    list: (async ({ pks }) => [...items.values()].filter(({ pk }) => pks.includes(pk))) as Store['list'],
+    commit: async (changes: readonly Change[]) => {
+      await Promise.resolve()
+      if (!changes.every(holds)) return 'conflict' as const
+      changes.forEach(apply)
+      onCommit(changes)
+      return 'done' as const
+    },
+  }
+}
+
+/** A journal in memory, as far as the link reads it. */
+function memoryJournal(first: Head) {
+  let head = first
+  const all = new Map<number, Cell>()
+  const journal: Pick<
+    Journal,
+    'head' | 'allocate' | 'cells' | 'putCell' | 'raw' | 'scan' | 'page' | 'pageHashes'
+  > = {
+    head: async () => head,
+    allocate: async epoch => {
+      if (head.mode !== 'writing' || head.epoch !== epoch) return 'refused'
+      head = { ...head, seq: head.seq + 1 }
+      return { seq: head.seq, hold: head.hold }
+    },
+    cells: async (_, after, to) =>
+      Array.from({ length: to - after }, (_one, index) => all.get(after + 1 + index)),
+    putCell: async cell => {
+      const there = all.get(cell.seq)
+      if (there && there.id !== cell.id) return there
+      all.set(cell.seq, cell)
+      return 'done'
+    },
+    raw: async places => places.map(({ kind, pk, sk }) => ({ kind, pk, sk, rev: 'r', data: { of: sk } })),
+    scan: async ({ index, of, from }) =>
+      from
+        ? { items: [{ kind: 'policy', pk: 'policy', sk: `second of ${index}/${of}`, rev: 'r', data: {} }] }
+        : {
+            items: [{ kind: 'policy', pk: 'policy', sk: `first of ${index}/${of}`, rev: 'r', data: {} }],
+            next: { pk: 'policy', sk: 'a' },
+          },
+    page: async () => new Map([['0a', { sums: new Map([['p', [1n, 2n, 3n] as const]]) }]]),
+    pageHashes: async root => new Map([['00', { hash: `hash in ${root}`, asOf: '' }]]),
+  }
+  let dense = 0
+  const frontier = async ({ seq }: Head) => {
+    while (dense < seq && all.has(dense + 1)) dense += 1
+    return dense
+  }
+  return {
+    journal: journal as Journal,
+    frontier,
+    cells: all,
+    set: (change: Partial<Head>) => {
+      head = { ...head, ...change }
+    },
+    head: () => head,
+  }
+}
+
+/** Encrypts by naming the place: decrypts nowhere else. */
+function placeCipher(keyring: string) {
+  const placed = ({ pk, sk }: Key, field: string) => `${pk}|${sk}|${field}|`
+  return {
+    expect: () => undefined,
+    encrypt: async (place: Key, field: string, text: string) => (placed(place, field) + text) as never,
+    decrypt: async (place: Key, field: string, text: string) => {
+      if (!text.startsWith(placed(place, field))) throw new Error('encrypted for another place')
+      return new Secret(text.slice(placed(place, field).length))
+    },
+    exportTo: async (recipient: Uint8Array, set: string) => ({
+      keyring: sealTo(recipient, { purpose: 'keyring', set }, keyring, randomBytes),
+      term: 1,
+    }),
+  }
+}
+
+export type World = Awaited<ReturnType<typeof primaryWorld>>
+
+/** A primary in memory with its service, on a clock of its own. */
+export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
+  const clock = { ms: START }
+  const commits: (readonly Change[])[] = []
+  const store = memoryStore(changes => commits.push(changes))
+  const own = linkPair(newLinkPair(randomBytes))
+  const cipher = placeCipher('the keys')
+  const set = randomUUID()
+  const id = randomUUID()
+  const epoch = epochName(1, id)
+  const memory = memoryJournal(firstHead(epoch, 1))
+  const pairText = newLinkPair(randomBytes)
+  const record: ClusterRecord = {
+    ...{ id, name: 'east', mode: 'primary', keyring: 'k', term: 1, initialisedAt: START },
+    ...{ set, epoch, built: true, life: 'a life', clusterAddr: ADDRESS },
+    link: {
+      ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' },
+      ownKey: await encryptOwnKey(pairText, cipher as never),
+    },
+    ...more,
+  }
+  const write = (place: Key, data: unknown) =>
+    store.commit([{ put: place, data, expected: 'any', times: {} } as Change])
+  await write(key('cluster'), record)
+  await write(key('recovery-key'), { shares: 5, threshold: 3, key: 'x' })
+  const log: unknown[] = []
+  const woken: string[] = []
+  const noted = (...given: unknown[]) => void log.push(given)
+  const ports = {
+    ...{ store, cipher, journal: memory.journal },
+    clock: { now: () => clock.ms, sleep: async () => undefined },
+    deployment: { apiAddress: '' },
+    log: { info: noted, warn: noted, error: noted },
+  } as unknown as LinkPorts
+  const wake = async () => void woken.push('woken')
+  const serve = linkService(ports, { frontier: memory.frontier, wake })
+  return {
+    ...{ clock, store, record, set, own, commits, log, woken, ports, serve, memory, epoch, write },
+    keys: keysOf(linkPair(pairText)),
+    pair: linkPair(pairText),
+    /** makes an activation token as the endpoint does */
+    token: async (name: string, { ttl = 1_800_000, publicKey = undefined as string | undefined } = {}) => {
+      const [secondary, tokenKey] = await store.read(tokenKeys(name))
+      const made = await activationToken(
+        { id: name, set, address: ADDRESS, ttl, now: clock.ms, ...(publicKey ? { publicKey } : {}) },
+        { secondary, tokenKey },
+        linkPair(pairText),
+        { cipher: cipher as never, entropy: { bytes: randomBytes, uuid: randomUUID } },
+      )
+      await store.commit(made.changes)
+      return made.token.reveal()
+    },
+    revoke: async (name: string) =>
+      store.commit(revocation(await store.list(partitions('secondary')), name, clock.ms)),
+    secondary: async (name: string) => {
+      const [item] = (await store.read([key('secondary', name)])) as [Item<'secondary'> | undefined]
+      return item?.data
+    },
+  }
+}
+
+/** A cluster that wants to follow a primary, with its keys and its clock. */
+export function follower(
+  world: World,
+  name: string,
+  { ahead = 0, carry = undefined as Carry | undefined } = {},
+) {
+  const pair = linkPair(newLinkPair(randomBytes))
+  const keys = keysOf(pair)
+  const cluster = randomUUID()
+  const direct: Carry = (method, call) => world.serve(method, call, '')
+  const now = () => world.clock.ms + ahead
+  const sourceAs = (set: string, otherKey: Uint8Array) =>
+    sourceLink(
+      { set, from: name, signing: pair.signing, keys, otherKey },
+      { carry: carry ?? direct, clock: { now }, entropy: { bytes: randomBytes } },
+    )
+  const source = sourceAs(world.set, world.keys.signing)
+  const request = { cluster, address: `https://${name}.example`, version: '1' }
+  return {
+    ...{ pair, keys, cluster, source, sourceAs, request },
+    activate: (token: string) => source.activate({ ...request, token }),
+    /** as the token itself says: which set, which name, whose key */
+    activateBy: (token: string) => {
+      const claims = readActivation(token)
+      if (!claims) throw new Error('no token')
+      return sourceAs(claims.set, Buffer.from(claims.primaryKey, 'base64url')).activate({ ...request, token })
+    },
+    echo: (seq = 0) =>
+      source.echo({
+        position: { epoch: world.epoch, seq },
+        state: 'stream-wals',
+        address: request.address,
+        apiAddress: '',
+      }),
+    opened: (keyring: string) => openBox(pair.exchange, { purpose: 'keyring', set: world.set }, keyring),
+  }
+}
