@@ -1,5 +1,14 @@
 import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
-import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/show-status.ts'
+import { named, unexpired } from '../api/licence.ts'
+import {
+  generatePublicKey,
+  makeSecondaryToken,
+  prepareToken,
+  revokeFields,
+  revokeSecondary,
+  tokenFields,
+} from '../replication/manage/secondaries.ts'
+import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/manage/show-status.ts'
 import { licenseStatus } from '../system/license-status.ts'
 
 /** Machines ask for it all the time, of any cluster; whichever namespace they send along. */
@@ -12,6 +21,8 @@ const status = {
   answers: 'data',
   mirrored: true,
 } as const
+
+const change = { method: 'POST', answers: 'nothing', licence: named } as const
 
 export const replicationGroup: Group = {
   name: 'replication',
@@ -34,6 +45,40 @@ export const replicationGroup: Group = {
       path: '/sys/replication/performance/status',
       summary: 'Performance replication: there is none',
       handle: showPerformanceStatus,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/primary/secondary-token',
+      summary: 'Make what a cluster needs to become a secondary of this one',
+      fields: tokenFields,
+      access: policy('update', { sudo: true }),
+      serves: 'primary',
+      licence: unexpired,
+      uses: ['link'],
+      answers: 'data',
+      secretAnswers: ['token'],
+      prepare: prepareToken,
+      handle: makeSecondaryToken,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/primary/revoke-secondary',
+      summary: 'Refuse a secondary from now on',
+      fields: revokeFields,
+      access: policy('update'),
+      serves: 'primary',
+      uses: ['link'],
+      handle: revokeSecondary,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/generate-public-key',
+      summary: 'Make keys for the next link of this cluster to a primary',
+      access: policy('update'),
+      serves: 'dr',
+      uses: ['link'],
+      answers: 'data',
+      handle: generatePublicKey,
     }),
     endpoint({
       method: 'GET',

@@ -181,8 +181,9 @@ async function responseOf(
   if ('error' in ending) return { status: errorCodes[ending.error.code].status }
   const { answer, wrapped } = ending
   const warnings = answer.warnings?.length ? { warnings: answer.warnings } : {}
-  const wrapInfo = wrapped
-    ? { wrap_info: { ...wrapped, token: await cipher.hmac(wrapped.token), creation_path: path } }
+  const info = wrapped ?? (answer.kind === 'wrapped' ? answer.info : undefined)
+  const wrapInfo = info
+    ? { wrap_info: { ...info, token: await cipher.hmac(info.token), creation_path: path } }
     : {}
   if (answer.kind === 'data') {
     return {

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../api/endpoint.ts'
-import { ApiError, invalid } from '../api/errors.ts'
+import { ApiError } from '../api/errors.ts'
 import type { ClusterMode } from '../model/cluster.ts'
+import { changing, notAPrimary, notASecondary } from '../replication/manage/refusals.ts'
 import type { Base } from './base.ts'
 import { BY_ROLE } from './refusals.ts'
 
@@ -40,18 +41,11 @@ const gate: Readonly<Record<Serves, Verdicts>> = {
 export function checkCluster({ cluster }: Pick<Base, 'cluster'>, serves: Serves | undefined): void {
   const verdict = gate[serves ?? 'active'][cluster?.record.mode ?? 'none']
   if (verdict === 'open') return
-  if (verdict === 'changing') throw changing()
+  if (verdict === 'changing') throw changing(byRole)
   throw new ApiError(verdict, '', verdict === 'path_disabled' ? byRole : {})
 }
 
 const byRole = { reason: { why: BY_ROLE } }
-
-const changing = (): ApiError =>
-  new ApiError(
-    'busy',
-    'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
-    { retryAfter: 5, ...byRole },
-  )
 
 /**
  * Whether this cluster has the role that an endpoint is for. Comes after the parameters: only who may call learns it.
@@ -59,12 +53,6 @@ const changing = (): ApiError =>
  */
 export function checkRole({ cluster }: Pick<Base, 'cluster'>, serves: Serves): void {
   const mode = cluster?.record.mode
-  if (serves === 'primary' && mode === 'disabled')
-    throw invalid(
-      'not a DR primary: replication is disabled here; POST sys/replication/dr/primary/enable makes this cluster one',
-    )
-  if (serves === 'secondary' && mode !== 'secondary')
-    throw invalid(
-      `not a DR secondary: the mode of this cluster is ${mode}; send this to a secondary, which GET sys/replication/dr/status tells apart`,
-    )
+  if (serves === 'primary' && mode && mode !== 'primary') throw notAPrimary(mode)
+  if (serves === 'secondary' && mode && mode !== 'secondary') throw notASecondary(mode)
 }

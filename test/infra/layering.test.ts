@@ -83,6 +83,7 @@ const folders = [
   'shared/identity-proof/certificates',
   'shared/identity-proof',
   'shared/ceremony',
+  'shared/replication/manage',
   'shared/replication/activation',
   'shared/replication/secondary',
   'shared/replication/sync',

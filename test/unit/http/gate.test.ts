@@ -69,7 +69,7 @@ describe('once it is known who calls', () => {
     [
       'primary',
       'disabled',
-      'not a DR primary: replication is disabled here; POST sys/replication/dr/primary/enable makes this cluster one',
+      'not a DR primary: the mode of this cluster is disabled; POST sys/replication/dr/primary/enable makes a cluster without replication one',
     ],
     ['secondary', 'secondary', ''],
     [

@@ -1,4 +1,4 @@
-import { answer, type Call, data, type Outcome } from '../api/call.ts'
+import { answer, type Call, data, type Outcome } from '../../api/call.ts'
 import { statusOf } from './status.ts'
 
 const facts = ({ cluster, now }: Call) => ({ record: cluster?.record, now })

@@ -1,5 +1,5 @@
-import type { ClusterRecord } from '../model/cluster.ts'
-import { printTime } from '../values/time.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import { printTime } from '../../values/time.ts'
 
 /** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
 export interface StatusFacts {

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
-import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import { type StatusFacts, statusOf } from '../../../shared/replication/status.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
-import { drStatus } from '../../support/dr-status.ts'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import { type StatusFacts, statusOf } from '../../../../shared/replication/manage/status.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { drStatus } from '../../../support/dr-status.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({

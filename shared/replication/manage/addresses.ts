@@ -1,0 +1,43 @@
+import type { RequestFacts } from '../../api/call.ts'
+import { invalid } from '../../api/errors.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Deployment } from '../../ports.ts'
+
+const LONGEST = 255
+const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
+
+/**
+ * An address as it is kept: with its scheme, `https` where none is given, and without a slash at its end. Plain http
+ * only on this machine.
+ * @param name of the parameter that holds it
+ * @returns empty for an empty one
+ * @throws ApiError
+ */
+export function addressOf(given: string, name: string): string {
+  if (given === '') return ''
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `https://${given}`
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const plain = url?.protocol === 'http:' && LOOPBACK.includes(url.hostname)
+  const usable =
+    url && (url.protocol === 'https:' || plain) && url.username === '' && url.password === '' && !url.search
+  if (!usable || url.hash !== '' || text.length > LONGEST)
+    throw invalid(
+      `${name} must be an https address, such as https://east.example.com: no user, query or fragment, and http only on this machine`,
+    )
+  return `${url.origin}${url.pathname.replace(/\/$/, '')}`
+}
+
+/** Where secondaries reach this cluster: as it was told, or as the deployment says, or as it was asked just now. */
+export function ownAddress(
+  { clusterAddr }: Pick<ClusterRecord, 'clusterAddr'>,
+  { apiAddress, plainEndpoints }: Pick<Deployment, 'apiAddress' | 'plainEndpoints'>,
+  { domain }: Pick<RequestFacts, 'domain'>,
+): string {
+  const known = clusterAddr || apiAddress
+  if (known) return known
+  if (domain === '')
+    throw invalid(
+      'nobody knows the address of this cluster: give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
+    )
+  return `${plainEndpoints ? 'http' : 'https'}://${domain}`
+}

@@ -1,0 +1,36 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Ports } from '../../ports.ts'
+import { printTime } from '../../values/time.ts'
+
+/** What happens to a cluster's role in its set, or to a member of it. */
+export type ReplicationEvent =
+  | 'primary-enabled'
+  | 'primary-disabled'
+  | 'token-made'
+  | 'revocation'
+  | 'activation'
+  | 'wipe'
+
+/**
+ * Writes down an event of replication in this cluster's own audit log, besides the entries of the request that
+ * brought it about.
+ * @param operation id of the role change, or of the request
+ * @param facts names and positions, no secrets
+ */
+export const noteEvent = (
+  event: ReplicationEvent,
+  operation: string,
+  record: Pick<ClusterRecord, 'id' | 'set' | 'epoch'>,
+  facts: Readonly<Record<string, unknown>>,
+  { audit, clock }: Pick<Ports, 'audit' | 'clock'>,
+): Promise<void> =>
+  audit.write({
+    audit: 'replication',
+    time: printTime(clock.now()),
+    event,
+    operation,
+    cluster: record.id,
+    ...(record.set === undefined ? {} : { set: record.set }),
+    ...(record.epoch === undefined ? {} : { epoch: record.epoch }),
+    ...facts,
+  })

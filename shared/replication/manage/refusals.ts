@@ -1,0 +1,63 @@
+import { ApiError, type Code, type ErrorDetails } from '../../api/errors.ts'
+import type { ClusterMode } from '../../model/cluster.ts'
+
+/*
+ * What replication refuses, one row for each: what is wrong, and what to do next. A refusal by the gate of a DR
+ * secondary stands in the table of error codes, because it is everybody's. @see docs/spec/replication.md#refusals
+ */
+
+const refused = (code: Code, wrong: string, next: string, details: ErrorDetails = {}): ApiError =>
+  new ApiError(code, `${wrong}; ${next}`, details)
+
+export const changing = (details: ErrorDetails): ApiError =>
+  refused(
+    'busy',
+    'this cluster is becoming a DR secondary and serves nobody',
+    'repeat this when GET sys/health answers 472',
+    { retryAfter: 5, ...details },
+  )
+
+export const notAPrimary = (mode: ClusterMode): ApiError =>
+  refused(
+    'invalid_request',
+    `not a DR primary: the mode of this cluster is ${mode}`,
+    'POST sys/replication/dr/primary/enable makes a cluster without replication one',
+  )
+
+export const notASecondary = (mode: ClusterMode): ApiError =>
+  refused(
+    'invalid_request',
+    `not a DR secondary: the mode of this cluster is ${mode}`,
+    'send this to a secondary, which GET sys/replication/dr/status tells apart',
+  )
+
+export const noKeyForAPrimary = (): ApiError =>
+  refused(
+    'invalid_request',
+    'this cluster is a DR primary: its keys are made when it becomes one',
+    'ask the cluster that shall become its secondary',
+  )
+
+export const idUnusable = (): ApiError =>
+  refused(
+    'invalid_request',
+    'id must be letters, digits, "_", and "-" or "." inside, 128 at most',
+    'choose another name for the secondary',
+  )
+
+export const idTaken = (id: string): ApiError =>
+  refused(
+    'invalid_request',
+    `there is a secondary ${id} already, whether it ever came or not`,
+    'revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+  )
+
+export const lifetimeUnusable = (): ApiError =>
+  refused('invalid_request', 'ttl must be longer than 0 seconds', 'leave it out for 30 minutes')
+
+export const publicKeyUnusable = (): ApiError =>
+  refused(
+    'invalid_request',
+    'secondary_public_key is none',
+    'take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+  )

@@ -1,0 +1,102 @@
+import { after, type Call, clusterOf, data, type Early, nothing, type Outcome } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import { duration, text } from '../../api/fields.ts'
+import { activationToken, isTaken, tokenKeys } from '../../link/admin/activation.ts'
+import { decryptOwnKey, newPublicKey } from '../../link/admin/keys.ts'
+import { revocation } from '../../link/admin/secondaries.ts'
+import { readPublicKey } from '../../link/pair.ts'
+import { partitions } from '../../storage/kinds.ts'
+import { base62 } from '../../values/base62.ts'
+import { NAME } from '../../values/names.ts'
+import { printTime } from '../../values/time.ts'
+import { ownAddress } from './addresses.ts'
+import { noteEvent } from './events.ts'
+import { idTaken, idUnusable, lifetimeUnusable, noKeyForAPrimary, publicKeyUnusable } from './refusals.ts'
+
+export const tokenFields = {
+  id: text('Name of the secondary, which no other one has', { required: true }),
+  ttl: duration('How long the token may be used; default 30 minutes'),
+  secondary_public_key: text(
+    'Public key that the secondary has generated: the token is encrypted for it, and readable for nobody else',
+  ),
+}
+
+export const revokeFields = {
+  id: text('Name that the activation token was made for, or id of a cluster', { required: true }),
+}
+
+const DEFAULT_TTL = 1800
+const LONGEST_ID = 128
+const ACCESSOR = { bytes: 18, length: 24 }
+
+/** What a token is judged by, read with the request's first read. */
+export const prepareToken = async ({ given }: Early<typeof tokenFields>) => ({
+  keys: tokenKeys(given.id ?? ''),
+  prepared: undefined,
+})
+
+/**
+ * POST sys/replication/dr/primary/secondary-token: what a cluster needs to become a secondary of this one. Its name is
+ * known from now on, whether the token is used or not.
+ */
+export async function makeSecondaryToken(call: Call<typeof tokenFields>): Promise<Outcome> {
+  const { id, ttl, publicKey } = wanted(call.given)
+  const { ports, now, request } = call
+  const { record } = clusterOf(call)
+  const [secondaryKey, signerKey] = tokenKeys(id)
+  const items = { secondary: call.fetched.get(secondaryKey), tokenKey: call.fetched.get(signerKey) }
+  if (isTaken(items)) throw idTaken(id)
+  if (!record.link || record.set === undefined) throw new ApiError('internal', 'a primary without link key')
+  const address = ownAddress(record, ports.deployment, request)
+  const pair = await decryptOwnKey(record.link.ownKey, ports.cipher)
+  const { token, changes } = await activationToken(
+    { id, set: record.set, address, ttl: ttl * 1000, now, ...(publicKey ? { publicKey } : {}) },
+    items,
+    pair,
+    ports,
+  )
+  if (publicKey) return after(changes, data({ token: token.reveal() }))
+  const info = {
+    token: token.reveal(),
+    accessor: base62(ports.entropy.bytes(ACCESSOR.bytes), ACCESSOR.length),
+    ttl,
+    creation_time: printTime(now),
+    creation_path: request.path,
+  }
+  return after(changes, { kind: 'wrapped', info })
+}
+
+function wanted({
+  id = '',
+  ttl = DEFAULT_TTL,
+  secondary_public_key = '',
+}: Call<typeof tokenFields>['given']) {
+  if (!NAME.test(id) || id.length > LONGEST_ID) throw idUnusable()
+  if (ttl <= 0) throw lifetimeUnusable()
+  if (secondary_public_key !== '' && !readPublicKey(secondary_public_key)) throw publicKeyUnusable()
+  return { id, ttl, publicKey: secondary_public_key }
+}
+
+/**
+ * POST sys/replication/dr/primary/revoke-secondary: nothing that a secondary signs counts from now on, and its name is
+ * free again. Of a name that is not known there is nothing to revoke.
+ */
+export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
+  const { given, ports, now, request } = call
+  const { id = '' } = given
+  const { record } = clusterOf(call)
+  const changes = revocation(await ports.store.list(partitions('secondary')), id, now)
+  if (changes.length > 0)
+    await call.once('note', () => noteEvent('revocation', request.id, record, { id }, ports))
+  return after(changes, nothing())
+}
+
+/**
+ * POST sys/replication/dr/secondary/generate-public-key: keys for the next link of this cluster, which void those
+ * made before. A link that lives keeps its own.
+ */
+export async function generatePublicKey(call: Call): Promise<Outcome> {
+  if (clusterOf(call).record.mode === 'primary') throw noKeyForAPrimary()
+  const { publicKey, changes } = await newPublicKey(call.now, call.ports)
+  return after(changes, data({ secondary_public_key: publicKey }))
+}

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { addressOf, ownAddress } from '../../../../shared/replication/manage/addresses.ts'
+
+describe('an address that is given', () => {
+  test.each([
+    ['', ''],
+    ['east.example.com', 'https://east.example.com'],
+    ['https://east.example.com/', 'https://east.example.com'],
+    ['https://east.example.com:8443', 'https://east.example.com:8443'],
+    ['https://east.example.com/vault/', 'https://east.example.com/vault'],
+    ['EAST.example.com:443', 'https://east.example.com'],
+    ['http://127.0.0.1:8200', 'http://127.0.0.1:8200'],
+    ['http://localhost:8200/', 'http://localhost:8200'],
+  ])('%j is kept as %j', (given, kept) => expect(addressOf(given, 'x')).toBe(kept))
+
+  test.each([
+    'http://east.example.com',
+    'http://127.0.0.1.example.com',
+    'ftp://east.example.com',
+    'https://me:secret@east.example.com',
+    'https://east.example.com?x=1',
+    'https://east.example.com#x',
+    'https://',
+    'not an address',
+    `https://${'a'.repeat(260)}.example`,
+  ])('%j is refused, and not repeated', given => {
+    expect(() => addressOf(given, 'primary_cluster_addr')).toThrow(
+      'primary_cluster_addr must be an https address, such as https://east.example.com: no user, query or fragment, and http only on this machine',
+    )
+  })
+})
+
+test('a cluster that nobody told its address, and that was invoked directly, has none', () => {
+  expect(() => ownAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(
+    'nobody knows the address of this cluster',
+  )
+})
