@@ -21,7 +21,7 @@ export interface Store {
   /** Items that tidy may remove, in pages: `due` before the given epoch second. The cost is that of what is found. */
   due<K extends Kind>(where: Partitions<K>, before: number): AsyncIterable<Due<K>[]>
   /** Items of some kinds of one table wherever they stand, in pages; the cost is that of reading the whole table. */
-  scan<K extends Kind>(kinds: OneOrMore<K>, segment: Segment): AsyncIterable<Scanned<K>>
+  scan<K extends Kind>(kinds: OneOrMore<K>, segment: ScanSegment): AsyncIterable<Scanned<K>>
   /**
    * Writes all changes or none. A conflict means that something is no longer as it was read: read again and
    * judge again.
@@ -46,7 +46,7 @@ export interface Page {
 /** An entry of the index `expiry`: enough to delete it as it was seen. */
 export type Due<K extends Kind> = Key<K> & { readonly rev: string; readonly due: number }
 
-export interface Segment {
+export interface ScanSegment {
   index: number
   of: number
   /** where an earlier scan of the segment stopped; absent: at its beginning */

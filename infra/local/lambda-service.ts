@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { Lambdas } from './lambdas.ts'
-import { end, listen } from './loopback.ts'
+import { endServer, listen } from './loopback.ts'
 
 export interface LambdaService {
   url: string
@@ -39,7 +39,7 @@ export async function startLambdaService(lambdas: Lambdas): Promise<LambdaServic
       )
     })
   })
-  return { url: await listen(server), close: () => end(server) }
+  return { url: await listen(server), close: () => endServer(server) }
 }
 
 /** A function may be named by its name or its ARN. */

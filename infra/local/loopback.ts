@@ -21,7 +21,7 @@ export const urlOf = (server: Server): string =>
   `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
 
 /** Ends an HTTP server at once: its connections are cut. */
-export async function end(server: HttpServer): Promise<void> {
+export async function endServer(server: HttpServer): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeAllConnections()

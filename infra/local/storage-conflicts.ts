@@ -31,7 +31,7 @@ const ALONE: Readonly<Record<string, ItemWrite['action']>> = {
 }
 
 /** The items that a call writes or checks, in its order; none for one that reads. */
-export function writesOf(operation: string, body: Buffer): ItemWrite[] {
+export function itemWritesOf(operation: string, body: Buffer): ItemWrite[] {
   const write = (action: ItemWrite['action'], written: Written): ItemWrite => {
     const { pk, sk } = written.Item ?? written.Key ?? {}
     const rev = revisionOf(written)
@@ -84,7 +84,12 @@ const MESSAGE = 'Transaction is ongoing for the item'
  * Refuses a call that came to items that are taken.
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
-export function refuse(response: ServerResponse, operation: string, count: number, taken: readonly number[]) {
+export function refuseConflict(
+  response: ServerResponse,
+  operation: string,
+  count: number,
+  taken: readonly number[],
+) {
   const reasons = Array.from({ length: count }, (_, index) =>
     taken.includes(index) ? { Code: 'TransactionConflict', Message: MESSAGE } : { Code: 'None' },
   )

@@ -8,7 +8,7 @@ import {
 } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { newConnections } from './provider/drills/connections.ts'
-import { type ItemWrite, newConflicts, refuse, writesOf } from './storage-conflicts.ts'
+import { type ItemWrite, itemWritesOf, newConflicts, refuseConflict } from './storage-conflicts.ts'
 import {
   type ArrangedFault,
   arrange,
@@ -102,14 +102,14 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     const body = await contentOf(incoming)
     if (!connections.lives(incoming.socket)) return void incoming.socket.resetAndDestroy()
     const fault = faultFor(faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
-    const writes = writesOf(operation, body)
+    const writes = itemWritesOf(operation, body)
     const taken = conflicts.among(writes)
     seq += 1
     const conflict = taken.length > 0
     const call = { seq, operation, struck: fault !== undefined, scanned: 0, conflict, writes }
     calls.push(call)
     if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
-    if (conflict) return refuse(response, operation, writes.length, taken)
+    if (conflict) return refuseConflict(response, operation, writes.length, taken)
     if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
     if (fault?.kind === 'hold') await new Promise<void>(resolve => held.push(resolve))
     if (fault?.kind === 'unprocessed') return answerWith(response, await partly(incoming, body))

@@ -1,5 +1,5 @@
 import { HOME } from '../home.ts'
-import { end, listen } from '../loopback.ts'
+import { endServer, listen } from '../loopback.ts'
 import { type Control, localControl } from './control.ts'
 import { createProviderServer } from './server.ts'
 import { type Home, openImitatedAws } from './state/imitated-aws.ts'
@@ -40,7 +40,7 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Runn
     url,
     control: localControl(aws),
     close: async () => {
-      await Promise.all([server, ...(await Promise.all(aws.metadataPorts.values()))].map(end))
+      await Promise.all([server, ...(await Promise.all(aws.metadataPorts.values()))].map(endServer))
       await aws.saved()
     },
   }

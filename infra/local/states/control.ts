@@ -20,7 +20,7 @@ export async function choose({ Choices, Default, Assign, Output }: Choice, names
 }
 
 /** Waits. When that began, its end was written down: whoever starts again waits for the rest only. */
-export async function pause(
+export async function runWait(
   dependencies: StatesDependencies,
   line: StateLine,
   { Seconds, Timestamp }: Wait,

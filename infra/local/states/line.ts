@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/values/defined.ts'
-import { applyBranches, applyElements, choose, pause } from './control.ts'
+import { applyBranches, applyElements, choose, runWait } from './control.ts'
 import type { Body, State } from './definition.ts'
 import { record, type StateLine, type StatesDependencies } from './dependencies.ts'
 import { evaluate, type Names } from './expressions.ts'
@@ -145,7 +145,7 @@ async function perform(
       return { next: Next, shaping }
     }
     case 'Wait':
-      await pause(dependencies, line, state, place, names)
+      await runWait(dependencies, line, state, place, names)
       return { next: state.Next }
     case 'Map':
       return { result: await applyElements(line, state, place, names, { child, run }), next: state.Next }

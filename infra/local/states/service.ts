@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
-import { end, listen } from '../loopback.ts'
+import { endServer, listen } from '../loopback.ts'
 import { type Machines, ServiceFault } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
 
@@ -146,7 +146,7 @@ export async function startStatesService(machines: Machines): Promise<StatesServ
   const server = createServer((request, response) => {
     serve(machines, request, response).catch(() => response.destroy())
   })
-  return { url: await listen(server), close: () => end(server) }
+  return { url: await listen(server), close: () => endServer(server) }
 }
 
 async function serve(machines: Machines, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,6 +1,6 @@
 import { type CallLog, newCallLog } from './calls.ts'
 import { type Connections, newConnections } from './connections.ts'
-import type { Fault, Held } from './faults.ts'
+import type { Fault, HeldCalls } from './faults.ts'
 import type { Limit } from './limits.ts'
 import type { LogGroups } from './log-groups.ts'
 
@@ -8,7 +8,7 @@ import type { LogGroups } from './log-groups.ts'
 export interface Drills {
   /** In the order they were arranged. */
   faults: Fault[]
-  held: Held
+  held: HeldCalls
   limits: Limit[]
   calls: CallLog
   connections: Connections

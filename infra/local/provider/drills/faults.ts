@@ -73,16 +73,16 @@ export function arrangeFault(faults: Fault[], fault: Omit<Fault, 'id'>): string 
 }
 
 /** Calls that wait, by the fault that holds them. */
-export type Held = Map<string, (() => void)[]>
+export type HeldCalls = Map<string, (() => void)[]>
 
 /** Waits until the fault is released. */
-export const hold = (held: Held, { id }: Fault): Promise<void> =>
+export const hold = (held: HeldCalls, { id }: Fault): Promise<void> =>
   new Promise(resolve => {
     held.set(id, [...(held.get(id) ?? []), resolve])
   })
 
 /** Ends faults, of one id or all, and lets go on what they hold. */
-export function release(faults: Fault[], held: Held, id?: string): void {
+export function release(faults: Fault[], held: HeldCalls, id?: string): void {
   const others = id === undefined ? [] : faults.filter(fault => fault.id !== id)
   faults.splice(0, faults.length, ...others)
   for (const [holder, calls] of [...held]) {

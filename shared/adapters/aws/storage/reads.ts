@@ -1,5 +1,5 @@
 import { QueryCommand, type QueryCommandInput, ScanCommand } from '@aws-sdk/lib-dynamodb'
-import type { Cursor, Due, Items, OneOrMore, Page, Scanned, Segment, Store } from '../../../ports.ts'
+import type { Cursor, Due, Items, OneOrMore, Page, Scanned, ScanSegment, Store } from '../../../ports.ts'
 import type { Item, Key, Kind, Partitions } from '../../../storage/kinds.ts'
 import { fromStored, isKey, type StoredItem, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
@@ -75,7 +75,7 @@ export function reads({ tables, meter, documents, seconds, get }: Engine): Omit<
 
   async function* scan<K extends Kind>(
     wanted: OneOrMore<K>,
-    { index, of, from }: Segment,
+    { index, of, from }: ScanSegment,
   ): AsyncGenerator<Scanned<K>> {
     const kinds = Array.isArray(wanted) ? wanted : [wanted]
     const values = Object.fromEntries(kinds.map((kind, place) => [`:kind${place}`, kind]))

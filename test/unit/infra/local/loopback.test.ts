@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { checkPorts, end, freePort, listen, urlOf } from '../../../../infra/local/loopback.ts'
+import { checkPorts, endServer, freePort, listen, urlOf } from '../../../../infra/local/loopback.ts'
 
 const portOf = (url: string) => Number(new URL(url).port)
 
@@ -20,7 +20,7 @@ describe('a server on loopback', () => {
     expect(url).toBe(`http://127.0.0.1:${port}`)
     expect(urlOf(server)).toBe(url)
     expect(await (await fetch(url)).text()).toBe('here')
-    await end(server)
+    await endServer(server)
   })
 
   test('does not start on a port in use', async () => {
@@ -32,7 +32,7 @@ describe('a server on loopback', () => {
     const socket = connect(portOf(await listen(server)), '127.0.0.1')
     const cut = new Promise(resolve => socket.once('close', resolve))
     await new Promise(resolve => socket.once('connect', resolve))
-    await end(server)
+    await endServer(server)
     await cut
   })
 })
