@@ -1,14 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { SourceMap } from 'node:module'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { functionNames, usesOfFunction } from '../../infra/build/functions.ts'
-import { built, bundlesOfTests } from './synthesised.ts'
+import { tmpdir } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildFunctions, functionNames, usesOfFunction } from '../../infra/build/functions.ts'
 
-type Bundle = Awaited<ReturnType<typeof built>>[string]
+const bundlesOfTests = mkdtempSync(`${tmpdir()}/cloud-auth-bundles-`)
+
+/** What esbuild put into each. */
+type Bundle = Awaited<ReturnType<typeof buildFunctions>>[string]
 let bundles: Record<string, Bundle>
 beforeAll(async () => {
-  bundles = await built()
+  bundles = await buildFunctions(bundlesOfTests)
 })
+afterAll(() => rmSync(bundlesOfTests, { recursive: true, force: true }))
 
 const inputsOf = (name: string): string[] => Object.keys(bundles[name]?.inputs ?? {})
 const holds = (name: string, library: string): boolean =>
@@ -91,7 +95,7 @@ describe('what is in the bundles, and what is not', () => {
     const map = JSON.parse(readFileSync(`${bundlesOfTests}/login/index.mjs.map`, 'utf8'))
     const found = new SourceMap(map).findEntry(line, lines[line]?.indexOf('the storage is busy') ?? 0)
     expect(found).toMatchObject({
-      originalSource: expect.stringMatching(/shared\/adapters\/aws\/table\.ts$/),
+      originalSource: expect.stringMatching(/shared\/adapters\/aws\/storage\/verdict\.ts$/),
     })
   })
 

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll } from 'vitest'
 import { defineStacks, newApp } from '../../infra/app.ts'
-import { buildFunctions } from '../../infra/build/functions.ts'
+import { functionNames } from '../../infra/build/functions.ts'
 import { readSettings } from '../../infra/settings.ts'
 
 export interface Resource {
@@ -12,15 +12,16 @@ export interface Resource {
   DeletionPolicy?: string
 }
 
-let bundles: ReturnType<typeof buildFunctions> | undefined
+const directory = mkdtempSync(`${tmpdir()}/cloud-auth-synth-`)
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-/** Where this file's bundles are: files of tests run side by side. */
-export const bundlesOfTests = mkdtempSync(`${tmpdir()}/cloud-auth-bundles-`)
-afterAll(() => rmSync(bundlesOfTests, { recursive: true, force: true }))
-
-/** What esbuild put into each bundle; built once for all tests of a file. */
-export const built = () => {
-  bundles ??= buildFunctions(bundlesOfTests)
+/** Folders in the place of bundles: a template does not depend on what is in them, and making them takes long. */
+function noBundles(): string {
+  const bundles = `${directory}/bundles`
+  for (const name of functionNames()) {
+    mkdirSync(`${bundles}/${name}`, { recursive: true })
+    writeFileSync(`${bundles}/${name}/index.mjs`, '')
+  }
   return bundles
 }
 
@@ -33,12 +34,11 @@ export interface Template {
 export async function stacksOf(
   settings: Record<string, unknown> = { stage: 'test' },
 ): Promise<Map<string, Template>> {
-  await built()
-  const directory = mkdtempSync(`${tmpdir()}/cloud-auth-synth-`)
-  const app = newApp(directory)
-  defineStacks(app, readSettings(settings), bundlesOfTests)
+  const out = mkdtempSync(`${directory}/out-`)
+  const app = newApp(out)
+  defineStacks(app, readSettings(settings), noBundles())
   const templates = app.synth().stacks.map(stack => {
-    const text = readFileSync(`${directory}/${stack.templateFile}`, 'utf8')
+    const text = readFileSync(`${out}/${stack.templateFile}`, 'utf8')
     return [stack.stackName, JSON.parse(text) as Template] as const
   })
   return new Map(templates)
