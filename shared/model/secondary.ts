@@ -1,5 +1,5 @@
 /** A sixteenth of a sync. Every write of the sync goes together with one of it, so that a late one is refused. */
-export interface Segment {
+export interface SyncSegment {
   /** of the head while the sync runs */
   hold: number
   /** name of the own tree */

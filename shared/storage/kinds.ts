@@ -6,10 +6,11 @@ import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../mode
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Member, PendingKey, PrimaryContact, Revoked, Secondary, TokenKey } from '../model/link.ts'
 import type { MountTable } from '../model/mount.ts'
+import type { OperationState, PendingLink } from '../model/operation.ts'
 import type { StoredPolicy } from '../model/policy.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
-import type { Puller, Report, Segment } from '../model/secondary.ts'
+import type { Puller, Report, SyncSegment } from '../model/secondary.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../model/tidy.ts'
 import type { Token } from '../model/token.ts'
 import type { TokenRole } from '../model/token-role.ts'
@@ -49,7 +50,9 @@ export interface Stored {
   'token-key': TokenKey
   'pending-key': PendingKey
   contact: PrimaryContact
-  segment: Segment
+  operation: OperationState
+  'pending-link': PendingLink
+  segment: SyncSegment
   report: Report
   puller: Puller
 }
@@ -227,6 +230,15 @@ export const kinds = {
     encrypted: ['pair'],
   },
   contact: { table: 'cluster', class: 'local', pk: 'link', sk: 'contact', guard: 'link' },
+  operation: {
+    table: 'cluster',
+    class: 'local',
+    pk: 'operation',
+    guard: 'link',
+    encrypted: ['token'],
+  },
+  // its own key is encrypted for the place in the cluster record where it will stand
+  'pending-link': { table: 'cluster', class: 'local', pk: 'link', sk: 'pending-link', guard: 'link' },
   // what a secondary keeps of its own following: how far a sync is, what one took away, who is at it
   segment: { table: 'cluster', class: 'local', pk: 'sync', guard: 'apply' },
   report: { table: 'cluster', class: 'local', pk: 'report', packed: true, guard: 'apply' },

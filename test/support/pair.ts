@@ -1,17 +1,24 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
 import { clientOf, createTables } from '../../infra/local/engine.ts'
+import { kmsCipher, kmsGenesis } from '../../shared/adapters/aws/cipher.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
-import type { SourceLink } from '../../shared/link/source.ts'
+import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
+import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
+import { LinkRefused, type SourceLink } from '../../shared/link/source.ts'
+import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
 import { type CellChange, noopCell } from '../../shared/replication/cell.ts'
 import { generationOf, ttlOf } from '../../shared/replication/generation.ts'
 import { firstHead, type Head } from '../../shared/replication/head.ts'
 import type { Element, Journal, Place } from '../../shared/replication/journal.ts'
 import { common, epochName, markText, posText, withEpoch } from '../../shared/replication/position.ts'
+import type { Connect } from '../../shared/replication/secondary/connect.ts'
 import type { Follower } from '../../shared/replication/secondary/follower.ts'
 import { deltasOf, leafIn, leafInLife, leafOf, placed } from '../../shared/replication/tree.ts'
+import { create } from '../../shared/storage/changes.ts'
+import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import type { Doing } from '../builders/journal.ts'
 
@@ -36,7 +43,14 @@ export async function member(clock = { ms: Date.now() }) {
   const id = randomUUID()
   const around = {
     tables: { data: nameOf('data'), cluster: nameOf('cluster') },
-    clock: { now: () => clock.ms, sleep: () => new Promise<void>(resolve => setTimeout(resolve, 1)) },
+    clock: {
+      now: () => clock.ms,
+      // time passes at once, but others get their turn
+      sleep: (ms: number) => {
+        clock.ms += ms
+        return new Promise<void>(resolve => setTimeout(resolve, 1))
+      },
+    },
     entropy: { bytes: randomBytes, uuid: randomUUID },
     meter: callMeter(),
   }
@@ -45,7 +59,79 @@ export async function member(clock = { ms: Date.now() }) {
     record: {} as ClusterRead['record'],
     readAt: clock.ms,
   })
-  return { id, life: suffix.slice(0, 8), journal, store, turn: clock, as, ...around }
+  const kms = keysOfOne()
+  const { entropy } = around
+  const keys = {
+    cipher: kmsCipher({ store, clock: around.clock, entropy, kms }),
+    genesis: kmsGenesis({ keyArn: 'own', entropy, kms }),
+  }
+  return { id, life: suffix.slice(0, 8), journal, store, turn: clock, as, ...around, ...keys }
+}
+
+/** A KMS key of this member alone. */
+function keysOfOne(): Parameters<typeof kmsGenesis>[0]['kms'] {
+  const own = new Map<string, Uint8Array>()
+  return {
+    newDataKey: async () => {
+      const [dataKey, wrapped] = [randomBytes(32), randomBytes(16).toString('base64')]
+      own.set(wrapped, dataKey)
+      return { wrapped, dataKey }
+    },
+    unwrap: async ({ wrapped }) => own.get(wrapped) ?? Promise.reject(new Error('another key wrapped this')),
+  }
+}
+
+/** Initialises a member: a cluster that is in no set, with a keyring of its own. */
+export async function asAlone({ genesis, store, cipher, id, turn }: Member): Promise<void> {
+  const { keyring } = await genesis.newKeyring(turn.ms)
+  const record: ClusterRecord = {
+    ...{ id, name: 'test', mode: 'disabled', initialisedAt: turn.ms },
+    ...{ keyring: keyring.id, term: keyring.term },
+  }
+  await store.commit([create(key('cluster'), record), create(key('keyring'), keyring)], {
+    record,
+    readAt: turn.ms,
+  })
+  cipher.expect(record)
+}
+
+/** A DR set: its name, and the keys of its primary. */
+export const newSet = () => {
+  const pair = linkPair(newLinkPair(randomBytes))
+  const signer = signerKey(newSignerKey())
+  const set = randomUUID()
+  const token = (id: string, now: number): string =>
+    activationJwt(signer, {
+      ...{ jti: randomUUID(), addr: 'http://east', id, set },
+      ...{ iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 600 },
+      primaryKey: keysOf(pair).signing.toString('base64url'),
+    })
+  return { set, pair, token }
+}
+
+/** The link to a primary that admits whoever has a token, once. */
+export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>): Connect {
+  const used = new Map<string, string>()
+  return peer => ({
+    ...linkTo(at),
+    activate: async ({ token, cluster }) => {
+      const exchange = keysOf(peer.pair).exchange
+      const shown = exchange.toString('hex')
+      if ((used.get(token) ?? shown) !== shown)
+        throw new LinkRefused('permission_denied', 'the token has been used')
+      used.set(token, shown)
+      const { keyring } = await at.cipher.exportTo(exchange, set)
+      const { epoch, line } = await headOf(at)
+      const key64 = keysOf(pair).signing.toString('base64')
+      return {
+        ...{ set, primary: at.id, epoch, line, keyring, primaryKey: key64, addresses: ['http://east'] },
+        met: [],
+        recovery: { shares: 5, threshold: 3 },
+        statement: { set, by: at.id, id: cluster, key: key64, epoch, signature: 'signed' },
+      }
+    },
+    keyring: () => at.cipher.exportTo(keysOf(peer.pair).exchange, set),
+  })
 }
 
 /** Begins a journal. */
@@ -111,7 +197,7 @@ function itemOf(place: Place, value: string, pos: string, now: number, expires?:
   const item: StoredItem = {
     ...place,
     rev: randomBytes(12).toString('base64url'),
-    data: { value },
+    data: place.kind === 'client-config' ? { secretKey: value } : { value },
     pos,
     ...(expires === undefined ? {} : { expires }),
     ...(gen === null ? {} : { ttl: ttlOf(gen) }),

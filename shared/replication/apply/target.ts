@@ -14,7 +14,10 @@ export interface Own {
 const LONGEST_PAUSE = 1000
 
 /** Waits before another try: longer each time, and not all at once. */
-export const pause = ({ clock, entropy }: Pick<Own, 'clock' | 'entropy'>, tries: number): Promise<void> => {
+export const pauseBefore = (
+  { clock, entropy }: Pick<Own, 'clock' | 'entropy'>,
+  tries: number,
+): Promise<void> => {
   const most = Math.min(LONGEST_PAUSE, 20 * 2 ** tries)
   return clock.sleep(Math.floor((most * (1 + (entropy.bytes(1)[0] ?? 0) / 256)) / 2))
 }
@@ -37,7 +40,7 @@ export const targetOf = (own: Own): Target => ({
     const result = await own.journal.transact(steps.flatMap(elementsOf))
     return typeof result === 'string' ? result : 'refused'
   },
-  pause: tries => pause(own, tries),
+  pause: tries => pauseBefore(own, tries),
 })
 
 const elementsOf = ({ items, bucket, mark }: Steps): Element[] => [

@@ -1,4 +1,4 @@
-import { pause } from '../apply/target.ts'
+import { pauseBefore } from '../apply/target.ts'
 import type { Head } from '../head.ts'
 import { newestTermIn } from '../terms.ts'
 import { fillClosed } from './fill-closed.ts'
@@ -66,6 +66,8 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   await follower.holdTerm(newestTermIn(cells))
   const staged = await stage(own.journal, head, { cells, line: answer.line })
   if (staged === 'refused') return 'worked'
+  const newest = cells.at(-1)
+  if (newest) follower.newest = { seq: newest.seq, at: newest.at }
   return afterRedo(follower, staged, await redo(own, life, staged, cells))
 }
 
@@ -76,7 +78,7 @@ async function afterRedo(follower: Follower, head: Head, redone: Redone): Promis
   if (redone === 'done') {
     told.rounds = 0
     delete told.fault
-  } else await pause(own, 1)
+  } else await pauseBefore(own, 1)
   return 'worked'
 }
 

@@ -17,6 +17,8 @@ export interface Follower {
   readonly holdTerm: (term: number) => Promise<void>
   /** the source's last answer */
   source?: EchoAnswer
+  /** the last cell that was staged in this run: its position, and when it was written, epoch milliseconds */
+  newest?: { seq: number; at: number }
   /** behind this position the source keeps cells, as it told */
   from: number
   /** whether the own closed journal is known to have no hole */

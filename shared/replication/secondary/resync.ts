@@ -1,9 +1,9 @@
-import { pause } from '../apply/target.ts'
+import { pauseBefore } from '../apply/target.ts'
 import type { Head } from '../head.ts'
 import type { Place } from '../journal.ts'
 import { keysIn, reportParts } from '../sync/report.ts'
 import { reportedKeys, reportName, storeReport } from '../sync/store-report.ts'
-import { begin, carryOn, end, type Scope, type SyncPlace, underWay } from '../sync/sync.ts'
+import { begin, carryOn, endSync, type Scope, type SyncPlace, underWay } from '../sync/sync.ts'
 import { newestTermOf } from '../terms.ts'
 import { ask, type Follower, type Progress } from './follower.ts'
 import type { SyncStep } from './next-step.ts'
@@ -50,8 +50,8 @@ async function toItsEnd(
   const keys = await touchedBefore(follower, head)
   const carried = await carryOn(place, running, keys)
   if (carried === 'time') return 'waiting'
-  if (carried === 'done') await end(place, running.hold, keys, await ask(follower))
-  else await pause(own, 1)
+  if (carried === 'done') await endSync(place, running.hold, keys, await ask(follower))
+  else await pauseBefore(own, 1)
   return 'worked'
 }
 

@@ -1,8 +1,8 @@
 import type { SourceLink } from '../../link/source.ts'
-import type { Segment } from '../../model/secondary.ts'
+import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { type Own, pause } from '../apply/target.ts'
+import { type Own, pauseBefore } from '../apply/target.ts'
 import type { Element, Place } from '../journal.ts'
 import { PAGE, pageElements, type Wanted } from './page.ts'
 
@@ -11,20 +11,24 @@ const SEGMENTS = 16
 const keyOf = (index: number) => key('segment', String(index))
 
 /** A segment as it was read: whoever writes with it expects this revision. */
-export interface Held {
+export interface HeldSegment {
   readonly index: number
   /** absent: none has ever stood there */
   readonly rev: string | undefined
-  readonly data: Segment | undefined
+  readonly data: SyncSegment | undefined
 }
 
-export async function readSegments({ journal }: Own): Promise<Held[]> {
+export async function readSegments({ journal }: Own): Promise<HeldSegment[]> {
   const found = await journal.raw(Array.from({ length: SEGMENTS }, (_, index) => keyOf(index)))
-  return found.map((item, index) => ({ index, rev: item?.rev, data: item?.data as Segment | undefined }))
+  return found.map((item, index) => ({ index, rev: item?.rev, data: item?.data as SyncSegment | undefined }))
 }
 
 /** The element that every write of a sync carries: a segment that is still as it was read becomes the next one. */
-function nextElement(own: Own, { index, rev }: Held, data: Segment): { element: Element; held: Held } {
+function nextElement(
+  own: Own,
+  { index, rev }: HeldSegment,
+  data: SyncSegment,
+): { element: Element; held: HeldSegment } {
   const next = own.entropy.bytes(12).toString('base64url')
   const item: StoredItem = { ...keyOf(index), rev: next, data }
   return {
@@ -34,9 +38,10 @@ function nextElement(own: Own, { index, rev }: Held, data: Segment): { element: 
 }
 
 /** Gives all segments to a sync. Whatever an earlier one still writes is refused from then on. */
-export async function openSegments(own: Own, segment: Segment): Promise<Held[] | 'lost'> {
+export async function openSegments(own: Own, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
   const before = await readSegments(own)
-  if (before.some(({ data }) => (data?.hold ?? 0) >= segment.hold)) return 'lost'
+  const later = before.some(({ data }) => data?.life === segment.life && data.hold >= segment.hold)
+  if (later) return 'lost'
   const next = before.map(held => nextElement(own, held, segment))
   const result = await insist(own, () => own.journal.transact(next.map(({ element }) => element)))
   return result === 'done' ? next.map(({ held }) => held) : 'lost'
@@ -49,7 +54,7 @@ async function insist(own: Own, write: () => ReturnType<Own['journal']['transact
   for (let tries = 1; ; tries++) {
     const result = await write()
     if (result !== 'conflict' || tries === TRIES) return result
-    await pause(own, tries)
+    await pauseBefore(own, tries)
   }
 }
 
@@ -71,7 +76,7 @@ interface Work {
  * Does the work of a segment, page by page, and closes it: from then on no write of this sync is accepted there,
  * however late it comes.
  */
-export async function workOn(work: Work, first: Held): Promise<'closed' | 'lost' | 'time'> {
+export async function workOn(work: Work, first: HeldSegment): Promise<'closed' | 'lost' | 'time'> {
   let held = first
   for (;;) {
     const { data } = held
@@ -90,10 +95,10 @@ export async function workOn(work: Work, first: Held): Promise<'closed' | 'lost'
 interface FetchedPage {
   wanted: Wanted[]
   /** the segment behind this page */
-  next: Segment
+  next: SyncSegment
 }
 
-function pageOf(work: Work, index: number, segment: Segment): Promise<FetchedPage> {
+function pageOf(work: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   if (segment.what === 'touched') return touchedPage(work, index, segment)
   return segment.phase === 'source' ? sourcePage(work, index, segment) : ownPage(work, index, segment)
 }
@@ -101,7 +106,7 @@ function pageOf(work: Work, index: number, segment: Segment): Promise<FetchedPag
 /** An item that the source has not taken into its tree yet comes with a cell of its own, later. */
 const inTree = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
 
-async function touchedPage({ link, keys }: Work, index: number, segment: Segment): Promise<FetchedPage> {
+async function touchedPage({ link, keys }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   const mine = keys.filter((_, at) => at % SEGMENTS === index)
   const some = mine.slice(segment.seen, segment.seen + PAGE)
   const { items } = some.length > 0 ? await link.items({ keys: some }) : { items: [] }
@@ -112,7 +117,7 @@ async function touchedPage({ link, keys }: Work, index: number, segment: Segment
   }
 }
 
-async function sourcePage({ link, fresh }: Work, index: number, segment: Segment): Promise<FetchedPage> {
+async function sourcePage({ link, fresh }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await link.scan({ segment: index, of: SEGMENTS, cursor })
   const seen = segment.seen + items.length
@@ -122,7 +127,7 @@ async function sourcePage({ link, fresh }: Work, index: number, segment: Segment
 }
 
 /** What only this cluster has, and what the source has changed meanwhile. */
-async function ownPage({ own, link }: Work, index: number, segment: Segment): Promise<FetchedPage> {
+async function ownPage({ own, link }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await own.journal.scan({ index, of: SEGMENTS, from: cursor })
   const keys = items.map(placeOf)
@@ -139,10 +144,10 @@ const placeOf = ({ kind, pk, sk }: StoredItem): Place => ({ kind, pk, sk })
 /** Writes a page, some items at a time; the segment moves on with the last of them. */
 async function writePage(
   work: Work,
-  first: Held,
+  first: HeldSegment,
   wanted: readonly Wanted[],
-  next: Segment,
-): Promise<Held | 'lost'> {
+  next: SyncSegment,
+): Promise<HeldSegment | 'lost'> {
   let held = first
   for (let at = 0; at === 0 || at < wanted.length; at += PAGE) {
     const last = at + PAGE >= wanted.length
@@ -157,12 +162,12 @@ async function writePage(
 
 async function writeSome(
   own: Own,
-  held: Held,
+  held: HeldSegment,
   wanted: readonly Wanted[],
-  data: Segment,
-): Promise<Held | 'lost'> {
+  data: SyncSegment,
+): Promise<HeldSegment | 'lost'> {
   for (let tries = 0; tries < TRIES; tries++) {
-    if (tries > 0) await pause(own, tries)
+    if (tries > 0) await pauseBefore(own, tries)
     const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
     const next = nextElement(own, held, data)
     const now = Math.floor(own.clock.now() / 1000)

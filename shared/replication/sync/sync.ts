@@ -1,12 +1,12 @@
 import type { EchoAnswer, SourceLink } from '../../link/source.ts'
-import type { Segment } from '../../model/secondary.ts'
+import type { SyncSegment } from '../../model/secondary.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
 import type { Own } from '../apply/target.ts'
 import type { Head } from '../head.ts'
 import type { Place } from '../journal.ts'
 import { epochAt, epochNumber, type Line } from '../position.ts'
-import { type Held, openSegments, readSegments, workOn } from './segments.ts'
+import { type HeldSegment, openSegments, readSegments, workOn } from './segments.ts'
 import { startOf } from './start.ts'
 
 /** What a sync fetches: everything, or keys that a stored report names, to be replayed from a position on. */
@@ -36,7 +36,7 @@ export interface Running {
   readonly hold: number
   /** whether all that stands in the own tree came from this sync */
   readonly fresh: boolean
-  readonly segments: readonly Held[]
+  readonly segments: readonly HeldSegment[]
 }
 
 /**
@@ -81,7 +81,7 @@ export async function begin(
     { mode: 'syncing', hold: hold + 1, dirty: scope.what === 'all' ? 'all' : scope.report, dirtyFrom: '' },
   )
   if (moved === 'refused') return 'again'
-  const segment: Segment = defined({
+  const segment: SyncSegment = defined({
     hold: moved.hold,
     life,
     what: scope.what,
@@ -111,7 +111,7 @@ export async function carryOn(place: SyncPlace, running: Running, keys: readonly
  * Ends a sync whose segments are all closed.
  * @param source asked after the last item was read
  */
-export async function end(
+export async function endSync(
   { own }: SyncPlace,
   hold: number,
   keys: readonly Place[],
@@ -126,7 +126,7 @@ export async function end(
 
 function afterSync(
   head: Head,
-  { what, start, line: known }: Segment,
+  { what, start, line: known }: SyncSegment,
   { seq, epoch }: Pick<EchoAnswer, 'seq' | 'epoch'>,
   keys: readonly Place[],
 ): Partial<Head> {

@@ -75,6 +75,7 @@ describe('what follows from a kind', () => {
         'access',
         'ceremony',
         'client-config',
+        'operation',
         'pending-key',
         'recovery-key',
         'role',

@@ -1,0 +1,55 @@
+import type { Encrypted } from '../values/secret.ts'
+import type { Keyring } from './cluster.ts'
+
+/** A change of the cluster's role that takes several steps: the truth of its workflow. Times are epoch milliseconds. */
+export interface OperationState {
+  name: 'activation'
+  status: 'running' | 'done' | 'failed'
+  /** the step that comes next */
+  step: string
+  startedAt: number
+  changedAt: number
+  activation?: ActivationInput
+  fault?: OperationFault
+}
+
+export interface OperationFault {
+  code: 'invalid_request' | 'internal'
+  text: string
+}
+
+/** What an administrator gave to make this cluster a secondary. */
+export interface ActivationInput {
+  /** encrypted as the field `token` of the operation; absent once it has been used */
+  token?: Encrypted
+  /** where the primary is reached, instead of the address in the token; empty: there */
+  primaryApiAddr: string
+  /** certificates that vouch for the primary's, PEM; absent: the usual ones */
+  ca?: string
+}
+
+/** What a primary gave to this cluster, from the moment it did until the cluster record names it. */
+export interface PendingLink {
+  /** operation that it belongs to */
+  operation: string
+  /** UUID of the DR set */
+  set: string
+  /** name that the activation token was made for */
+  id: string
+  primaryAddr: string
+  addrs: readonly string[]
+  primaryKey: string
+  /** encrypted by the keyring below, for the cluster record */
+  ownKey: Encrypted
+  /** the set's keyring under this cluster's own KMS key */
+  keyring: Keyring
+  /** what the primary says of this cluster's membership */
+  statement: {
+    set: string
+    by: string
+    id: string
+    key: string
+    epoch: string
+    signature: string
+  }
+}

@@ -1,0 +1,90 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import { remove, replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { followOn } from '../secondary/follow.ts'
+import { ask, type Follower } from '../secondary/follower.ts'
+import { newFollower } from '../secondary/new-follower.ts'
+import {
+  type ActivationResult,
+  type ActivationRun,
+  AGAIN,
+  commitStep,
+  DONE,
+  OperationFailed,
+  standing,
+  toStep,
+} from './run.ts'
+import { auditEvent } from './wipe.ts'
+
+const PAUSE_MS = 1000
+
+/** Fetches all items for the first time. What is not done in time is gone on with. */
+export async function firstSync(run: ActivationRun, id: string): Promise<ActivationResult> {
+  const { ports, connect, deadline } = run
+  const { record } = await standing(run, id)
+  if (record.data.life !== id)
+    throw new OperationFailed('internal', 'this cluster follows another set by now')
+  const follower = await newFollower(ports, connect, { deadline })
+  if (!follower) return AGAIN
+  while (follower.hasTime()) {
+    if ((await ports.journal.head())?.mode === 'applying') return DONE
+    await carefulStep(run, follower)
+  }
+  return AGAIN
+}
+
+async function carefulStep({ ports }: ActivationRun, follower: Follower): Promise<void> {
+  try {
+    if (!follower.source) await ask(follower)
+    if ((await followOn(follower)) === 'worked') return
+  } catch (error) {
+    delete follower.source
+    ports.log.warn('the first sync was interrupted', { error: String(error) })
+  }
+  await ports.clock.sleep(PAUSE_MS)
+}
+
+/** The operation is over: the puller goes on by itself. */
+export async function endActivation(run: ActivationRun, id: string): Promise<ActivationResult> {
+  const stand = await standing(run, id)
+  const { operation, record } = stand
+  if (operation.data.status !== 'running') return DONE
+  const [pending] = await run.ports.store.read([key('pending-link')])
+  await auditEvent(run, 'following', id, record.data)
+  return commitStep(
+    run,
+    [
+      toStep(stand, run.ports.clock.now(), { status: 'done', step: '' }),
+      replace(record, record, withoutOperation(record.data)),
+      ...(pending?.data.operation === id ? [remove(pending)] : []),
+    ],
+    stand,
+  )
+}
+
+function withoutOperation({ operation: _, ...record }: ClusterRecord): ClusterRecord {
+  return record
+}
+
+/**
+ * An activation that came to nothing. Up to the wipe the cluster becomes what it was; behind it there is no way back,
+ * and whoever starts the operation again goes on where it stopped.
+ */
+export async function abandon(run: ActivationRun, id: string, error: string): Promise<ActivationResult> {
+  const stand = await standing(run, id)
+  const { operation, record } = stand
+  if (operation.data.status !== 'running') return DONE
+  const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
+  const failed = toStep(stand, run.ports.clock.now(), {
+    status: 'failed',
+    activation,
+    fault: { code: 'internal', text: error },
+  })
+  const ours = record.data.operation === id
+  const wiped = record.data.life === id
+  const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
+  const back = ours && !wiped ? [replace(record, record, { ...withoutOperation(record.data), mode })] : []
+  const [pending] = await run.ports.store.read([key('pending-link')])
+  const forget = pending?.data.operation === id && !wiped ? [remove(pending)] : []
+  return commitStep(run, [failed, ...back, ...forget], stand)
+}

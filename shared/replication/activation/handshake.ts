@@ -1,0 +1,112 @@
+import { type Activation, openSealedToken, readActivation } from '../../link/activation-token.ts'
+import { decryptPending, encryptOwnKey } from '../../link/admin/keys.ts'
+import { type LinkPair, linkPair, newLinkPair } from '../../link/pair.ts'
+import { type Activated, LinkRefused, LinkSilent } from '../../link/source.ts'
+import type { PendingLink } from '../../model/operation.ts'
+import { create, put } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import {
+  type ActivationResult,
+  type ActivationRun,
+  type ActivationStand,
+  AGAIN,
+  commitStep,
+  DONE,
+  OperationFailed,
+  standing,
+  toStep,
+} from './run.ts'
+
+/**
+ * Hands the activation token in, and keeps what the primary gives for it. Nothing of this cluster has been touched
+ * when that fails. The keys are stored before they are shown, so that a repetition shows the same ones.
+ * @throws OperationFailed
+ */
+export async function handshake(run: ActivationRun, id: string): Promise<ActivationResult> {
+  const stand = await standing(run, id)
+  const { ports } = run
+  const pending = key('pending-link')
+  const [kept] = await ports.store.read([pending])
+  if (kept?.data.operation === id) return DONE
+  const pair = await ownPair(run, stand)
+  if (!pair) return AGAIN
+  const activation = await tokenOf(run, stand, linkPair(pair))
+  const activated = await handedIn(run, stand, activation, linkPair(pair))
+  const link = await pendingLink(run, id, { activation, activated, pair })
+  const { token: _, ...input } = stand.operation.data.activation ?? { primaryApiAddr: '' }
+  const now = ports.clock.now()
+  return commitStep(
+    run,
+    [put(pending, link), toStep(stand, now, { step: 'close', activation: input })],
+    stand,
+  )
+}
+
+/** The text of the keys that this cluster shows: those that were made for the token, or new ones. */
+async function ownPair({ ports }: ActivationRun, { cluster }: ActivationStand): Promise<string | undefined> {
+  const place = key('pending-key')
+  const [made] = await ports.store.read([place])
+  if (made) return decryptPending(made.data.pair, ports.cipher)
+  const text = newLinkPair(ports.entropy.bytes)
+  const pair = await ports.cipher.encrypt(place, 'pair', text)
+  const change = create(place, { pair, createdAt: ports.clock.now() })
+  return (await ports.store.commit([change], cluster)) === 'done' ? text : undefined
+}
+
+async function tokenOf(
+  { ports }: ActivationRun,
+  { operation }: ActivationStand,
+  pair: LinkPair,
+): Promise<Activation & { token: string }> {
+  const sealed = operation.data.activation?.token
+  if (!sealed) throw new OperationFailed('internal', 'the activation token has been used')
+  const given = (await ports.cipher.decrypt(operation, 'token', sealed)).reveal()
+  const token = given.includes('.') ? given : openSealedToken(pair.exchange, given)
+  const activation = token === undefined ? undefined : readActivation(token)
+  if (token === undefined || !activation)
+    throw new OperationFailed('invalid_request', 'this is no activation token for this cluster')
+  return { ...activation, token }
+}
+
+async function handedIn(
+  { ports, connect }: ActivationRun,
+  { operation, record }: ActivationStand,
+  { token, set, id, primaryKey, addr }: Activation & { token: string },
+  pair: LinkPair,
+): Promise<Activated> {
+  const { primaryApiAddr = '', ca } = operation.data.activation ?? {}
+  const otherKey = Buffer.from(primaryKey, 'base64url').toString('base64')
+  const link = connect({ set, id, pair, otherKey, addresses: [primaryApiAddr || addr], ca })
+  const { apiAddress: address, version } = ports.deployment
+  try {
+    return await link.activate({ token, cluster: record.data.id, address, version })
+  } catch (error) {
+    if (!(error instanceof LinkRefused) && !(error instanceof LinkSilent)) throw error
+    throw new OperationFailed('internal', `error unwrapping the secondary token: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+async function pendingLink(
+  { ports }: ActivationRun,
+  operation: string,
+  { activation, activated, pair }: { activation: Activation; activated: Activated; pair: string },
+): Promise<PendingLink> {
+  const { set, id, addr } = activation
+  const { exchange } = linkPair(pair)
+  const { keyring, cipher } = await ports.genesis.importFrom(
+    activated.keyring,
+    exchange,
+    set,
+    ports.clock.now(),
+  )
+  return {
+    ...{ operation, set, id, keyring },
+    primaryAddr: addr,
+    addrs: [...new Set([addr, ...activated.addresses])],
+    primaryKey: activated.primaryKey,
+    ownKey: await encryptOwnKey(pair, cipher),
+    statement: activated.statement,
+  }
+}

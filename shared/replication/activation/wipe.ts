@@ -1,0 +1,140 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { PendingLink } from '../../model/operation.ts'
+import { put, remove, replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { printTime } from '../../values/time.ts'
+import { firstHead, type Head } from '../head.ts'
+import type { Place, ScanPage } from '../journal.ts'
+import {
+  type ActivationResult,
+  type ActivationRun,
+  type ActivationStand,
+  AGAIN,
+  commitStep,
+  DONE,
+  OperationFailed,
+  standing,
+  toStep,
+} from './run.ts'
+
+/**
+ * Stops serving. What other environments still write is over half a minute later: none uses a cluster record for
+ * longer. Up to here there is a way back.
+ */
+export async function close(run: ActivationRun, id: string): Promise<ActivationResult> {
+  const stand = await standing(run, id)
+  const { record } = stand
+  if (record.data.mode !== 'disabled') return isOurs(record.data, id) ? DONE : notOurs()
+  if (record.data.operation !== id) return notOurs()
+  const now = run.ports.clock.now()
+  const closed: ClusterRecord = { ...record.data, mode: 'bootstrapping' }
+  return commitStep(run, [replace(record, record, closed), toStep(stand, now, { step: 'wipe' })], stand)
+}
+
+const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.life === id
+
+const notOurs = (): never => {
+  throw new OperationFailed('internal', 'another change of the role of this cluster is under way')
+}
+
+/**
+ * Takes the set's keys and forgets the own ones, from which moment on nothing that stood here can be read; then
+ * deletes what is not of the new tree. A deletion looks at each item as it is by then, so that one that comes late
+ * takes nothing that has been fetched since.
+ */
+export async function wipe(run: ActivationRun, id: string): Promise<ActivationResult> {
+  const stand = await standing(run, id)
+  const { data: record } = stand.record
+  if (record.mode === 'secondary' && record.life === id) return DONE
+  if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
+  if (record.life !== id) return takeKeys(run, stand, id)
+  // read before the record: once that says something else, this head is no longer the one to be replaced
+  const head = await run.ports.journal.head()
+  const again = await standing(run, id)
+  if (again.record.data.mode !== 'bootstrapping') return AGAIN
+  if (!(await emptyHead(run, head))) return AGAIN
+  if (!(await deleteOthers(run, id))) return AGAIN
+  const now = run.ports.clock.now()
+  const secondary: ClusterRecord = { ...again.record.data, mode: 'secondary' }
+  await auditEvent(run, 'wiped', id, record)
+  return commitStep(
+    run,
+    [replace(again.record, again.record, secondary), toStep(again, now, { step: 'sync' })],
+    again,
+  )
+}
+
+/** The record names the set, its keyring and the link: from here on there is only one way. */
+async function takeKeys(run: ActivationRun, stand: ActivationStand, id: string): Promise<ActivationResult> {
+  const { ports } = run
+  const [pending] = await ports.store.read([key('pending-link')])
+  if (pending?.data.operation !== id) return notOurs()
+  const link = pending.data
+  const record: ClusterRecord = { ...stand.record.data, ...linked(link), life: id }
+  await auditEvent(run, 'activated', id, record)
+  await commitStep(
+    run,
+    [
+      replace(stand.record, stand.record, record),
+      put(key('keyring'), link.keyring),
+      put(key('member', record.id), { statements: [link.statement], addresses: link.addrs }),
+      remove(key('pending-key')),
+      toStep(stand, ports.clock.now(), { step: 'wipe' }),
+    ],
+    stand,
+  )
+  return AGAIN
+}
+
+const linked = ({ set, id, primaryAddr, addrs, primaryKey, ownKey, keyring }: PendingLink) => ({
+  set,
+  keyring: keyring.id,
+  term: keyring.term,
+  link: { id, primaryAddr, addrs, primaryKey, ownKey },
+})
+
+/** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */
+async function emptyHead({ ports }: ActivationRun, head: Head | undefined): Promise<boolean> {
+  if (head && isEmpty(head)) return true
+  const hold = (head?.hold ?? 0) + 1
+  const next: Head = {
+    ...firstHead('', head?.n ?? 0),
+    ...{ mode: 'syncing', own: '', line: [], hold, dirty: 'all' },
+  }
+  const expect = head ? { mode: head.mode, hold: head.hold, seq: head.seq } : 'none'
+  return (await ports.journal.moveHead(expect, next)) !== 'refused'
+}
+
+const isEmpty = ({ mode, line, dirty }: Head): boolean =>
+  mode === 'syncing' && line.length === 0 && dirty === 'all'
+
+const SEGMENTS = 4
+
+/** @returns whether nothing is left that is not of this tree */
+async function deleteOthers({ ports, deadline }: ActivationRun, life: string): Promise<boolean> {
+  for (let index = 0; index < SEGMENTS; index++) {
+    for (let from: ScanPage['next']; ; ) {
+      const page = await ports.journal.scan({ index, of: SEGMENTS, from })
+      const others = page.items.filter(({ bucket }) => bucket?.startsWith(`t#${life}#`) !== true)
+      await ports.journal.wipe(
+        others.map(({ kind, pk, sk }): Place => ({ kind, pk, sk })),
+        life,
+      )
+      if (!page.next) break
+      if (ports.clock.now() >= deadline) return false
+      from = page.next
+    }
+  }
+  return true
+}
+
+/** An entry of the audit log: what happened to this cluster, and by which operation. */
+export async function auditEvent(
+  { ports }: ActivationRun,
+  event: string,
+  operation: string,
+  { id, set }: ClusterRecord,
+): Promise<void> {
+  const time = printTime(ports.clock.now())
+  await ports.audit.write({ audit: 'replication', time, event, operation, cluster: id, set })
+}

@@ -1,0 +1,67 @@
+import { decryptOwnKey } from '../../link/admin/keys.ts'
+import type { Puller } from '../../model/secondary.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
+import { key } from '../../storage/kinds.ts'
+import type { Connect } from './connect.ts'
+import type { Follower } from './follower.ts'
+import { holdTerm } from './hold-term.ts'
+
+export type FollowerPorts = Pick<
+  Ports,
+  'store' | 'journal' | 'cipher' | 'genesis' | 'clock' | 'entropy' | 'log' | 'deployment'
+>
+
+/** Age at which the cluster record is read again: commits refuse one of 20 s. */
+const RECORD_MS = 5000
+
+/**
+ * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
+ * @param told what the run before told
+ */
+export async function newFollower(
+  ports: FollowerPorts,
+  connect: Connect,
+  { deadline, told }: { deadline: number; told?: Puller | undefined },
+): Promise<Follower | undefined> {
+  const cluster = secondaryRecord(ports)
+  const first = await cluster()
+  const { life } = first?.record ?? {}
+  if (!first || life === undefined) return undefined
+  const link = await linkOf(first, ports, connect)
+  const { journal, store, clock, entropy, log } = ports
+  return {
+    own: { journal, store, clock, entropy, log },
+    cluster,
+    link,
+    life,
+    hasTime: () => clock.now() < deadline,
+    holdTerm: async term => {
+      const now = await cluster()
+      if (now && link) await holdTerm(ports, link, now, term)
+    },
+    from: 0,
+    filled: false,
+    told: { state: 'idle', synced: told?.synced ?? 0, rounds: told?.rounds ?? 0 },
+  }
+}
+
+/** The cluster record while this cluster is a secondary, read again before it is too old to commit with. */
+function secondaryRecord({ store, clock, cipher }: FollowerPorts) {
+  let read: ClusterRead | undefined
+  return async (): Promise<ClusterRead | undefined> => {
+    if (read && clock.now() - read.readAt <= RECORD_MS) return read
+    const readAt = clock.now()
+    const [item] = await store.read([key('cluster')])
+    if (item) cipher.expect(item.data)
+    read = item?.data.mode === 'secondary' ? { record: item.data, readAt } : undefined
+    return read
+  }
+}
+
+async function linkOf({ record }: ClusterRead, { cipher }: FollowerPorts, connect: Connect) {
+  const { link, set } = record
+  if (!link || !set) return undefined
+  const pair = await decryptOwnKey(link.ownKey, cipher)
+  const { id, primaryKey: otherKey, primaryAddr, addrs } = link
+  return connect({ set, id, pair, otherKey, addresses: [...new Set([...addrs, primaryAddr])] })
+}

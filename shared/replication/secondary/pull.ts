@@ -1,0 +1,126 @@
+import { type EchoAnswer, LinkRefused } from '../../link/source.ts'
+import type { Puller } from '../../model/secondary.ts'
+import { put, replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import type { Connect } from './connect.ts'
+import { followOn } from './follow.ts'
+import { ask, type Follower, type Progress } from './follower.ts'
+import { type FollowerPorts, newFollower } from './new-follower.ts'
+
+/** Milliseconds for which a run keeps others from pulling; every heartbeat renews it. */
+const LEASE_MS = 25_000
+const HEARTBEAT_MS = 10_000
+/** How long a run waits when there is nothing to do, and when the primary does not answer. */
+const IDLE_MS = 500
+const SILENT_MS = 2000
+
+/**
+ * Follows the primary until there is no time left. One run at a time does it; two do no harm.
+ * @param deadline epoch milliseconds
+ */
+export async function pull(ports: FollowerPorts, connect: Connect, deadline: number): Promise<void> {
+  const [before] = await ports.store.read([key('puller')])
+  if (before && before.data.until > ports.clock.now()) return
+  const follower = await newFollower(ports, connect, { deadline, told: before?.data })
+  if (!follower) return
+  const pulling: Pulling = { ports, follower, holder: ports.entropy.uuid(), since: ports.clock.now() }
+  let lease = before
+  let next = 0
+  while (follower.hasTime()) {
+    if (ports.clock.now() >= next || (!follower.source && follower.link)) {
+      next = ports.clock.now() + HEARTBEAT_MS
+      await heartbeat(pulling)
+      const renewed = await renew(pulling, lease)
+      if (!renewed) return
+      lease = renewed.item
+    }
+    const progress = await carefully(follower)
+    if (progress === 'stopped' && !follower.link) break
+    if (progress !== 'worked') await ports.clock.sleep(follower.source ? IDLE_MS : SILENT_MS)
+  }
+  await renew(pulling, lease, 0)
+}
+
+interface Pulling {
+  ports: FollowerPorts
+  follower: Follower
+  holder: string
+  /** epoch milliseconds of the first answer of this run */
+  since: number
+}
+
+/** The link may fail at any moment: then the primary is asked again before anything else. */
+async function carefully(follower: Follower): Promise<Progress> {
+  try {
+    return await followOn(follower)
+  } catch (error) {
+    delete follower.source
+    follower.own.log.warn('following the primary was interrupted', { error: String(error) })
+    return 'waiting'
+  }
+}
+
+/** Asks the primary, and keeps what it says for status. */
+async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
+  if (!follower.link) return
+  const place = key('contact')
+  const [before] = await ports.store.read([place])
+  const cluster = await follower.cluster()
+  if (!cluster) return
+  try {
+    const { line: _, time: __, format: ___, ...heard } = await ask(follower)
+    const contact = { ...heard, at: ports.clock.now(), since, canaryAt: canaryOf(heard, follower) }
+    await ports.store.commit([put(place, contact)], cluster)
+    await rememberAddresses(ports, follower, heard.addresses)
+  } catch (error) {
+    delete follower.source
+    const code = error instanceof LinkRefused ? error.code : 'unavailable'
+    const refused = { at: ports.clock.now(), code, text: error instanceof Error ? error.message : '' }
+    if (before) await ports.store.commit([put(place, { ...before.data, refused })], cluster)
+    follower.own.log.warn('the primary was asked in vain', { error: refused.text })
+  }
+}
+
+/** When the newest cell that has arrived here was written; what the primary has written since may be on its way. */
+const canaryOf = (
+  { canaryAt, frontier }: Pick<EchoAnswer, 'canaryAt' | 'frontier'>,
+  { newest }: Follower,
+): number => (newest && newest.seq < frontier ? newest.at : canaryAt)
+
+/** Where the primary is reached may change: the record names the addresses that it told last. */
+async function rememberAddresses(
+  { store, clock }: FollowerPorts,
+  follower: Follower,
+  told: readonly string[],
+): Promise<void> {
+  const cluster = await follower.cluster()
+  const known = cluster?.record.link?.addrs ?? []
+  if (told.length === 0 || told.every(one => known.includes(one))) return
+  const readAt = clock.now()
+  const [record] = await store.read([key('cluster')])
+  const { link } = record?.data ?? {}
+  if (!record || !link) return
+  const addrs = [...new Set([...told, ...link.addrs])].slice(0, MOST_ADDRESSES)
+  await store.commit([replace(record, record, { ...record.data, link: { ...link, addrs } })], {
+    record: record.data,
+    readAt,
+  })
+}
+
+const MOST_ADDRESSES = 8
+
+/** @returns nothing when another run has taken over */
+async function renew(
+  { ports, follower, holder }: Pulling,
+  lease: Item<'puller'> | undefined,
+  forMs = LEASE_MS,
+): Promise<{ item: Item<'puller'> | undefined } | undefined> {
+  const cluster = await follower.cluster()
+  if (!cluster) return undefined
+  const place = key('puller')
+  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.told }
+  const written = await ports.store.commit([replace(place, lease, data)], cluster)
+  if (written === 'conflict') return undefined
+  const [item] = await ports.store.read([place])
+  return item?.data.holder === holder ? { item } : undefined
+}

@@ -1,0 +1,174 @@
+import { beforeEach, expect, test } from 'vitest'
+import { LinkRefused, LinkSilent } from '../../../shared/link/source.ts'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import type { Connect } from '../../../shared/replication/secondary/connect.ts'
+import { pull } from '../../../shared/replication/secondary/pull.ts'
+import { put, replace } from '../../../shared/storage/changes.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
+import { policyAt } from '../../builders/journal.ts'
+import {
+  admitting,
+  asAlone,
+  asPrimary,
+  asWiped,
+  commit,
+  everythingOf,
+  type Member,
+  member,
+  newSet,
+} from '../../support/pair.ts'
+
+let east: Member
+let west: Member
+let connect: Connect
+
+beforeEach(async () => {
+  const clock = { ms: Date.now() }
+  ;[east, west] = await Promise.all([member(clock), member(clock)])
+  const set = newSet()
+  connect = admitting(east, set)
+  await Promise.all([asAlone(east), asAlone(west)])
+  await asPrimary(east)
+  await asWiped(west)
+  await asSecondary(set.set)
+  for (let n = 0; n < 5; n++) await commit(east, [policyAt(`p${n}`), 'v'])
+})
+
+/** What the wipe leaves: a record that names the primary, and the set's keyring. */
+async function asSecondary(set: string): Promise<void> {
+  const pair = Buffer.alloc(64, 7).toString('base64')
+  const [record] = await west.store.read([key('cluster')])
+  if (!record) throw new Error('not initialised')
+  const [keyring] = await east.store.read([key('keyring')])
+  const { linkPair, keysOf } = await import('../../../shared/link/pair.ts')
+  const exported = await east.cipher.exportTo(keysOf(linkPair(pair)).exchange, set)
+  const imported = await west.genesis.importFrom(exported.keyring, linkPair(pair).exchange, set, west.turn.ms)
+  const ownKey = await imported.cipher.encrypt(key('cluster'), 'ownKey', pair)
+  const link = { id: 'west', primaryAddr: 'http://east', addrs: [], primaryKey: 'x', ownKey }
+  const next: ClusterRecord = {
+    ...record.data,
+    ...{ mode: 'secondary', set, life: west.life, link },
+    ...{ keyring: imported.keyring.id, term: imported.keyring.term },
+  }
+  expect(keyring?.data.id).toBe(imported.keyring.id)
+  await west.store.commit([replace(record, record, next), put(key('keyring'), imported.keyring)], {
+    record: next,
+    readAt: west.turn.ms,
+  })
+}
+
+const portsOf = ({ store, journal, cipher, genesis, clock, entropy }: Member) => {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const deployment = { apiAddress: '' } as never
+  return { store, journal, cipher, genesis, clock, entropy, log, deployment }
+}
+
+const SECONDS = 1000
+const pulled = (link = connect) => pull(portsOf(west), link, west.turn.ms + 12 * SECONDS)
+
+const told = async () => {
+  const [puller, contact] = await west.store.read([key('puller'), key('contact')])
+  return { puller: puller?.data, contact: contact?.data }
+}
+
+test('a run syncs, follows, and tells how far it is', async () => {
+  await pulled()
+  expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
+  const { puller, contact } = await told()
+  expect(puller).toMatchObject({ state: 'stream-wals', rounds: 0 })
+  expect(contact).toMatchObject({ seq: 5, frontier: 5, addresses: [] })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 5 })
+})
+
+test('while one runs, another one leaves at once', async () => {
+  let others = 0
+  const busy: Connect = peer => {
+    const link = connect(peer)
+    return {
+      ...link,
+      scan: async request => {
+        others += 1
+        let asked = false
+        await pull(
+          portsOf(west),
+          () => {
+            asked = true
+            return link
+          },
+          west.turn.ms + SECONDS,
+        )
+        expect(asked).toBe(false)
+        return link.scan(request)
+      },
+    }
+  }
+  await pulled(busy)
+  expect(others).toBeGreaterThan(0)
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 5 })
+})
+
+test('a primary that is silent, or says no, is asked again; what was known stays', async () => {
+  await pulled()
+  let calls = 0
+  const failing: Connect = peer => ({
+    ...connect(peer),
+    echo: async request => {
+      calls += 1
+      if (calls === 1) throw new LinkSilent('nobody answers')
+      if (calls === 2) throw new LinkRefused('permission_denied', 'revoked')
+      return connect(peer).echo(request)
+    },
+  })
+  await commit(east, [policyAt('later'), 'v'])
+  await pulled(failing)
+  expect(calls).toBeGreaterThan(2)
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 6 })
+  await pulled(() => ({
+    ...connect({} as never),
+    echo: () => Promise.reject(new LinkRefused('permission_denied', 'revoked')),
+  }))
+  const { contact } = await told()
+  expect(contact).toMatchObject({ seq: 6, refused: { code: 'permission_denied', text: 'revoked' } })
+})
+
+test('no item of a new term of the keyring is here before the term is', async () => {
+  await pulled()
+  const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
+  if (!keyring || !record) throw new Error('no keyring')
+  const next = await east.genesis.withNextTerm(keyring.data, east.turn.ms)
+  const changed = { ...record.data, term: next.term }
+  await east.store.commit([replace(keyring, keyring, next), replace(record, record, changed)], {
+    record: changed,
+    readAt: east.turn.ms,
+  })
+  east.cipher.expect(changed)
+  const place = key('client-config', 'm')
+  const secretKey = await east.cipher.encrypt(place, 'secretKey', 'of the new term')
+  expect(secretKey.startsWith('2.')).toBe(true)
+  await commit(east, [place, secretKey])
+  const early: Connect = peer => ({
+    ...connect(peer),
+    keyring: () => Promise.reject(new LinkSilent('not now')),
+  })
+  await pulled(early)
+  expect(await west.journal.head()).toMatchObject({ seq: 5, done: 5 })
+  await pulled()
+  expect(await west.journal.head()).toMatchObject({ seq: 6, done: 6 })
+  const [mine] = await west.store.read([key('cluster')])
+  expect(mine?.data.term).toBe(2)
+  west.cipher.expect(mine?.data ?? expect.unreachable())
+  expect((await west.cipher.decrypt(place, 'secretKey', secretKey as Encrypted)).reveal()).toBe(
+    'of the new term',
+  )
+})
+
+test('where the primary is reached is remembered as it tells', async () => {
+  const moved: Connect = peer => ({
+    ...connect(peer),
+    echo: async request => ({ ...(await connect(peer).echo(request)), addresses: ['http://elsewhere'] }),
+  })
+  await pulled(moved)
+  const [record] = await west.store.read([key('cluster')])
+  expect(record?.data.link?.addrs).toEqual(['http://elsewhere'])
+})

@@ -1,0 +1,28 @@
+/** The process dies at a call: what it had in hand is gone, what it had asked for may have been done. */
+export class Crash extends Error {
+  override readonly name = 'Crash'
+}
+
+/** Counts calls of ports, and crashes at one of them. Every call after it fails as well: nobody is there any more. */
+export function crashes(at: number, when: 'before' | 'after') {
+  let calls = 0
+  const guarded =
+    (work: (...given: never[]) => unknown) =>
+    async (...given: never[]): Promise<unknown> => {
+      calls += 1
+      const mine = calls
+      if (mine > at || (mine === at && when === 'before')) throw new Crash(`call ${mine}`)
+      const result = await work(...given)
+      if (mine >= at) throw new Crash(`call ${mine}`)
+      return result
+    }
+  /** A port whose calls count. */
+  const watched = <T extends object>(port: T): T =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const member = Reflect.get(target, name) as unknown
+        return typeof member === 'function' ? guarded(member as never) : member
+      },
+    })
+  return { watched, calls: () => calls }
+}
