@@ -27,7 +27,7 @@ export const revokeFields = {
 
 const DEFAULT_TTL = 1800
 const LONGEST_ID = 128
-const ACCESSOR = { bytes: 18, length: 24 }
+const ACCESSOR = { bytes: 17, length: 24 }
 
 /** What a token is judged by, read with the request's first read. */
 export const prepareToken = async ({ given }: Early<typeof tokenFields>) => ({
