@@ -44,7 +44,7 @@ export interface Page {
 }
 
 /** An entry of the index `expiry`: enough to delete it as it was seen. */
-export type Due<K extends Kind> = Key<K> & { readonly rev: string; readonly due: number }
+export type Due<K extends Kind> = Key<K> & Pick<Item, 'rev' | 'inTree'> & { readonly due: number }
 
 export interface ScanSegment {
   index: number

@@ -61,6 +61,13 @@ export class DataStack extends Stack {
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: ['rev'],
     })
+    // Sparse: items carry `bucket` while a journal is kept. What a bucket is the sum of is found here.
+    this.data.addGlobalSecondaryIndex({
+      indexName: 'tree',
+      partitionKey: { name: 'bucket', type: AttributeType.STRING },
+      sortKey: { name: 'pk', type: AttributeType.STRING },
+      projectionType: ProjectionType.KEYS_ONLY,
+    })
     this.keepExports()
   }
 

@@ -1,3 +1,4 @@
+import type { ClusterRecord } from '../model/cluster.ts'
 import type { Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import type { Cell } from './cell.ts'
@@ -93,6 +94,16 @@ export interface Journal {
   scan(segment: { index: number; of: number; from?: ScanPage['next'] | undefined }): Promise<ScanPage>
   /** Deletes items as long as they are none of the tree with this name. @returns how many are gone */
   wipe(items: readonly Place[], life: string): Promise<number>
+  /**
+   * Gives items their place in journal and tree, as they stand, under new revisions and one position. A conflict
+   * means that one of them has changed.
+   */
+  stamp(
+    items: readonly StoredItem[],
+    as: { readonly record: ClusterRecord; readonly readAt: number },
+  ): Promise<'done' | 'conflict'>
+  /** Takes the place in a journal that has ended from items that still stand as given. @returns how many did */
+  unstamp(items: readonly StoredItem[]): Promise<number>
   buckets(at: readonly Bucket[]): Promise<(StoredBucket | undefined)[]>
   /** All buckets of a page, by sort key. */
   page(pk: string): Promise<Map<string, StoredBucket>>

@@ -1,7 +1,13 @@
-import type { Item, Key, Kind, Stored } from './kinds.ts'
+import type { InTree, Item, Key, Kind, Stored } from './kinds.ts'
 
 /** What a write expects to find: nothing, the revision that was read, or whatever is there. */
-export type Expected = 'absent' | 'any' | { rev: string }
+export type Expected = 'absent' | 'any' | { rev: string; inTree?: InTree }
+
+/** What was read, as a write expects to find it again. */
+const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Expected => ({
+  rev,
+  ...(inTree ? { inTree } : {}),
+})
 
 /**
  * One element of a commit. All elements of a commit take effect together or not at all. There is none that only
@@ -44,13 +50,13 @@ export const replace = <K extends Kind>(
   read: Item<K> | undefined,
   data: Stored[K],
   times: Times = {},
-): Change => ({ put: key, data, expected: read ? { rev: read.rev } : 'absent', times })
+): Change => ({ put: key, data, expected: read ? asRead(read) : 'absent', times })
 
 /** Sets the counter of an item that must still be as it was read; everything else stays what it is. */
 export const countDown = (item: Item, left: number): Change => ({
   count: item,
   left,
-  expected: { rev: item.rev },
+  expected: asRead(item),
 })
 
 /** The item that a change is about. */
@@ -61,4 +67,7 @@ export const keyOf = (change: Change): Key =>
 export const remove = (key: Key): Change => ({ delete: key, expected: 'any' })
 
 /** Deletes an item that must still be as it was read. */
-export const removeIfUnchanged = (item: Item): Change => ({ delete: item, expected: { rev: item.rev } })
+export const removeIfUnchanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
+  delete: item,
+  expected: asRead(item),
+})

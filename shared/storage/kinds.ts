@@ -195,8 +195,8 @@ export const kinds = {
   'tidy-run': { table: 'cluster', class: 'local', pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { table: 'cluster', class: 'local', pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
   rotation: {
-    table: 'cluster',
-    class: 'local',
+    table: 'data',
+    class: 'replicated',
     pk: mount => `${mount}#rotation`,
     goesWith: 'mount',
     sk: 'guard',
@@ -302,6 +302,14 @@ export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partiti
 const shards = Array.from({ length: SHARDS }, (_, index) => index.toString(HEX))
 const shardOf = (name: string): string => ((sha256(name)[0] ?? 0) % SHARDS).toString(HEX)
 
+/** What a journal needs to know of an item that was read; nobody else looks into it. */
+export interface InTree {
+  readonly leaf: string
+  readonly bucket: string
+  readonly ttl?: number
+  readonly due?: number
+}
+
 /** An item as the domain sees it. */
 export type Item<K extends Kind = Kind> = {
   [P in K]: Key<P> & {
@@ -310,5 +318,7 @@ export type Item<K extends Kind = Kind> = {
     readonly data: Readonly<Stored[P]>
     /** epoch seconds at which an item that dies counts as absent */
     readonly expires?: number
+    /** carried from reading to writing while a journal is kept; without it, writing costs one more read */
+    readonly inTree?: InTree
   }
 }[K]

@@ -1,6 +1,6 @@
 import { defined } from '../values/defined.ts'
 import type { Change, Expected } from './changes.ts'
-import { type Item, type Key, type Kind, specOf } from './kinds.ts'
+import { type InTree, type Item, type Key, type Kind, specOf } from './kinds.ts'
 
 /** Names of the tables. */
 export interface Tables {
@@ -74,18 +74,9 @@ export const isStorable = (write: WriteItem): boolean =>
  */
 export function toWrite(change: Change, rev: string, tables: Tables, now: number): WriteItem {
   if ('put' in change) {
-    const { put, data, times, expected } = change
-    const ttl = times.ttl ?? (times.expires === undefined ? undefined : times.expires + GRACE)
-    const { pk, sk, kind } = put
-    const item: StoredItem = defined({
-      pk,
-      sk,
-      kind,
-      rev,
-      ...laidOut(kind, data),
-      ...times,
-      ttl,
-    })
+    const { put, times, expected } = change
+    const ttl = times.ttl ?? plainTtl(times.expires)
+    const item: StoredItem = defined({ ...toStored(change, rev), ttl })
     return { Put: { TableName: tableOf(tables, put), Item: item, ...condition(put, expected, now) } }
   }
   if ('count' in change) {
@@ -113,6 +104,52 @@ export function toWrite(change: Change, rev: string, tables: Tables, now: number
       ...condition(change.delete, change.expected, now),
     },
   }
+}
+
+/** When the engine may delete an item that dies, where no journal says otherwise. */
+export const plainTtl = (expires: number | undefined): number | undefined =>
+  expires === undefined ? undefined : expires + GRACE
+
+/** An item as a change stores it, but for what the way of writing decides: the engine's time, the place in a tree. */
+export function toStored(
+  { put: { pk, sk, kind }, data, times: { expires, due } }: Extract<Change, { put: Key }>,
+  rev: string,
+): StoredItem {
+  return defined({ pk, sk, kind, rev, ...laidOut(kind, data), expires, due })
+}
+
+/** An item that was read, as it stands in its table; what a journal knows of it tells whether that is so. */
+export function asStored({
+  pk,
+  sk,
+  kind,
+  rev,
+  data,
+  expires,
+  inTree: { due } = { leaf: '', bucket: '' },
+}: Item): StoredItem {
+  return toStored({ put: { pk, sk, kind }, data, times: defined({ expires, due }), expected: 'any' }, rev)
+}
+
+/** What a write carries from the item it read. */
+export const treeOf = ({ leaf, bucket, ttl, due }: StoredItem): { inTree?: InTree } =>
+  leaf === undefined || bucket === undefined ? {} : { inTree: defined({ leaf, bucket, ttl, due }) }
+
+/**
+ * An element that leaves alone what a journaled commit has written.
+ * @param since positions from this one on: absent, all
+ */
+export function belowJournal(write: WriteItem, since: string | undefined): WriteItem {
+  const free = `attribute_not_exists(pos)${since === undefined ? '' : ' OR pos < :since'}`
+  const fence = <T extends Conditional>(one: T): T => ({
+    ...one,
+    ConditionExpression: one.ConditionExpression ? `(${one.ConditionExpression}) AND (${free})` : free,
+    ...(since === undefined
+      ? {}
+      : { ExpressionAttributeValues: { ...one.ExpressionAttributeValues, ':since': since } }),
+  })
+  if ('Put' in write) return { Put: fence(write.Put) }
+  return 'Update' in write ? { Update: fence(write.Update) } : { Delete: fence(write.Delete) }
 }
 
 /** The data of an item as they stand in the table, their counter beside them. */
@@ -169,5 +206,6 @@ export function fromStored<K extends Kind>(
     rev,
     data: readBack(kind, stored),
     expires,
+    ...treeOf(stored),
   }) as Item<K>
 }

@@ -14,6 +14,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
       name: 'journal',
       of: /^shared\/replication\/(position|head|generation|tree|cell|journal)\.ts$/,
       may: ['storage', 'values'],
+      typesFrom: ['model'],
     },
     {
       name: 'ports',

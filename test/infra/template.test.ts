@@ -432,7 +432,7 @@ describe('grants come from the table', () => {
   test('what manages roles may write those, and what only reads may write nothing', () => {
     for (const action of ['dynamodb:PutItem', 'dynamodb:DeleteItem']) {
       expect(may('roles', action, 'Data', 'auth_cloud_1#role')).toBe(true)
-      expect(may('rotate-root', action, 'Cluster', 'auth_cloud_1#rotation')).toBe(true)
+      expect(may('rotate-root', action, 'Data', 'auth_cloud_1#rotation')).toBe(true)
       for (const name of ['explain', 'system', 'fallback', 'keys'])
         expect(may(name, action, 'Data', 'auth_cloud_1#role'), name).toBe(false)
     }

@@ -17,7 +17,10 @@ export interface Where {
 }
 
 /** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
-export function tableStore({ engine_url: url, tables, credentials }: Where) {
+export function tableStore(
+  { engine_url: url, tables, credentials }: Where,
+  { sleep = () => undefined }: { sleep?: (ms: number) => void } = {},
+) {
   process.env['AWS_REGION'] ??= 'us-east-1'
   process.env['AWS_ACCESS_KEY_ID'] ??= credentials.accessKeyId
   process.env['AWS_SECRET_ACCESS_KEY'] ??= credentials.secretAccessKey
@@ -25,7 +28,7 @@ export function tableStore({ engine_url: url, tables, credentials }: Where) {
   const clock = { ms: Date.now() }
   const { store, journal } = dynamoTables({
     tables,
-    clock: { now: () => clock.ms, sleep: async () => undefined },
+    clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
     entropy: { bytes: randomBytes, uuid: randomUUID },
     meter: callMeter(),
   })

@@ -2,7 +2,7 @@ import { ApiError } from '../../api/errors.ts'
 import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Due, Ports } from '../../ports.ts'
-import { replace } from '../../storage/changes.ts'
+import { removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { kindOfList, noRun, type TidyList } from './settings.ts'
 
@@ -132,8 +132,7 @@ async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
 
 async function removed(run: JobRun, entry: Due<'access' | 'deny'>): Promise<boolean> {
   const cluster = await run.cluster()
-  const change = { delete: entry, expected: { rev: entry.rev } }
-  return cluster !== undefined && (await run.ports.store.commit([change], cluster)) === 'done'
+  return cluster !== undefined && (await run.ports.store.commit([removeIfUnchanged(entry)], cluster)) === 'done'
 }
 
 /** Writes down how far the run has come. @returns whether it may go on */

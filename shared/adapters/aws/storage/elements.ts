@@ -5,7 +5,7 @@ import type { Head } from '../../../replication/head.ts'
 import type { Condition, Element, Place, StoredBucket, Test } from '../../../replication/journal.ts'
 import { type Position, seqText } from '../../../replication/position.ts'
 import { sumAttributes, sumsFrom } from '../../../replication/tree.ts'
-import { type Tables, tableOf } from '../../../storage/requests.ts'
+import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
@@ -121,10 +121,13 @@ function testText(test: Test, { name, value }: Terms): string {
 /** A condition on an item in the engine's terms. */
 export function conditionOf(condition: Condition): Parts {
   const all = terms()
+  return { ConditionExpression: conditionText(condition, all), ...all.parts() }
+}
+
+function conditionText(condition: Condition, all: Terms): string {
   const tests = Array.isArray(condition) ? condition : [condition as Test]
   const text = tests.map(test => testText(test, all))
-  const ConditionExpression = text.length === 1 ? text.join('') : text.map(one => `(${one})`).join(' OR ')
-  return { ConditionExpression, ...all.parts() }
+  return text.length === 1 ? text.join('') : text.map(one => `(${one})`).join(' OR ')
 }
 
 /** An update of the head, where all that is expected is so. */
@@ -187,8 +190,36 @@ export function bucketFrom(item: Raw): StoredBucket {
 
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
 
-/** An element in the engine's terms: one write, or several for a cell of several items. */
-export function writesOf(element: Element, tables: Tables, now: number): Write[] {
+/** Of a transaction: an element, the counter of an item with its place in the journal, or a write as it is. */
+export type Part =
+  | Element
+  | { readonly count: StoredItem; readonly if: Condition }
+  | { readonly write: WriteItem }
+
+/** The counter alone, and what the journal says of the item: all else stays what it is. */
+function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, condition: Condition) {
+  const all = terms()
+  const sets = Object.entries({ uses, rev, pos, leaf, bucket, ttl }).filter(
+    ([, value]) => value !== undefined,
+  )
+  const set = sets.map(([attribute, value]) => `${all.name(attribute)} = ${all.value(value)}`)
+  const remove = ttl === undefined ? ` REMOVE ${all.name('ttl')}` : ''
+  const UpdateExpression = `SET ${set.join()}${remove}`
+  return {
+    Key: { pk, sk },
+    UpdateExpression,
+    ConditionExpression: conditionText(condition, all),
+    ...all.parts(),
+  }
+}
+
+/** A part in the engine's terms: one write, or several for a cell of several items. */
+export function writesOf(element: Part, tables: Tables, now: number): Write[] {
+  if ('write' in element) return [element.write as Write]
+  if ('count' in element)
+    return [
+      { Update: { TableName: tableOf(tables, element.count), ...countUpdate(element.count, element.if) } },
+    ]
   if ('cell' in element)
     return cellItems(element.cell).map(Item => ({
       Put: { TableName: tables.cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },

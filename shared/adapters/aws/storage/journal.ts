@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/lib-dynamodb'
 import { type Cell, sameCell } from '../../../replication/cell.ts'
 import type { Head } from '../../../replication/head.ts'
-import type { Element, Journal, Place, ScanPage, Transacted } from '../../../replication/journal.ts'
+import type { Element, Journal, ScanPage, Transacted } from '../../../replication/journal.ts'
 import { type Epoch, epochAt, type Line, type Position } from '../../../replication/position.ts'
 import { type StoredItem, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
@@ -19,21 +19,28 @@ import {
   headFrom,
   headKey,
   headUpdate,
+  type Part,
   partKeys,
   partsOf,
   type Raw,
   writesOf,
 } from './elements.ts'
 import { type Engine, nameOf, TRIES } from './engine.ts'
+import { unjournaled } from './plan.ts'
 import { dynamoTree } from './tree.ts'
 import { busy, type Failure, failureOf, sent } from './verdict.ts'
 
 /** Items that one call of a scan may read. */
 const SCANNED = 500
-const DELETES_AT_ONCE = 16
+const WRITES_AT_ONCE = 16
+
+/** The port, but for what writes by the cluster record; and transactions with parts that nobody else makes. */
+export type JournalAdapter = Omit<Journal, 'stamp'> & {
+  transactParts(parts: readonly Part[]): Promise<Transacted>
+}
 
 /** The journal behind the SDK. */
-export function dynamoJournal(engine: Engine): Journal {
+export function dynamoJournal(engine: Engine): JournalAdapter {
   const { tables, meter, documents, seconds, get, pause } = engine
   const inCluster = ({ pk, sk }: { pk: string; sk: string }) => ({ table: tables.cluster, pk, sk })
 
@@ -127,7 +134,9 @@ export function dynamoJournal(engine: Engine): Journal {
     return sameCell(there, cell) ? 'done' : there
   }
 
-  async function transact(elements: readonly Element[]): Promise<Transacted> {
+  const transact = (elements: readonly Element[]): Promise<Transacted> => transactParts(elements)
+
+  async function transactParts(elements: readonly Part[]): Promise<Transacted> {
     const writes = elements.map(element => writesOf(element, tables, seconds()))
     const owner = writes.flatMap((list, index) => list.map(() => index))
     const result = await single(() =>
@@ -138,7 +147,7 @@ export function dynamoJournal(engine: Engine): Journal {
     return { condition: [...new Set(result.condition.map(index => owner[index] ?? 0))] }
   }
 
-  async function raw(places: readonly Place[]): Promise<(StoredItem | undefined)[]> {
+  async function raw(places: Parameters<Journal['raw']>[0]): Promise<(StoredItem | undefined)[]> {
     const keys = places.map(place => ({ table: tableOf(tables, place), pk: place.pk, sk: place.sk }))
     const found = await get(keys)
     return keys.map(key => found.get(nameOf(key)) as StoredItem | undefined)
@@ -164,25 +173,56 @@ export function dynamoJournal(engine: Engine): Journal {
     return defined({ items: (page.Items ?? []) as unknown as StoredItem[], next })
   }
 
-  async function wipeOne(place: Place, life: string): Promise<number> {
-    const { pk, sk } = place
-    const input = { TableName: tableOf(tables, place), Key: { pk, sk }, ...conditionOf({ notOf: life }) }
+  /** A plain write of one item, again while others write to it. @returns whether it took place */
+  async function insist(request: () => Promise<unknown>): Promise<boolean> {
     for (let tries = 0; tries < TRIES; tries++) {
       if (tries > 0) await pause(tries)
-      const result = await single(() => documents.send(new DeleteCommand(input)))
-      if (result !== 'again') return 'value' in result ? 1 : 0
+      const result = await single(request)
+      if (result !== 'again') return 'value' in result
     }
     throw busy()
   }
 
-  async function wipe(items: readonly Place[], life: string): Promise<number> {
-    let gone = 0
-    for (let at = 0; at < items.length; at += DELETES_AT_ONCE) {
-      const some = items.slice(at, at + DELETES_AT_ONCE)
-      for (const one of await Promise.all(some.map(item => wipeOne(item, life)))) gone += one
-    }
-    return gone
-  }
+  const wipe: Journal['wipe'] = (items, life) =>
+    countOf(items, place => {
+      const { pk, sk } = place
+      const input = { TableName: tableOf(tables, place), Key: { pk, sk }, ...conditionOf({ notOf: life }) }
+      return insist(() => documents.send(new DeleteCommand(input)))
+    })
 
-  return { head, moveHead, allocate, cells, putCell, transact, raw, scan, wipe, ...dynamoTree(engine) }
+  const unstamp: Journal['unstamp'] = items =>
+    countOf(items, item => {
+      const { rev, pos } = item
+      const input = {
+        TableName: tableOf(tables, item),
+        Item: unjournaled(item),
+        ...conditionOf({ rev, ...(pos === undefined ? {} : { pos }) }),
+      }
+      return insist(() => documents.send(new PutCommand(input)))
+    })
+
+  return {
+    head,
+    moveHead,
+    allocate,
+    cells,
+    putCell,
+    transact,
+    transactParts,
+    unstamp,
+    raw,
+    scan,
+    wipe,
+    ...dynamoTree(engine),
+  }
+}
+
+/** Does something with each element, sixteen at a time. @returns for how many it came true */
+async function countOf<T>(elements: readonly T[], work: (element: T) => Promise<boolean>): Promise<number> {
+  let count = 0
+  for (let at = 0; at < elements.length; at += WRITES_AT_ONCE) {
+    const results = await Promise.all(elements.slice(at, at + WRITES_AT_ONCE).map(work))
+    count += results.filter(Boolean).length
+  }
+  return count
 }

@@ -1,62 +1,51 @@
 import { DeleteCommand, PutCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import { ApiError } from '../../../api/errors.ts'
-import type { Store } from '../../../ports.ts'
-import { type Change, keyOf } from '../../../storage/changes.ts'
-import { isKey, isStorable, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
+import type { Change } from '../../../storage/changes.ts'
+import { keyOf } from '../../../storage/changes.ts'
+import { specOf } from '../../../storage/kinds.ts'
+import { belowJournal, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
+import { type Commit, lastMoment } from './commit.ts'
 import { type Engine, TRIES } from './engine.ts'
 import { busy, failureOf } from './verdict.ts'
 
-/** A role change waits longer than this between closing the old state and opening the new one. */
-const OLDEST_RECORD_MS = 20_000
+/**
+ * Writing while no journal is kept. No element touches what a journaled commit has written: somebody may have read
+ * the record before a journal was begun.
+ */
+export function plainWriter(engine: Engine): Commit {
+  const { tables, entropy, meter, documents, pause, seconds, get } = engine
 
-/** Writing while no journal is kept. */
-export function plainWriter({
-  tables,
-  clock,
-  entropy,
-  meter,
-  documents,
-  pause,
-  seconds,
-  get,
-}: Engine): Store['commit'] {
-  const commit: Store['commit'] = async (changes, { readAt }, { tries: most = TRIES } = {}) => {
-    if (clock.now() - readAt > OLDEST_RECORD_MS) throw busy()
-    const rev = entropy.bytes(12).toString('base64url')
-    // where nothing can stand, there is nothing to delete
-    const wanted = changes.filter(change => !('delete' in change) || isKey(change.delete))
-    if (wanted.length === 0) return 'done'
-    const writes = wanted.map(change => toWrite(change, rev, tables, seconds()))
-    if (!writes.every(isStorable)) throw new ApiError('too_large', 'this is too large to be stored')
-    const token = entropy.uuid()
-    for (let tries = 0; tries < most; tries++) {
-      if (tries > 0) await pause(tries)
-      meter.count('dynamodb')
-      const result = await write(wanted, writes, rev, token)
-      if (result !== 'again') return result
-    }
-    throw busy()
+  const elementOf = (change: Change, rev: string, since: string | undefined): WriteItem => {
+    const write = toWrite(change, rev, tables, seconds())
+    return specOf(keyOf(change).kind).table === 'data' ? belowJournal(write, since) : write
   }
 
-  /** A single write is a plain conditional one, except a conditional deletion, whose repetition could not be told. */
+  /** A single write is a plain conditional one, except a deletion as read, whose repetition could not be told. */
   async function write(
     changes: readonly Change[],
     writes: readonly WriteItem[],
-    rev: string,
-    token: string,
+    { rev, token, abortSignal }: { rev: string; token: string; abortSignal: AbortSignal },
   ): Promise<'done' | 'conflict' | 'again'> {
-    const [only] = writes
+    const [only, ...others] = writes
+    const [change] = changes
+    const single = others.length === 0
     try {
-      if (writes.length === 1 && only && 'Put' in only) {
-        await documents.send(new PutCommand({ ...only.Put, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }))
-      } else if (writes.length === 1 && only && 'Delete' in only && !only.Delete.ConditionExpression) {
-        await documents.send(new DeleteCommand(only.Delete))
-      } else if (writes.length === 1 && only && 'Update' in only) {
-        await documents.send(new UpdateCommand(only.Update))
+      if (single && only && 'Put' in only) {
+        const input = { ...only.Put, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
+        await documents.send(new PutCommand(input), { abortSignal })
+      } else if (
+        single &&
+        only &&
+        'Delete' in only &&
+        change &&
+        'delete' in change &&
+        change.expected === 'any'
+      ) {
+        await documents.send(new DeleteCommand(only.Delete), { abortSignal })
+      } else if (single && only && 'Update' in only) {
+        await documents.send(new UpdateCommand(only.Update), { abortSignal })
       } else {
-        await documents.send(
-          new TransactWriteCommand({ TransactItems: [...writes], ClientRequestToken: token }),
-        )
+        const input = { TransactItems: [...writes], ClientRequestToken: token }
+        await documents.send(new TransactWriteCommand(input), { abortSignal })
       }
       return 'done'
     } catch (error) {
@@ -64,7 +53,7 @@ export function plainWriter({
       if (failure === 'again') return failure
       // the SDK repeats a request whose answer was lost: then the item in the way is the one it wrote
       if ((failure.item?.['rev'] as { S?: string } | undefined)?.S === rev) return 'done'
-      return writes.length === 1 && only && 'Update' in only ? counted(changes, rev) : 'conflict'
+      return single && only && 'Update' in only ? counted(changes, rev) : 'conflict'
     }
   }
 
@@ -75,5 +64,17 @@ export function plainWriter({
     return item?.['rev'] === rev ? 'done' : 'conflict'
   }
 
-  return commit
+  return async (changes, cluster, { tries: most = TRIES }) => {
+    const rev = entropy.bytes(12).toString('base64url')
+    const writes = changes.map(change => elementOf(change, rev, cluster.record.since))
+    const token = entropy.uuid()
+    for (let tries = 0; tries < most; tries++) {
+      if (tries > 0) await pause(tries)
+      const abortSignal = lastMoment(engine, cluster)
+      meter.count('dynamodb')
+      const result = await write(changes, writes, { rev, token, abortSignal })
+      if (result !== 'again') return result
+    }
+    throw busy()
+  }
 }

@@ -1,0 +1,69 @@
+import { ApiError } from '../../../api/errors.ts'
+import type { ClusterRead, CommitOptions, Store } from '../../../ports.ts'
+import { type Change, keyOf } from '../../../storage/changes.ts'
+import { specOf } from '../../../storage/kinds.ts'
+import { isKey, isStorable, tableOf, toWrite } from '../../../storage/requests.ts'
+import type { Engine } from './engine.ts'
+import { busy } from './verdict.ts'
+
+/** A way of writing changes that can be stored. */
+export type Commit = (
+  changes: readonly Change[],
+  cluster: ClusterRead,
+  options: CommitOptions,
+) => Promise<'done' | 'conflict'>
+
+/** Milliseconds after which nobody begins to write by a cluster record any more. */
+const OLDEST_RECORD = 20_000
+/** Milliseconds that a write begun at the last moment may still take: enabling a journal waits for longer than both. */
+const LAST_ATTEMPT = 3000
+
+/** @returns milliseconds for which a write may still be begun. @throws ApiError `busy` when the record is too old */
+export function timeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: ClusterRead): number {
+  const left = readAt + OLDEST_RECORD - clock.now()
+  if (left < 0) throw busy()
+  return left
+}
+
+/** Ends an attempt that writes by a cluster record, before anybody relies on its having ended. */
+export const lastMoment = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead): AbortSignal =>
+  AbortSignal.timeout(timeLeft(engine, cluster) + LAST_ATTEMPT)
+
+/** How a cluster writes, by what its record says. */
+export type Strategy = 'plain' | 'journaled' | 'refusing'
+
+export function strategyOf({ record: { mode, epoch, life } }: Pick<ClusterRead, 'record'>): Strategy {
+  if (mode === 'secondary' || mode === 'bootstrapping') return 'refusing'
+  return mode === 'primary' && epoch !== undefined && life !== undefined ? 'journaled' : 'plain'
+}
+
+const refused = ({ record: { mode } }: ClusterRead): ApiError =>
+  mode === 'secondary'
+    ? new ApiError('path_disabled')
+    : new ApiError('busy', 'this cluster is changing its role', { retryAfter: 5 })
+
+/**
+ * The only writer: checks what can be stored, then writes it as the cluster record says. What concerns this cluster
+ * alone is never journaled, and may be written in every role.
+ */
+export function commits(
+  engine: Engine,
+  { plain, journaled }: { plain: Commit; journaled: Commit },
+): Store['commit'] {
+  const { tables, seconds } = engine
+  return async (changes, cluster, options = {}) => {
+    timeLeft(engine, cluster)
+    // where nothing can stand, there is nothing to delete
+    const wanted = changes.filter(change => !('delete' in change) || isKey(change.delete))
+    if (wanted.length === 0) return 'done'
+    for (const change of wanted) {
+      tableOf(tables, keyOf(change))
+      if (!isStorable(toWrite(change, '', tables, seconds())))
+        throw new ApiError('too_large', 'this is too large to be stored')
+    }
+    const replicated = wanted.some(change => specOf(keyOf(change).kind).table === 'data')
+    const strategy = replicated ? strategyOf(cluster) : 'plain'
+    if (strategy === 'refusing') throw refused(cluster)
+    return strategy === 'plain' ? plain(wanted, cluster, options) : journaled(wanted, cluster, options)
+  }
+}

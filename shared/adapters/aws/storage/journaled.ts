@@ -1,0 +1,163 @@
+import { ApiError } from '../../../api/errors.ts'
+import type { ClusterRead } from '../../../ports.ts'
+import { type CellChange, noopCell } from '../../../replication/cell.ts'
+import type { Place, Transacted } from '../../../replication/journal.ts'
+import { markText, type Position, posText } from '../../../replication/position.ts'
+import { deltasOf, leafIn, leafOf, placed } from '../../../replication/tree.ts'
+import { type Change, keyOf } from '../../../storage/changes.ts'
+import { specOf } from '../../../storage/kinds.ts'
+import { type StoredItem, toWrite } from '../../../storage/requests.ts'
+import { type Commit, timeLeft } from './commit.ts'
+import type { Part } from './elements.ts'
+import { type Engine, TRIES } from './engine.ts'
+import type { JournalAdapter } from './journal.ts'
+import { type Planned, planOf, planOfStamp, type Seen } from './plan.ts'
+import { busy } from './verdict.ts'
+
+/** Positions that a commit may use up while buckets are taken or the engine is busy. */
+const POSITIONS = 3
+/** How often a position of ours is settled while other writes to it are under way. */
+const SETTLINGS = 6
+
+/** What became of an attempt: `conflict`: something that the caller read has changed; `look`: something that was assumed. */
+type Outcome = 'done' | 'conflict' | 'look' | 'again'
+
+interface Attempt {
+  planned: readonly Planned[]
+  /** of this cluster alone: in the same transaction, in no cell */
+  own: readonly Change[]
+  rev: string
+  epoch: string
+  life: string
+}
+
+const nameOf = ({ pk, sk }: Place): string => `${pk}\n${sk}`
+
+/**
+ * Writing while a journal is kept: a position by a plain update, then one transaction of the items, the cell that
+ * names all their changes, and the sums of their buckets. A position is never left open: what did not come about is
+ * closed by an empty cell before anything else is tried.
+ * @see docs/spec/replication.md#a-journaled-commit
+ */
+export function journaledWriter(engine: Engine, journal: JournalAdapter) {
+  const { tables, clock, entropy, pause, seconds } = engine
+
+  async function attempt(wanted: Attempt): Promise<Outcome> {
+    const { planned, own, rev, epoch, life } = wanted
+    const given = await journal.allocate(epoch)
+    if (given === 'refused') return 'conflict'
+    const position = { epoch, seq: given.seq }
+    const now = seconds()
+    const body = planned.map(one => changeOf(one, position))
+    const mark = markText(given.hold, posText(position))
+    const parts: Part[] = [
+      ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, life)),
+      ...own.map(change => ({ write: toWrite(change, rev, tables, now) })),
+      { cell: { ...position, id: rev, at: clock.now(), body } },
+      ...deltasOf(life, body, now).map(delta => ({ ...delta, mark })),
+    ]
+    const verdict = await journal.transactParts(parts).catch(doubt)
+    if (verdict === 'done' || (await settled(position, rev)) === 'ours') return 'done'
+    if (typeof verdict !== 'object') return 'again'
+    const refused = verdict.condition.filter(index => index < planned.length + own.length)
+    if (refused.length === 0) return 'again'
+    return refused.every(index => planned[index]?.assumed) ? 'look' : 'conflict'
+  }
+
+  /** Closes a position whose commit did not come about, or finds that it did. */
+  async function settled(position: Position, rev: string): Promise<'ours' | 'closed'> {
+    for (let tries = 0; tries < SETTLINGS; tries++) {
+      if (tries > 0) await pause(tries)
+      const result = await journal.putCell(noopCell(position, clock.now()))
+      if (result === 'conflict') continue
+      return result !== 'done' && result.id === rev ? 'ours' : 'closed'
+    }
+    throw busy()
+  }
+
+  /** What the changes come to; what has to be known for it is read once, all of it together. */
+  async function plans(
+    changes: readonly Change[],
+    era: Parameters<typeof planOf>[1],
+    seen: Map<string, Seen>,
+  ) {
+    const judge = () => changes.map(change => planOf(change, era, seen.get(nameOf(keyOf(change)))))
+    const first = judge()
+    const unknown = changes.filter((_, index) => first[index] === 'look')
+    if (unknown.length === 0) return first
+    await look(unknown, seen)
+    return judge()
+  }
+
+  async function look(changes: readonly Change[], seen: Map<string, Seen>): Promise<void> {
+    const keys = changes.map(keyOf)
+    const items = await journal.raw(keys)
+    for (const [index, key] of keys.entries()) seen.set(nameOf(key), { item: items[index] })
+  }
+
+  const commit: Commit = async (changes, cluster, { tries: most = POSITIONS }) => {
+    const { epoch = '', life = '' } = cluster.record
+    const data = changes.filter(change => specOf(keyOf(change).kind).table === 'data')
+    const own = changes.filter(change => !data.includes(change))
+    const rev = entropy.bytes(12).toString('base64url')
+    const seen = new Map<string, Seen>()
+    for (let [tries, looks] = [0, 0]; tries < most && looks < TRIES; ) {
+      timeLeft(engine, cluster)
+      const found = await plans(data, { life, rev, now: seconds() }, seen)
+      if (found.includes('conflict')) return 'conflict'
+      const planned = found.filter(plan => typeof plan === 'object')
+      if (planned.length === 0 && own.length === 0) return 'done'
+      const outcome = await attempt({ planned, own, rev, epoch, life })
+      if (outcome === 'done' || outcome === 'conflict') return outcome
+      if (outcome === 'look') {
+        looks += 1
+        await look(
+          data.filter((_, index) => assumes(found[index])),
+          seen,
+        )
+      } else tries += 1
+      await pause(tries + looks)
+    }
+    throw busy()
+  }
+
+  /** Gives items that were written while no journal was kept their place in it. */
+  const stamp = async (items: readonly StoredItem[], cluster: ClusterRead): Promise<'done' | 'conflict'> => {
+    const { epoch = '', life = '' } = cluster.record
+    const rev = entropy.bytes(12).toString('base64url')
+    for (let tries = 0; tries < POSITIONS; tries++) {
+      if (tries > 0) await pause(tries)
+      timeLeft(engine, cluster)
+      const planned = items.map(item => planOfStamp(item, { life, rev, now: seconds() }))
+      const outcome = await attempt({ planned, own: [], rev, epoch, life })
+      if (outcome === 'done' || outcome === 'conflict') return outcome
+    }
+    throw busy()
+  }
+
+  return { commit, stamp }
+}
+
+const assumes = (plan: ReturnType<typeof planOf> | undefined): boolean =>
+  plan === 'nothing' || (typeof plan === 'object' && plan.assumed)
+
+/** No answer came: what was asked may have been done, or may be yet. */
+function doubt(error: unknown): Transacted {
+  if (error instanceof ApiError && error.code === 'busy') return 'conflict'
+  throw error
+}
+
+function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): CellChange {
+  const item = next && { ...next, pos: posText(position), leaf: leafOf(next) }
+  return { kind, pk, sk, prev, next: item && leafIn(item), item }
+}
+
+/** An item as one part of the transaction. */
+function partOf(
+  { kind, pk, sk, if: condition, counts }: Planned,
+  item: StoredItem | null,
+  life: string,
+): Part {
+  const put = item && placed(item, life)
+  return counts && put ? { count: put, if: condition } : { item: { kind, pk, sk }, put, if: condition }
+}
