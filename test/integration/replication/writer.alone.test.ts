@@ -408,7 +408,7 @@ describe('who read the cluster record before a journal was begun', () => {
   test('begins no attempt once the record is 20 s old', async () => {
     const old = { ...late(), readAt: clock.ms - 20_001 }
     await expect(store.commit([put('b')], old)).rejects.toMatchObject({ code: 'busy' })
-    await storage.fault({ kind: 'throttle', when: 'before', skip: 0, times: 3 })
+    await storage.fault({ kind: 'throttle', when: 'before', skip: 0, times: 6 })
     const { clock: own, store: slow } = tableStore(cluster, {
       sleep: ms => {
         own.ms += ms + 15_000
