@@ -132,7 +132,7 @@ export function asStored({
 }
 
 /** What a write carries from the item it read. */
-export const treeOf = ({ leaf, bucket, ttl, due }: StoredItem): { inTree?: InTree } =>
+const treeOf = ({ leaf, bucket, ttl, due }: StoredItem): { inTree?: InTree } =>
   leaf === undefined || bucket === undefined ? {} : { inTree: defined({ leaf, bucket, ttl, due }) }
 
 /**

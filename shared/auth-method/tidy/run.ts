@@ -132,7 +132,9 @@ async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
 
 async function removed(run: JobRun, entry: Due<'access' | 'deny'>): Promise<boolean> {
   const cluster = await run.cluster()
-  return cluster !== undefined && (await run.ports.store.commit([removeIfUnchanged(entry)], cluster)) === 'done'
+  return (
+    cluster !== undefined && (await run.ports.store.commit([removeIfUnchanged(entry)], cluster)) === 'done'
+  )
 }
 
 /** Writes down how far the run has come. @returns whether it may go on */

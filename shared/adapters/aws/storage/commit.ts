@@ -30,9 +30,9 @@ export const lastMoment = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead):
   AbortSignal.timeout(timeLeft(engine, cluster) + LAST_ATTEMPT)
 
 /** How a cluster writes, by what its record says. */
-export type Strategy = 'plain' | 'journaled' | 'refusing'
+type Strategy = 'plain' | 'journaled' | 'refusing'
 
-export function strategyOf({ record: { mode, epoch, life } }: Pick<ClusterRead, 'record'>): Strategy {
+function strategyOf({ record: { mode, epoch, life } }: Pick<ClusterRead, 'record'>): Strategy {
   if (mode === 'secondary' || mode === 'bootstrapping') return 'refusing'
   return mode === 'primary' && epoch !== undefined && life !== undefined ? 'journaled' : 'plain'
 }

@@ -39,7 +39,7 @@ interface Era {
  * An item as it stands while a journal is kept: what dies is deleted by the engine when its generation has ended,
  * everything else never.
  */
-export function journaled(item: StoredItem, now: number): StoredItem {
+function journaled(item: StoredItem, now: number): StoredItem {
   const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
   const generation = specOf(item.kind).expiry === 'dies' ? generationOf(item.expires, now) : null
   return generation === null ? content : { ...content, ttl: ttlOf(generation) }
