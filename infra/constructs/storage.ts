@@ -6,6 +6,8 @@ import type { DataStack } from '../stacks/data.ts'
 interface TableNames {
   tableArn: string
   tableName: string
+  /** of the stream; undefined: it has none */
+  tableStreamArn?: string | undefined
 }
 
 /** Tables and key that functions work with. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import * as v from 'valibot'
 import { defined } from '../../shared/values/defined.ts'
 import { routesIn } from './api-definition.ts'
 import { type Resource, resolver, type Stacks, type Template } from './resolve.ts'
@@ -9,6 +10,7 @@ export interface Model {
   functions: FunctionModel[]
   routes: { key: string; functionName: string }[]
   schedules: { name: string; minutes: number; functionName: string }[]
+  streams: StreamModel[]
   machines: { arn: string; definition: unknown }[]
   /** KMS keys, by ARN */
   keys: string[]
@@ -22,6 +24,18 @@ export interface TableModel {
   /** attribute of native expiry */
   ttl?: string
   stream: boolean
+}
+
+/** A function that is told what happens to a table. */
+export interface StreamModel {
+  table: string
+  functionName: string
+  batchSize: number
+  /** what it cannot take is halved */
+  bisect: boolean
+  retries: number
+  /** patterns, of which one has to fit */
+  filters: unknown[]
 }
 
 export interface FunctionModel {
@@ -69,6 +83,7 @@ const HONOURED = [
   'AWS::DynamoDB::GlobalTable',
   'AWS::Events::Rule',
   'AWS::KMS::Key',
+  'AWS::Lambda::EventSourceMapping',
   'AWS::Lambda::Function',
   'AWS::StepFunctions::StateMachine',
 ]
@@ -108,6 +123,7 @@ export function readAssembly(directory: string, place: HostPlace): Model {
     ),
     routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
+    streams: ofType('AWS::Lambda::EventSourceMapping').map(streamOf),
     machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({
       arn: names.attribute(stack, id, 'Arn'),
       definition: properties['Definition'],
@@ -162,6 +178,7 @@ function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stack
   }
   const attribute = (stack: string, id: string, name: string): string => {
     const type = resource(stack, id)?.Type ?? ''
+    if (name === 'StreamArn') return `${attribute(stack, id, 'Arn')}/stream/latest`
     return name === 'Arn'
       ? (services[type]?.(ref(stack, id)) ?? `arn:aws:none:${region}:${account}:${ref(stack, id)}`)
       : ''
@@ -201,6 +218,38 @@ function functionOf({ properties }: Found, name: string, assets: ReadonlyMap<str
     handler: String(properties['Handler']),
     timeoutSeconds: Number(properties['Timeout'] ?? 3),
     environment: Variables,
+  }
+}
+
+const mapping = v.strictObject({
+  EventSourceArn: v.pipe(v.string(), v.regex(/:table\/[\w.-]+\/stream\//)),
+  FunctionName: v.string(),
+  StartingPosition: v.literal('LATEST'),
+  BatchSize: v.number(),
+  BisectBatchOnFunctionError: v.optional(v.boolean(), false),
+  MaximumRetryAttempts: v.number(),
+  // where AWS tells of what a function could not take: this host logs it
+  DestinationConfig: v.optional(v.unknown()),
+  FilterCriteria: v.optional(v.strictObject({ Filters: v.array(v.strictObject({ Pattern: v.string() })) })),
+})
+
+function streamOf({ properties }: Found): StreamModel {
+  const read = v.safeParse(mapping, properties)
+  if (!read.success) {
+    const [fault] = read.issues
+    throw new Error(
+      `the embedded host cannot honour an event source: ${v.getDotPath(fault)}: ${fault.message}`,
+    )
+  }
+  const { EventSourceArn, FunctionName, BatchSize, BisectBatchOnFunctionError, MaximumRetryAttempts } =
+    read.output
+  return {
+    table: /:table\/([\w.-]+)\/stream\//.exec(EventSourceArn)?.[1] ?? '',
+    functionName: functionNameIn(FunctionName),
+    batchSize: BatchSize,
+    bisect: BisectBatchOnFunctionError,
+    retries: MaximumRetryAttempts,
+    filters: (read.output.FilterCriteria?.Filters ?? []).map(({ Pattern }) => JSON.parse(Pattern) as unknown),
   }
 }
 

@@ -20,7 +20,9 @@ import { checkPorts } from './loopback.ts'
 import type { Capacity } from './pool.ts'
 import type { Control } from './provider/control.ts'
 import { startProvider } from './provider/provider.ts'
+import type { Home } from './provider/state/imitated-aws.ts'
 import { startStorageTap } from './storage-tap.ts'
+import { startStreams } from './streams/poller.ts'
 import { startSweeper } from './sweeper.ts'
 import { synthesise } from './synth.ts'
 import { unrouted } from './unrouted.ts'
@@ -45,8 +47,10 @@ export interface HostOptions {
   capacity?: Partial<Capacity>
   /** seconds instead of the template's, by function */
   timeouts?: Readonly<Record<string, number>>
-  /** an imitated AWS that runs already, in a process of its own */
+  /** an imitated AWS that runs already, in a process of its own or for another cluster */
   provider?: { url: string; control: Control }
+  /** where the cluster pretends to be; default: `HOME` */
+  region?: string
   /** lines that functions print */
   onLine?: (functionName: string, line: string) => void
 }
@@ -69,6 +73,7 @@ interface Site {
   options: HostOptions
   directory: string
   model: Model
+  home: Home
   /** adds how a part ends */
   started: <T extends { close(): Promise<void> | void }>(part: T) => T
 }
@@ -87,12 +92,13 @@ export async function startHost(options: HostOptions): Promise<Host> {
   try {
     await endStaleEngine(directory)
     const assembly = await synthesise({ legacySignatures: options.legacySignatures ?? false })
-    const model = readAssembly(assembly, { ...HOME, tablePrefix: prefixOf(options) })
+    const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
+    const model = readAssembly(assembly, { ...home, tablePrefix: prefixOf(options) })
     const started: Site['started'] = part => {
       closers.push(() => part.close())
       return part
     }
-    const { file, ...rest } = await assemble({ options, directory, model, started })
+    const { file, ...rest } = await assemble({ options, directory, model, home, started })
     closers.push(tell(options, file))
     return { ...file, ...rest, directory, close }
   } catch (error) {
@@ -103,19 +109,21 @@ export async function startHost(options: HostOptions): Promise<Host> {
 
 /** Starts the parts in their order: AWS, the tables, the functions, and the gateway in front of them. */
 async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 'control' | 'runtimeOf'>> {
-  const { options, directory, model, started } = site
-  const provider = options.provider ?? started(await startOwnProvider(options, directory))
+  const { options, directory, model, home, started } = site
+  const provider = options.provider ?? started(await startOwnProvider(site))
   const { control } = provider
   const metadata = await control.metadataPort({ ...WORKLOAD, port: options.metadataPort ?? 0 })
-  const credentials = await executionKey(control, directory)
+  const credentials = await executionKey(site, control)
   const { engine, tap } = await startTables(site, credentials)
   const variables = variablesOf(options.cluster, directory, {
+    region: home.region,
     credentials,
     provider: provider.url,
     tables: tap?.url ?? engine.url,
   })
   const { lambdas, urls } = await startFunctions(site, variables)
   started(startSweeper(engine.client, model.tables))
+  started(startStreams({ ...home, url: engine.url, credentials, lambdas, streams: model.streams }))
   started(startSchedules(model, lambdas))
   const gateway = started(await gatewayOf(site, lambdas))
   const file: ClusterFile = defined({
@@ -132,11 +140,14 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
   return { file, control, runtimeOf: folder => runtimeOf(site, variables, folder) }
 }
 
-async function startTables({ options, directory, model, started }: Site, credentials: EngineCredentials) {
+async function startTables(
+  { options, directory, model, home, started }: Site,
+  credentials: EngineCredentials,
+) {
   const { memory, tap } = options
   const { tables } = model
   const engine: LocalEngine = started(
-    await startEngine({ directory, tables, region: HOME.region, credentials, memory }),
+    await startEngine({ directory, tables, region: home.region, credentials, memory }),
   )
   return { engine, tap: tap ? started(await startStorageTap(engine.url)) : undefined }
 }
@@ -186,22 +197,29 @@ function prefixOf({ cluster, memory }: HostOptions): string {
   return memory ? `${cluster}-${randomUUID()}-` : `${cluster}-`
 }
 
-const startOwnProvider = ({ memory, providerPort = 0 }: HostOptions, directory: string) =>
+const startOwnProvider = ({ options: { memory, providerPort = 0 }, directory, home }: Site) =>
   startProvider(
     defined({
       port: providerPort,
-      home: HOME,
+      home,
       stateFile: memory ? undefined : `${directory}/provider.json`,
     }),
   )
 
-/** The key that stands for the functions' own roles; a user may have two, so it is kept. */
-async function executionKey(control: Control, directory: string): Promise<EngineCredentials> {
-  await control.putUser({ account: HOME.account, name: EXECUTION_USER })
+/** The key that stands for the functions' own roles; it is kept with the state of the imitated AWS. */
+async function executionKey(
+  { options, directory, home }: Site,
+  control: Control,
+): Promise<EngineCredentials> {
+  const { account } = home
+  const name = `${EXECUTION_USER}-${options.cluster}`
   const file = `${directory}/execution-key.json`
   const kept = textOf(file)
   if (kept !== undefined) return JSON.parse(kept) as EngineCredentials
-  const made = await control.createAccessKey({ account: HOME.account, user: EXECUTION_USER })
+  // an imitated AWS that outlives its clusters may know the user of an earlier one
+  await control.deleteUser({ account, name }).catch(() => undefined)
+  await control.putUser({ account, name })
+  const made = await control.createAccessKey({ account, user: name })
   writeWhole(file, JSON.stringify(made))
   return made
 }
@@ -215,13 +233,13 @@ const loopbackOnly = ({ functions }: Model): Record<string, string> =>
     ]),
   )
 
+/** Schedules of every minute begin at once: they make up for what the last start has missed. */
 function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {
-  const timers = schedules.map(({ functionName, minutes }) =>
-    setInterval(
-      () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' }),
-      minutes * 60_000,
-    ),
-  )
+  const timers = schedules.map(({ functionName, minutes }) => {
+    const run = () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' })
+    if (minutes === 1) run()
+    return setInterval(run, minutes * 60_000)
+  })
   for (const timer of timers) timer.unref()
   return {
     close: () => {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { FunctionModel } from './assembly.ts'
 import { startEnvironment } from './environment.ts'
 import { type Capacity, type Pool, poolOf } from './pool.ts'
@@ -9,7 +10,9 @@ export interface Lambdas {
   /** an invocation that nobody waits for, repeated twice when it fails, as AWS does */
   start(functionName: string, event: unknown): void
   has(functionName: string): boolean
-  /** waits for invocations under way, then ends all environments */
+  /** writes what went wrong around a function to its log */
+  complain(functionName: string, text: string): void
+  /** waits a while for invocations under way, then ends all environments */
   close(): Promise<void>
 }
 
@@ -26,10 +29,13 @@ export interface LambdaOptions {
 
 const ASYNC_TRIES = 3
 const IDLE_MS = 60_000
+/** Longer than requests take; a worker that outlasts it is ended like a Lambda whose time is up. */
+const GRACE_MS = 3000
 
 export function startLambdas(options: LambdaOptions): Lambdas {
   const pools = new Map(options.functions.map(model => [model.name, poolFor(model, options)]))
   const pending = new Set<Promise<unknown>>()
+  let closing = false
   const trimming = setInterval(() => {
     for (const { pool } of pools.values()) pool.trim()
   }, IDLE_MS)
@@ -51,16 +57,22 @@ export function startLambdas(options: LambdaOptions): Lambdas {
     return work
   }
 
+  const complain = (functionName: string, text: string): void =>
+    options.onLine(pools.get(functionName)?.folder ?? functionName, text)
+
   async function insist(functionName: string, event: unknown): Promise<void> {
-    for (let tries = 1; tries <= ASYNC_TRIES; tries++) {
+    for (let tries = 1; tries <= ASYNC_TRIES && !closing; tries++) {
       try {
         await invoke(functionName, event)
         return
       } catch (error) {
-        const folder = pools.get(functionName)?.folder ?? functionName
-        options.onLine(folder, `async invocation failed: ${(error as Error).message}`)
+        complain(functionName, `async invocation failed: ${(error as Error).message}`)
       }
     }
+  }
+
+  async function ended(): Promise<void> {
+    while (pending.size > 0) await Promise.all(pending)
   }
 
   return {
@@ -69,9 +81,11 @@ export function startLambdas(options: LambdaOptions): Lambdas {
       void tracked(insist(functionName, event))
     },
     has: functionName => pools.has(functionName),
+    complain,
     close: async () => {
       clearInterval(trimming)
-      while (pending.size > 0) await Promise.all(pending)
+      await Promise.race([ended(), setTimeout(GRACE_MS, undefined, { ref: false })])
+      closing = true
       await Promise.all([...pools.values()].map(({ pool }) => pool.close()))
     },
   }

@@ -3,12 +3,15 @@ import { defined } from '../../shared/values/defined.ts'
 import { type Demonstrated, demonstrate } from './demonstration.ts'
 import { HOME, WORKLOAD } from './home.ts'
 import { type Host, startHost } from './host.ts'
+import { remoteControl } from './provider/control.ts'
 
 const options = {
   cluster: { type: 'string', default: 'local' },
   port: { type: 'string', default: '8200' },
   'provider-port': { type: 'string', default: '0' },
   'metadata-port': { type: 'string', default: '0' },
+  provider: { type: 'string' },
+  region: { type: 'string', default: HOME.region },
   memory: { type: 'boolean', default: false },
   once: { type: 'boolean', default: false },
   'legacy-signatures': { type: 'boolean', default: false },
@@ -25,6 +28,8 @@ const HELP = `npm start [-- options]        a cluster on this machine, then a lo
   --port N               port of the API (8200; 0: any)
   --provider-port N      port of the imitated AWS (0: any)
   --metadata-port N      port of the metadata service of the instance that logs in (0: any)
+  --provider URL         an imitated AWS that runs already, of another cluster, say; then none is started
+  --region REGION        where the cluster pretends to be (us-east-1)
   --memory               keep nothing
   --once                 end after the demonstration
   --one-at-a-time        each environment serves one request at a time, as an ordinary Lambda
@@ -54,6 +59,8 @@ async function main(): Promise<void> {
       providerPort: Number(values['provider-port']),
       metadataPort: Number(values['metadata-port']),
       memory: values.memory,
+      region: values.region,
+      provider: values.provider === undefined ? undefined : providerAt(values.provider),
       legacySignatures: values['legacy-signatures'],
       capacity: values['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
       onLine: watch,
@@ -77,6 +84,8 @@ async function main(): Promise<void> {
   if (values.once) return host.close()
   print('Serving. Stop with Ctrl-C.')
 }
+
+const providerAt = (url: string) => ({ url, control: remoteControl(url) })
 
 /** What is likely to be in the way of the demonstration. */
 const hint = (): string =>

@@ -1,10 +1,10 @@
 import { root } from '../checkout.ts'
 import type { EngineCredentials } from './engine.ts'
-import { HOME } from './home.ts'
 import { keptLicence } from './licence.ts'
 
 /** Where functions find AWS, and as whom they call it. */
 interface Reached {
+  region: string
   credentials: EngineCredentials
   /** of the imitated AWS */
   provider: string
@@ -16,10 +16,10 @@ interface Reached {
 export function variablesOf(
   cluster: string,
   directory: string,
-  { credentials: { accessKeyId, secretAccessKey }, provider, tables }: Reached,
+  { region, credentials: { accessKeyId, secretAccessKey }, provider, tables }: Reached,
 ): Record<string, string> {
   return {
-    AWS_REGION: HOME.region,
+    AWS_REGION: region,
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
     AWS_ENDPOINT_URL_DYNAMODB: tables,

@@ -77,6 +77,7 @@ export class DataStack extends Stack {
       this.exportValue(table.tableName)
       this.exportValue(table.tableArn)
     }
+    this.exportValue(this.cluster.tableStreamArn)
     this.exportValue(this.key.keyArn)
   }
 }

@@ -6,7 +6,8 @@ import type { Construct } from 'constructs'
 import { defined } from '../../shared/values/defined.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { type Workflow, workflows } from '../../shared/workers/workflows.ts'
-import { GroupFunction } from '../constructs/group-function.ts'
+import { GroupFunction, type Surroundings } from '../constructs/group-function.ts'
+import { StreamSource } from '../constructs/stream-source.ts'
 import { WorkflowMachine } from '../constructs/workflow.ts'
 import type { ApiStack } from './api.ts'
 
@@ -30,6 +31,7 @@ export class WorkersStack extends Stack {
       )
       lambdas.set(name, lambda)
       if (worker.every !== undefined) this.schedule(name, worker.summary, worker.every, lambda)
+      if (worker.stream !== undefined) this.listen(name, worker.stream, lambda, surroundings)
     }
     const worker = lambdas.get('on-operation')
     const { settings } = surroundings
@@ -37,11 +39,23 @@ export class WorkersStack extends Stack {
       if (worker) new WorkflowMachine(this, `${name} workflow`, { name, workflow, settings, worker })
   }
 
-  private schedule(name: string, description: string, hours: number, lambda: IFunction): void {
+  private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {
     new Rule(this, `${name} schedule`, {
       description,
-      schedule: Schedule.rate(Duration.hours(hours)),
+      schedule: Schedule.rate(Duration.minutes(minutes)),
       targets: [new LambdaTarget(lambda, { retryAttempts: 2 })],
     })
+  }
+
+  // a restored table has no stream: then the schedule alone wakes the function
+  private listen(
+    name: string,
+    { table, partitions }: NonNullable<Worker['stream']>,
+    lambda: IFunction,
+    { settings, store }: Surroundings,
+  ): void {
+    const { tableStreamArn: stream } = store[table]
+    if (stream !== undefined)
+      new StreamSource(this, `${name} source`, { settings, lambda, stream, partitions })
   }
 }

@@ -6,8 +6,10 @@ export interface Worker {
   summary: string
   /** minutes */
   timeout: number
-  /** hours between runs, for one that a schedule starts */
+  /** minutes between runs, for one that a schedule starts */
   every?: number
+  /** told of the items that are inserted into a table, where their partition keys begin so */
+  stream?: { table: 'cluster'; partitions: string }
   /** deployed together with the API, which must not run without it */
   withApi?: true
 }
@@ -18,7 +20,7 @@ export const workers = {
     uses: ['read', 'write', 'background'],
     summary: 'starts the hourly tidy of every list, and whatever an earlier request left unfinished',
     timeout: 5,
-    every: 1,
+    every: 60,
   },
   'on-job': {
     uses: ['read', 'write', 'scan', 'sweep', 'access-keys', 'background'],

@@ -51,6 +51,19 @@ const rule = (expression: string) => ({
   Properties: { ScheduleExpression: expression, Targets: [{ Arn: { 'Fn::GetAtt': ['Login', 'Arn'] } }] },
 })
 
+const source = {
+  Type: 'AWS::Lambda::EventSourceMapping',
+  Properties: {
+    EventSourceArn: { 'Fn::GetAtt': ['Data', 'StreamArn'] },
+    FunctionName: { Ref: 'Login' },
+    StartingPosition: 'LATEST',
+    BatchSize: 100,
+    BisectBatchOnFunctionError: true,
+    MaximumRetryAttempts: 3,
+    DestinationConfig: { OnFailure: { Destination: 'arn:of:a:queue' } },
+    FilterCriteria: { Filters: [{ Pattern: '{"eventName":["INSERT"]}' }] },
+  },
+}
 const machine = {
   Type: 'AWS::StepFunctions::StateMachine',
   Properties: {
@@ -105,7 +118,7 @@ const api = (
 })
 
 describe('what the embedded host reads from the templates', () => {
-  test('functions, tables, routes, schedules, keys and state machines, with their names resolved', () => {
+  test('functions, tables, routes, schedules, keys, streams and state machines, with their names resolved', () => {
     const { directory, model } = read({
       Login: login,
       Data: table,
@@ -114,6 +127,7 @@ describe('what the embedded host reads from the templates', () => {
       Key: { Type: 'AWS::KMS::Key' },
       Role: { Type: 'AWS::IAM::Role' },
       Machine: machine,
+      Source: source,
     })
     expect(model).toEqual({
       functions: [
@@ -135,6 +149,16 @@ describe('what the embedded host reads from the templates', () => {
       ],
       schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
       keys: ['arn:aws:kms:eu-west-1:111122223333:key/api-Key'],
+      streams: [
+        {
+          table: 'api-Data',
+          functionName: 'x-login',
+          batchSize: 100,
+          bisect: true,
+          retries: 3,
+          filters: [{ eventName: ['INSERT'] }],
+        },
+      ],
       machines: [
         {
           arn: 'arn:aws:states:eu-west-1:111122223333:stateMachine:x-machine',
@@ -162,9 +186,13 @@ describe('what it cannot honour it refuses, for it would look as if it worked', 
       'cannot honour AWS::DynamoDB::Table (api/Table)',
     ],
     [
-      'a mapping of a stream',
-      { Map: { Type: 'AWS::Lambda::EventSourceMapping' } },
-      'AWS::Lambda::EventSourceMapping',
+      'a stream from its beginning',
+      {
+        Login: login,
+        Data: table,
+        Map: { ...source, Properties: { ...source.Properties, StartingPosition: 'TRIM_HORIZON' } },
+      },
+      'an event source: StartingPosition',
     ],
     [
       'a schedule by the calendar',

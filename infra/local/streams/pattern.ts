@@ -1,0 +1,22 @@
+/**
+ * Whether an event fits a pattern: members of a pattern are members of the event, and lists name the values that
+ * are let through, as they are or by their beginning. All else is an error: it would look as if it worked.
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
+ */
+export function fits(pattern: unknown, event: unknown): boolean {
+  if (Array.isArray(pattern)) return pattern.some(rule => allows(rule, event))
+  if (typeof pattern !== 'object' || pattern === null)
+    throw new Error('a pattern is made of objects and lists')
+  return Object.entries(pattern).every(([name, inner]) => fits(inner, memberOf(event, name)))
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+
+function allows(rule: unknown, value: unknown): boolean {
+  if (typeof rule !== 'object' || rule === null) return rule === value
+  const [[name, argument] = [], ...more] = Object.entries(rule)
+  if (name !== 'prefix' || more.length > 0)
+    throw new Error(`the embedded host does not know the filter rule ${JSON.stringify(rule)}`)
+  return typeof value === 'string' && value.startsWith(String(argument))
+}

@@ -1,0 +1,116 @@
+import { setTimeout } from 'node:timers/promises'
+import {
+  DescribeStreamCommand,
+  DynamoDBStreamsClient,
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  ListStreamsCommand,
+  type _Record as StreamRecord,
+} from '@aws-sdk/client-dynamodb-streams'
+import type { StreamModel } from '../assembly.ts'
+import type { EngineCredentials } from '../engine.ts'
+import type { Lambdas } from '../lambdas.ts'
+import { deliver } from './deliver.ts'
+import { fits } from './pattern.ts'
+
+interface PollerOptions {
+  /** of the engine */
+  url: string
+  region: string
+  credentials: EngineCredentials
+  streams: readonly StreamModel[]
+  lambdas: Pick<Lambdas, 'invoke' | 'complain'>
+}
+
+/** Between two looks at a stream that had nothing, and after a fault. */
+const IDLE_MS = 200
+const FAULT_MS = 1000
+
+/**
+ * Tells functions what happens to their tables, from now on: who starts makes up for what was before. The engine's
+ * streams have one shard that never ends.
+ */
+export function startStreams(options: PollerOptions): { close(): Promise<void> } {
+  const { url, region, credentials } = options
+  const client = new DynamoDBStreamsClient({ endpoint: url, region, credentials, maxAttempts: 1 })
+  const end = new AbortController()
+  const polling = options.streams.map(stream => follow(client, stream, options, end.signal))
+  return {
+    close: async () => {
+      end.abort()
+      await Promise.all(polling)
+      client.destroy()
+    },
+  }
+}
+
+async function follow(
+  client: DynamoDBStreamsClient,
+  stream: StreamModel,
+  { lambdas }: PollerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const pause = (ms: number) => setTimeout(ms, undefined, { signal, ref: false }).catch(() => undefined)
+  const complain = (error: unknown) =>
+    lambdas.complain(stream.functionName, `stream of ${stream.table}: ${String(error)}`)
+  let seen: string | undefined
+  let iterator: string | undefined
+  while (!signal.aborted) {
+    try {
+      iterator ??= await iteratorOf(client, stream.table, seen)
+      const command = new GetRecordsCommand({ ShardIterator: iterator, Limit: stream.batchSize })
+      const { Records = [], NextShardIterator } = await client.send(command, { abortSignal: signal })
+      iterator = NextShardIterator
+      await deliver(wanted(stream, Records), {
+        ...stream,
+        tell: async records => {
+          if (records.length > 0) await lambdas.invoke(stream.functionName, { Records: records })
+        },
+        refused: (_, error) => complain(error),
+      })
+      seen = Records.at(-1)?.dynamodb?.SequenceNumber ?? seen
+      if (Records.length === 0) await pause(IDLE_MS)
+    } catch (error) {
+      if (signal.aborted) return
+      complain(error)
+      iterator = undefined
+      await pause(FAULT_MS)
+    }
+  }
+}
+
+async function iteratorOf(
+  client: DynamoDBStreamsClient,
+  TableName: string,
+  seen: string | undefined,
+): Promise<string | undefined> {
+  const { Streams = [] } = await client.send(new ListStreamsCommand({ TableName }))
+  const StreamArn = Streams[0]?.StreamArn
+  const { StreamDescription } = await client.send(new DescribeStreamCommand({ StreamArn }))
+  const ShardId = StreamDescription?.Shards?.at(-1)?.ShardId
+  const { ShardIterator } = await client.send(
+    new GetShardIteratorCommand({
+      StreamArn,
+      ShardId,
+      ...(seen === undefined
+        ? { ShardIteratorType: 'LATEST' }
+        : { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: seen }),
+    }),
+  )
+  return ShardIterator
+}
+
+/** Records as a function gets them, without those that no filter lets through. */
+const wanted = ({ filters }: StreamModel, records: readonly StreamRecord[]): unknown[] =>
+  records
+    .map(record => plain({ ...record, eventSource: 'aws:dynamodb' }))
+    .filter(record => filters.length === 0 || filters.some(filter => fits(filter, record)))
+
+/** A value as JSON has it in an event: bytes in base64, moments in seconds. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
+  if (value instanceof Date) return value.getTime() / 1000
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]))
+}

@@ -1,0 +1,35 @@
+import { App, Stack } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { expect, test } from 'vitest'
+import { StreamSource } from '../../infra/constructs/stream-source.ts'
+import { readSettings } from '../../infra/settings.ts'
+
+test('a function hears of inserted items of its partitions; of what it cannot take, a queue does', () => {
+  const stack = new Stack(new App(), 'stack')
+  const lambda = new LambdaFunction(stack, 'Function', {
+    runtime: Runtime.NODEJS_24_X,
+    handler: 'index.handler',
+    code: Code.fromInline('//'),
+  })
+  new StreamSource(stack, 'source', {
+    settings: readSettings({ stage: 'test' }),
+    lambda,
+    stream: 'arn:aws:dynamodb:eu-west-1:111122223333:table/t/stream/s',
+    partitions: 'j#',
+  })
+  const template = Template.fromStack(stack)
+  const [mapping] = Object.values(template.findResources('AWS::Lambda::EventSourceMapping'))
+  expect(mapping?.['Properties']).toMatchObject({
+    StartingPosition: 'LATEST',
+    BisectBatchOnFunctionError: true,
+    MaximumRetryAttempts: 3,
+    DestinationConfig: { OnFailure: { Destination: expect.anything() } },
+  })
+  const { Pattern } = mapping?.['Properties']?.FilterCriteria.Filters[0] ?? {}
+  expect(JSON.parse(Pattern)).toEqual({
+    eventName: ['INSERT'],
+    dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } },
+  })
+  template.resourceCountIs('AWS::CloudWatch::Alarm', 1)
+})

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { deliver } from '../../../../../infra/local/streams/deliver.ts'
+
+/** Delivers numbers to a function that cannot take some of them; tells what it was told and what was given up. */
+async function delivered(numbers: number[], bad: readonly number[], { retries = 1, bisect = true } = {}) {
+  const told: (readonly number[])[] = []
+  const refused: number[] = []
+  await deliver(numbers, {
+    retries,
+    bisect,
+    tell: async records => {
+      told.push(records)
+      if (records.some(one => bad.includes(one))) throw new Error('cannot')
+    },
+    refused: records => refused.push(...records),
+  })
+  return { told, refused }
+}
+
+describe('how a function is told of records', () => {
+  test('all at once, when it can take them', async () => {
+    expect(await delivered([1, 2, 3], [])).toEqual({ told: [[1, 2, 3]], refused: [] })
+  })
+
+  test('in halves, until only what is at fault is left out', async () => {
+    const { told, refused } = await delivered([1, 2, 3, 4], [3])
+    expect(refused).toEqual([3])
+    expect(told).toEqual([[1, 2, 3, 4], [1, 2], [3, 4], [3], [3], [4]])
+  })
+
+  test('as often as it may be tried', async () => {
+    expect((await delivered([1], [1], { retries: 3 })).told).toHaveLength(4)
+  })
+
+  test('all are given up together where batches stay whole', async () => {
+    const { told, refused } = await delivered([1, 2], [1], { bisect: false })
+    expect({ tries: told.length, refused }).toEqual({ tries: 2, refused: [1, 2] })
+  })
+})

@@ -1,0 +1,22 @@
+import { describe, expect, test } from 'vitest'
+import { fits } from '../../../../../infra/local/streams/pattern.ts'
+
+const event = { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'j#000001' } } } }
+
+describe('patterns of event sources', () => {
+  test.each<[what: string, pattern: unknown, result: boolean]>([
+    ['nothing is asked', {}, true],
+    ['the value', { eventName: ['INSERT'] }, true],
+    ['one of the values', { eventName: ['REMOVE', 'INSERT'] }, true],
+    ['another value', { eventName: ['REMOVE'] }, false],
+    ['the beginning', { dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } } }, true],
+    ['another beginning', { dynamodb: { Keys: { pk: { S: [{ prefix: 't#' }] } } } }, false],
+    ['a member that is not there', { dynamodb: { NewImage: { x: ['y'] } } }, false],
+    ['one member of two', { eventName: ['INSERT'], eventSource: ['other'] }, false],
+  ])('%s', (_, pattern, result) => expect(fits(pattern, event)).toBe(result))
+
+  test.each([[{ eventName: 'INSERT' }], [{ eventName: [{ 'anything-but': 'x' }] }]])(
+    'what it does not know is an error: %j',
+    pattern => expect(() => fits(pattern, event)).toThrow(/pattern|filter rule/),
+  )
+})
