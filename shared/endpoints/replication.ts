@@ -6,7 +6,7 @@ import {
   prepareToken,
   revokeFields,
   revokeSecondary,
-  tokenFields,
+  secondaryTokenFields,
 } from '../replication/manage/secondaries.ts'
 import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/manage/show-status.ts'
 import { licenseStatus } from '../system/license-status.ts'
@@ -50,7 +50,7 @@ export const replicationGroup: Group = {
       ...change,
       path: '/sys/replication/dr/primary/secondary-token',
       summary: 'Make what a cluster needs to become a secondary of this one',
-      fields: tokenFields,
+      fields: secondaryTokenFields,
       access: policy('update', { sudo: true }),
       serves: 'primary',
       licence: unexpired,

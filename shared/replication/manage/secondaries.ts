@@ -13,7 +13,7 @@ import { ownAddress } from './addresses.ts'
 import { noteEvent } from './events.ts'
 import { idTaken, idUnusable, lifetimeUnusable, noKeyForAPrimary, publicKeyUnusable } from './refusals.ts'
 
-export const tokenFields = {
+export const secondaryTokenFields = {
   id: text('Name of the secondary, which no other one has', { required: true }),
   ttl: duration('How long the token may be used; default 30 minutes'),
   secondary_public_key: text(
@@ -30,7 +30,7 @@ const LONGEST_ID = 128
 const ACCESSOR = { bytes: 17, length: 24 }
 
 /** What a token is judged by, read with the request's first read. */
-export const prepareToken = async ({ given }: Early<typeof tokenFields>) => ({
+export const prepareToken = async ({ given }: Early<typeof secondaryTokenFields>) => ({
   keys: tokenKeys(given.id ?? ''),
   prepared: undefined,
 })
@@ -39,7 +39,7 @@ export const prepareToken = async ({ given }: Early<typeof tokenFields>) => ({
  * POST sys/replication/dr/primary/secondary-token: what a cluster needs to become a secondary of this one. Its name is
  * known from now on, whether the token is used or not.
  */
-export async function makeSecondaryToken(call: Call<typeof tokenFields>): Promise<Outcome> {
+export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<Outcome> {
   const { id, ttl, publicKey } = wanted(call.given)
   const { ports, now, request } = call
   const { record } = clusterOf(call)
@@ -70,7 +70,7 @@ function wanted({
   id = '',
   ttl = DEFAULT_TTL,
   secondary_public_key = '',
-}: Call<typeof tokenFields>['given']) {
+}: Call<typeof secondaryTokenFields>['given']) {
   if (!NAME.test(id) || id.length > LONGEST_ID) throw idUnusable()
   if (ttl <= 0) throw lifetimeUnusable()
   if (secondary_public_key !== '' && !readPublicKey(secondary_public_key)) throw publicKeyUnusable()

@@ -9,7 +9,7 @@ export interface StatusFacts {
   /** of a primary, in the order in which their tokens were made, without revoked ones */
   secondaries?: readonly SecondaryFacts[]
   /** what a secondary last heard of its primary */
-  contact?: PrimaryContact | undefined
+  contact?: ShownContact | undefined
   /** epoch milliseconds */
   now: number
 }
@@ -38,11 +38,11 @@ export interface SecondaryFacts {
   expires: number
   /** empty: it has never connected */
   address: string
-  contact?: PrimaryContact | undefined
+  contact?: ShownContact | undefined
 }
 
 /** The last heartbeat that was answered. Times are epoch milliseconds by the own clock, but for the canary's. */
-export interface PrimaryContact {
+export interface ShownContact {
   at: number
   /** milliseconds from question to answer */
   took: number
@@ -64,7 +64,7 @@ const NEVER_REINDEXED = '0'
 /** Digits of the root that are shown, as many as clients know. */
 const ROOT_DIGITS = 40
 
-const isHeard = (contact: PrimaryContact | undefined, now: number): boolean =>
+const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
   contact !== undefined && now - contact.at < LOST_MS
 
 /** The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret. @see docs/spec/replication.md#status */
@@ -109,7 +109,7 @@ const secondaryPeer = ({ id, address, contact, expires }: SecondaryFacts, now: n
     : peerOf(address, contact, now)),
 })
 
-const peerOf = (address: string, contact: PrimaryContact | undefined, now: number) => ({
+const peerOf = (address: string, contact: ShownContact | undefined, now: number) => ({
   api_address: address,
   cluster_address: address,
   connection_status: isHeard(contact, now) ? 'connected' : 'disconnected',
@@ -148,7 +148,7 @@ const secondaryStatus = (record: ClusterRecord, { journal, contact, now }: Statu
 }
 
 // the primary dates its canaries, and its clock may be another
-const byOwnClock = (contact: PrimaryContact): PrimaryContact => ({
+const byOwnClock = (contact: ShownContact): ShownContact => ({
   ...contact,
   ...(contact.canaryAt === undefined ? {} : { canaryAt: contact.canaryAt - contact.skew }),
 })
@@ -159,7 +159,7 @@ const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000
 function stateOf(
   { link, mode }: ClusterRecord,
   journal: JournalFacts | undefined,
-  contact: PrimaryContact | undefined,
+  contact: ShownContact | undefined,
   now: number,
 ): string {
   if (!link || mode === 'bootstrapping' || !journal) return 'idle'
@@ -168,7 +168,7 @@ function stateOf(
 }
 
 /** The link in the words of a gRPC channel, as the age of the last heartbeat tells it. */
-function connectionOf({ link }: ClusterRecord, contact: PrimaryContact | undefined, now: number): string {
+function connectionOf({ link }: ClusterRecord, contact: ShownContact | undefined, now: number): string {
   if (!link) return 'idle'
   if (!contact) return 'connecting'
   return isHeard(contact, now) ? 'ready' : 'transient_failure'
