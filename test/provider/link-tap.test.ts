@@ -1,0 +1,79 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type LinkFault, startLinkTap } from '../../infra/local/link-tap.ts'
+import { webServer } from '../support/server.ts'
+
+/** A cluster that answers every call with its body, a tap before it, and what arrived. */
+async function tapped() {
+  const arrived: string[] = []
+  const { url } = await webServer(onTestFinished, (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      arrived.push(String(Buffer.concat(chunks)))
+      response.end(`answer to ${Buffer.concat(chunks)}`)
+    })
+  })
+  const tap = await startLinkTap(url)
+  onTestFinished(() => tap.close())
+  /** the answer, or `lost` */
+  const call = (body: string, path = '/link/Echo'): Promise<string> =>
+    fetch(`${tap.url}${path}`, { method: 'POST', body }).then(
+      answer => answer.text().catch(() => 'lost'),
+      () => 'lost',
+    )
+  return { tap, call, arrived }
+}
+
+describe('what the tap does to calls of the link', () => {
+  test('nothing, unless it is told', async () => {
+    const { tap, call, arrived } = await tapped()
+    expect(await call('a')).toBe('answer to a')
+    expect({ arrived, calls: tap.calls() }).toEqual({ arrived: ['a'], calls: [{ path: '/link/Echo' }] })
+  })
+
+  test.each<[fault: LinkFault, answer: string, arrived: string[]]>([
+    [{ kind: 'drop-request' }, 'lost', []],
+    [{ kind: 'drop-answer' }, 'lost', ['a']],
+    [{ kind: 'duplicate' }, 'answer to a', ['a', 'a']],
+    [{ kind: 'truncate', bytes: 3 }, 'lost', ['a']],
+    [{ kind: 'delay', ms: 1 }, 'answer to a', ['a']],
+  ])('%j, once', async (fault, answer, wanted) => {
+    const { tap, call, arrived } = await tapped()
+    tap.arrange(fault)
+    expect(await call('a')).toBe(answer)
+    expect(arrived).toEqual(wanted)
+    expect(await call('b')).toBe('answer to b')
+  })
+
+  test('a call that is out of order arrives after the next one', async () => {
+    const { tap, call, arrived } = await tapped()
+    tap.arrange({ kind: 'reorder' })
+    const first = call('a')
+    while (tap.calls().length === 0) await new Promise(resolve => setTimeout(resolve, 1))
+    expect(await call('b')).toBe('answer to b')
+    expect(await first).toBe('answer to a')
+    expect(arrived).toEqual(['b', 'a'])
+  })
+
+  test.each<['there' | 'back' | 'both', string[]]>([
+    ['there', []],
+    ['both', []],
+    ['back', ['a']],
+  ])('cut on the way %s until it is healed', async (way, wanted) => {
+    const { tap, call, arrived } = await tapped()
+    tap.cut(way)
+    expect(await call('a')).toBe('lost')
+    expect(arrived).toEqual(wanted)
+    tap.heal()
+    expect(await call('b')).toBe('answer to b')
+  })
+
+  test('only to the procedure that is named, as often as it is told', async () => {
+    const { tap, call } = await tapped()
+    tap.arrange({ kind: 'drop-answer', call: 'Cells', times: 2 })
+    expect(await call('a')).toBe('answer to a')
+    expect(await call('b', '/link/Cells')).toBe('lost')
+    expect(await call('c', '/link/Cells')).toBe('lost')
+    expect(await call('d', '/link/Cells')).toBe('answer to d')
+  })
+})
