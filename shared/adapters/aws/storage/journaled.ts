@@ -11,7 +11,7 @@ import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
 import { type Engine, TRIES } from './engine.ts'
 import type { JournalAdapter } from './journal.ts'
-import { type Planned, planOf, planOfStamp, type Seen } from './plan.ts'
+import { type ItemSeen, type Planned, planOf, planOfStamp } from './plan.ts'
 import { busy } from './verdict.ts'
 
 /** Positions that a commit may use up while buckets are taken or the engine is busy. */
@@ -79,7 +79,7 @@ export function journaledWriter(engine: Engine, journal: JournalAdapter) {
   async function plans(
     changes: readonly Change[],
     era: Parameters<typeof planOf>[1],
-    seen: Map<string, Seen>,
+    seen: Map<string, ItemSeen>,
   ) {
     const judge = () => changes.map(change => planOf(change, era, seen.get(nameOf(keyOf(change)))))
     const first = judge()
@@ -89,7 +89,7 @@ export function journaledWriter(engine: Engine, journal: JournalAdapter) {
     return judge()
   }
 
-  async function look(changes: readonly Change[], seen: Map<string, Seen>): Promise<void> {
+  async function look(changes: readonly Change[], seen: Map<string, ItemSeen>): Promise<void> {
     const keys = changes.map(keyOf)
     const items = await journal.raw(keys)
     for (const [index, key] of keys.entries()) seen.set(nameOf(key), { item: items[index] })
@@ -100,7 +100,7 @@ export function journaledWriter(engine: Engine, journal: JournalAdapter) {
     const data = changes.filter(change => specOf(keyOf(change).kind).table === 'data')
     const own = changes.filter(change => !data.includes(change))
     const rev = entropy.bytes(12).toString('base64url')
-    const seen = new Map<string, Seen>()
+    const seen = new Map<string, ItemSeen>()
     for (let [tries, looks] = [0, 0]; tries < most && looks < TRIES; ) {
       timeLeft(engine, cluster)
       const found = await plans(data, { life, rev, now: seconds() }, seen)

@@ -25,7 +25,7 @@ export interface Planned {
 type Plan = Planned | 'look' | 'nothing' | 'conflict'
 
 /** What was looked up; absent: nobody has looked yet. */
-export type Seen = { readonly item: StoredItem | undefined }
+export type ItemSeen = { readonly item: StoredItem | undefined }
 
 interface Era {
   readonly life: string
@@ -56,7 +56,7 @@ const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
   specOf(kind).expiry === 'dies' && expires !== undefined && expires <= now
 
 /** What a change comes to, given what was read before, or has been looked up since. */
-export function planOf(change: Change, era: Era, seen: Seen | undefined): Plan {
+export function planOf(change: Change, era: Era, seen: ItemSeen | undefined): Plan {
   const { kind, pk, sk } = keyOf(change)
   const { expected } = change
   const plan = (old: StoredItem | undefined, prev: Leaf | null, assumed: boolean): Plan => {
