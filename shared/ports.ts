@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { ClusterRecord, Keyring } from './model/cluster.ts'
 import type { MountTable } from './model/mount.ts'
-import type { Journal } from './replication/journal.ts'
+import type { Journal, JournalView } from './replication/journal.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
@@ -285,6 +285,7 @@ export interface Deployment {
 export interface Ports {
   store: Store
   journal: Journal
+  journalView: JournalView
   cipher: FieldCipher
   instances: Instances
   principals: Principals

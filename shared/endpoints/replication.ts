@@ -1,5 +1,6 @@
 import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
+import { prepareLook } from '../replication/manage/look.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
@@ -32,12 +33,14 @@ export const replicationGroup: Group = {
       ...status,
       path: '/sys/replication/dr/status',
       summary: 'Mode and progress of DR replication',
+      prepare: prepareLook,
       handle: showDrStatus,
     }),
     endpoint({
       ...status,
       path: '/sys/replication/status',
       summary: 'Mode and progress of replication of both kinds',
+      prepare: prepareLook,
       handle: showStatus,
     }),
     endpoint({

@@ -1,5 +1,5 @@
 import { anyone, endpoint, type Group } from '../api/endpoint.ts'
-import { health, healthFields, initStatus, leader, sealStatus } from '../system/health.ts'
+import { health, healthFields, initStatus, leader, prepareHealth, sealStatus } from '../system/health.ts'
 
 const probe = { method: 'GET', access: anyone, serves: 'always', answers: 'plain', unaudited: true } as const
 
@@ -12,6 +12,7 @@ export const systemGroup: Group = {
       head: true,
       summary: 'Health, as a status code',
       fields: healthFields,
+      prepare: prepareHealth,
       uses: ['licence'],
       handle: health,
     }),

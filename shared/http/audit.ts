@@ -13,7 +13,7 @@ import { fitted } from './fit-entry.ts'
 import type { Intake } from './intake.ts'
 
 /** What is known of the one who calls, once that is known. */
-export interface Seen {
+export interface CallerSeen {
   caller?: Caller | undefined
   mount?: Mount | undefined
   /** the mount whose tuning says what is shown: the same one, or the token store */
@@ -25,7 +25,7 @@ export type Ending = { error: ApiError } | { answer: Answer; wrapped?: WrapInfo 
 
 /** The audit trail of one request: an entry before anything is done, and one before the answer is given. */
 export interface Trail {
-  request(seen: Seen, error?: ApiError): Promise<void>
+  request(seen: CallerSeen, error?: ApiError): Promise<void>
   response(ending: Ending): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export function auditTrail(intake: Intake, { audit, cipher, clock }: Ports): Tra
     audit.write(
       await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
     )
-  const begin = async (seen: Seen, error?: ApiError): Promise<Begun> => {
+  const begin = async (seen: CallerSeen, error?: ApiError): Promise<Begun> => {
     const path = await shownPath(intake, cipher)
     const told = { request: await requestOf(intake, path, seen, cipher), ...authOf(seen) }
     begun = { told, path, shown: shownKeys(seen.tuned, 'response') }
@@ -106,7 +106,7 @@ function shownOfMissed(path: string): string {
 async function requestOf(
   { found, facts, token, raw, given }: Intake,
   path: string,
-  { mount, tuned }: Seen,
+  { mount, tuned }: CallerSeen,
   cipher: FieldCipher,
 ): Promise<Record<string, unknown>> {
   const fields = 'miss' in found ? {} : found.endpoint.fields
@@ -148,7 +148,7 @@ const shownFields = (fields: Fields, given: Intake['given']): string[] =>
     field.secret || !Object.hasOwn(given, name) ? [] : [name, field.formerly ?? name],
   )
 
-const authOf = ({ caller }: Seen): Record<string, unknown> =>
+const authOf = ({ caller }: CallerSeen): Record<string, unknown> =>
   caller
     ? {
         auth: defined({

@@ -71,6 +71,15 @@ export interface StoredPage {
   readonly asOf: string
 }
 
+/** What status and health show of the journal: no items, no sums, and nothing can be changed by it. */
+export interface JournalView {
+  /**
+   * Head and, of the tree with that name, the roots of both subtrees; without those that are not there.
+   * @param life absent: there is no tree
+   */
+  look(life: string | undefined): Promise<{ head?: Head; roots?: { r: StoredPage; l: StoredPage } }>
+}
+
 /**
  * The journal of this cluster, its tree, and items as they stand in the tables, with all of their attributes: the
  * only way to them. Reads are strongly consistent.

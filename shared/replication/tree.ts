@@ -179,5 +179,9 @@ export function pageHash(buckets: ReadonlyMap<string, Limbs>): string {
 /** Hash of a subtree from the hashes of all its pages, in their order; base64url. */
 export const rootHash = (pages: readonly string[]): string => sha256(pages.join('\n')).toString('base64url')
 
+/** The root of the whole tree, hex, from the roots of its subtrees: what two clusters compare at equal positions. */
+export const wholeRoot = (replicated: string, local: string): string =>
+  sha256(`${replicated}\n${local}`).toString('hex')
+
 /** Names of a subtree's pages, in the order in which the root takes them. */
 export const pageNames: readonly string[] = Array.from({ length: PAGES }, (_, index) => hex(index))

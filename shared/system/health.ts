@@ -32,8 +32,11 @@ function situationOf(record: ClusterRecord | undefined): keyof typeof situations
   return isActive(record) ? 'active' : 'secondary'
 }
 
+/** What a secondary last heard of its primary, read with the request's first read. */
+export const prepareHealth = async () => ({ keys: [key('contact')] as const, prepared: undefined })
+
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
-export function health(call: Call<typeof healthFields>): Outcome {
+export async function health(call: Call<typeof healthFields>): Promise<Outcome> {
   const bad = Object.entries(call.given).find(
     ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(value ?? ''),
   )
@@ -41,10 +44,16 @@ export function health(call: Call<typeof healthFields>): Outcome {
   const record = call.cluster?.record
   const { status, override } = situations[situationOf(record)]
   const wanted = override === undefined ? undefined : call.given[override]
-  return answer({ kind: 'plain', status: Number(wanted ?? status), body: healthOf(call, record) })
+  const body = await healthOf(call, record)
+  return answer({ kind: 'plain', status: Number(wanted ?? status), body })
 }
 
-function healthOf({ ports, now }: Call<typeof healthFields>, record: ClusterRecord | undefined) {
+async function healthOf(
+  { ports, now, fetched }: Call<typeof healthFields>,
+  record: ClusterRecord | undefined,
+): Promise<Record<string, unknown>> {
+  const { head } = record?.mode === 'primary' ? await ports.journalView.look(undefined) : {}
+  const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
   const license = licenceOfHealth(ports.deployment)
   return {
     initialized: record !== undefined,
@@ -59,9 +68,12 @@ function healthOf({ ports, now }: Call<typeof healthFields>, record: ClusterReco
     enterprise: true,
     cluster_name: record?.name ?? ports.deployment.clusterName,
     cluster_id: record?.id ?? '',
-    echo_duration_ms: 0,
-    clock_skew_ms: 0,
-    replication_primary_canary_age_ms: 0,
+    ...(head ? { last_wal: head.seq } : {}),
+    echo_duration_ms: contact?.took ?? 0,
+    clock_skew_ms: contact?.skew ?? 0,
+    replication_primary_canary_age_ms: contact?.canaryAt
+      ? Math.max(0, now - (contact.canaryAt - contact.skew))
+      : 0,
     ...(license ? { license } : {}),
   }
 }

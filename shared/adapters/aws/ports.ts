@@ -40,12 +40,13 @@ export function awsPorts(
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
-  const { store, journal } = dynamoTables({ tables: environment.tables, clock, entropy, meter })
+  const { store, journal, journalView } = dynamoTables({ tables: environment.tables, clock, entropy, meter })
   const kms = lazyKms(meter)
   const calls = provider({ environment, clock, meter })
   const ports: Ports = {
     store: guardedStore(store, uses),
     journal,
+    journalView,
     cipher: kmsCipher({ store, clock, entropy, kms }),
     instances: ec2Instances(calls),
     principals: iamPrincipals(calls),

@@ -27,6 +27,8 @@ export interface JournalFacts {
   sync?: { done: number; total: number }
   /** how far the tree has been built, in items */
   building?: { stage: 'scanning' | 'building'; done: number; total: number }
+  /** something keeps a secondary from applying what it has */
+  isStuck?: boolean
   /** a check, or a sync that ended nowhere, found the tree wrong */
   corrupted?: boolean
 }
@@ -36,8 +38,10 @@ export interface SecondaryFacts {
   id: string
   /** epoch milliseconds: its token may be used until then */
   expires: number
-  /** empty: it has never connected */
+  /** where it is reached by the link; empty: it has never connected */
   address: string
+  /** where clients reach it */
+  apiAddress: string
   contact?: ShownContact | undefined
 }
 
@@ -52,6 +56,10 @@ export interface ShownContact {
   canaryAt?: number
   /** when this connection began */
   since?: number
+  /** where the primary may be reached, as it told */
+  addresses?: readonly string[]
+  /** the last answer was a refusal */
+  isRefused?: boolean
 }
 
 /** Milliseconds without a heartbeat after which a peer counts as lost; they come every ten seconds. */
@@ -65,7 +73,7 @@ const NEVER_REINDEXED = '0'
 const ROOT_DIGITS = 40
 
 const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
-  contact !== undefined && now - contact.at < LOST_MS
+  contact !== undefined && !contact.isRefused && now - contact.at < LOST_MS
 
 /** The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret. @see docs/spec/replication.md#status */
 export function statusOf(facts: StatusFacts): Record<string, unknown> {
@@ -102,15 +110,15 @@ const primaryStatus = (record: ClusterRecord, { journal, secondaries = [], now }
   secondaries: secondaries.map(one => secondaryPeer(one, now)),
 })
 
-const secondaryPeer = ({ id, address, contact, expires }: SecondaryFacts, now: number) => ({
+const secondaryPeer = ({ id, address, apiAddress, contact, expires }: SecondaryFacts, now: number) => ({
   node_id: id,
   ...(address === '' && !contact
     ? { connection_status: 'disconnected', ...(expires <= now ? { expired: true } : {}) }
-    : peerOf(address, contact, now)),
+    : peerOf(apiAddress, address, contact, now)),
 })
 
-const peerOf = (address: string, contact: ShownContact | undefined, now: number) => ({
-  api_address: address,
+const peerOf = (apiAddress: string, address: string, contact: ShownContact | undefined, now: number) => ({
+  api_address: apiAddress,
   cluster_address: address,
   connection_status: isHeard(contact, now) ? 'connected' : 'disconnected',
   ...(contact
@@ -130,17 +138,19 @@ const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - c
 
 const secondaryStatus = (record: ClusterRecord, { journal, contact, now }: StatusFacts) => {
   const { link } = record
-  const primary = link?.addrs[0] ?? link?.primaryAddr ?? ''
+  const told = contact?.addresses ?? []
+  const known = link ? (told.length > 0 ? told : link.addrs) : []
+  const primary = known[0] ?? link?.primaryAddr ?? ''
   return {
     ...common(record, journal),
     state: stateOf(record, journal, contact, now),
     connection_state: connectionOf(record, contact, now),
     secondary_id: link?.id ?? '',
     primary_cluster_addr: link?.primaryAddr ?? '',
-    known_primary_cluster_addrs: link?.addrs ?? [],
+    known_primary_cluster_addrs: known,
     last_remote_wal: link ? (journal?.frontier ?? 0) : 0,
     ...(link && contact?.since !== undefined ? { last_start: secondsOf(contact.since) } : {}),
-    primaries: link ? [peerOf(primary, contact && byOwnClock(contact), now)] : [],
+    primaries: link ? [peerOf(primary, primary, contact && byOwnClock(contact), now)] : [],
     ...(journal?.sync
       ? { merkle_sync_progress: { sync_progress: journal.sync.done, sync_total_keys: journal.sync.total } }
       : {}),
@@ -164,7 +174,7 @@ function stateOf(
 ): string {
   if (!link || mode === 'bootstrapping' || !journal) return 'idle'
   if (journal.doing === 'syncing') return journal.sync ? 'merkle-sync' : 'merkle-diff'
-  return isHeard(contact, now) ? 'stream-wals' : 'idle'
+  return isHeard(contact, now) && !journal.isStuck ? 'stream-wals' : 'idle'
 }
 
 /** The link in the words of a gRPC channel, as the age of the last heartbeat tells it. */

@@ -3,7 +3,7 @@ import { type Answer, type Auth, answer, type Caller, nothing } from '../../../s
 import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { list, text } from '../../../shared/api/fields.ts'
-import { auditTrail, type Ending, type Seen } from '../../../shared/http/audit.ts'
+import { auditTrail, type CallerSeen, type Ending } from '../../../shared/http/audit.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import { noAccess } from '../../../shared/policies/access.ts'
 import type { Ports } from '../../../shared/ports.ts'
@@ -51,7 +51,7 @@ const intake = (parts: Partial<Intake> = {}): Intake => ({
 type Entries = any[]
 
 /** The entries of a request that ends in this way. */
-async function entries(taken: Partial<Intake>, ending: Ending, seen: Seen = {}): Promise<Entries> {
+async function entries(taken: Partial<Intake>, ending: Ending, seen: CallerSeen = {}): Promise<Entries> {
   const written: Entries = []
   const ports = {
     audit: { write: async (entry: object) => void written.push(JSON.parse(JSON.stringify(entry))) },

@@ -16,8 +16,9 @@ const record = (mode: ClusterMode): ClusterRecord => ({
   initialisedAt: NOW,
 })
 
-const callIn = (mode: ClusterMode | undefined, given: object = {}) =>
+const callIn = (mode: ClusterMode | undefined, given: object = {}, journal?: object, contact?: object) =>
   callWith({
+    fetched: { get: () => contact && { data: contact } },
     given,
     now: NOW,
     ...(mode ? { cluster: { record: record(mode), readAt: NOW } } : {}),
@@ -33,11 +34,12 @@ const callIn = (mode: ClusterMode | undefined, given: object = {}) =>
         },
       },
       store: { read: async () => [{ data: { shares: 5, threshold: 3 } }] },
+      journalView: { look: async () => ({ ...(journal ? { head: journal } : {}) }) },
     },
   })
 
-const shown = (mode: ClusterMode | undefined, given: object = {}) => {
-  const { answer } = health(callIn(mode, given))
+const shown = async (mode: ClusterMode | undefined, given: object = {}) => {
+  const { answer } = await health(callIn(mode, given))
   if (answer.kind !== 'plain') throw new Error('health is plain')
   return answer
 }
@@ -48,9 +50,9 @@ describe('sys/health as a status', () => {
     ['disabled', 200, 'activecode'],
     ['primary', 200, 'activecode'],
     ['secondary', 472, 'drsecondarycode'],
-  ])('%s is %i, unless %s says otherwise', (mode, status, override) => {
-    expect(shown(mode).status).toBe(status)
-    expect(shown(mode, { [override]: '299' }).status).toBe(299)
+  ])('%s is %i, unless %s says otherwise', async (mode, status, override) => {
+    expect((await shown(mode)).status).toBe(status)
+    expect((await shown(mode, { [override]: '299' })).status).toBe(299)
     const others = {
       uninitcode: '201',
       activecode: '202',
@@ -59,29 +61,29 @@ describe('sys/health as a status', () => {
       sealedcode: '205',
     }
     const { [override as keyof typeof others]: _, ...rest } = others
-    expect(shown(mode, rest).status).toBe(status)
+    expect((await shown(mode, rest)).status).toBe(status)
   })
 
-  test('a change of the role is 503, whatever is asked for', () => {
-    expect(shown('bootstrapping').status).toBe(503)
-    expect(shown('bootstrapping', { activecode: '200', drsecondarycode: '200' }).status).toBe(503)
+  test('a change of the role is 503, whatever is asked for', async () => {
+    expect((await shown('bootstrapping')).status).toBe(503)
+    expect((await shown('bootstrapping', { activecode: '200', drsecondarycode: '200' })).status).toBe(503)
   })
 
   test.each(['x', '', '99', '199', '600', '2000', '200.5', '-200', ' 200'])(
     'the override %j is refused',
-    code => {
+    async code => {
       for (const name of ['activecode', 'standbycode', 'sealedcode'])
-        expect(() => shown('primary', { [name]: code })).toThrow(`${name} must be an HTTP status`)
+        await expect(shown('primary', { [name]: code })).rejects.toThrow(`${name} must be an HTTP status`)
     },
   )
 
-  test('words for standby nodes mean nothing here', () => {
-    expect(shown('primary', { standbyok: 'yes', perfstandbyok: '' }).status).toBe(200)
+  test('words for standby nodes mean nothing here', async () => {
+    expect((await shown('primary', { standbyok: 'yes', perfstandbyok: '' })).status).toBe(200)
   })
 
-  test('the body is the same in every situation', () => {
-    const of = (mode: ClusterMode | undefined) => shown(mode).body
-    expect(of('secondary')).toEqual({
+  test('the body is the same in every situation', async () => {
+    const of = async (mode: ClusterMode | undefined) => (await shown(mode)).body
+    expect(await of('secondary')).toEqual({
       initialized: true,
       sealed: false,
       standby: false,
@@ -99,21 +101,47 @@ describe('sys/health as a status', () => {
       replication_primary_canary_age_ms: 0,
       license: { state: 'autoloaded', expiry_time: '2027-01-15T08:00:00Z', terminated: false },
     })
-    expect(of(undefined)).toMatchObject({
+    expect(await of(undefined)).toMatchObject({
       initialized: false,
       replication_dr_mode: 'disabled',
       cluster_name: 'planned',
       cluster_id: '',
     })
     for (const mode of ['disabled', 'primary', 'bootstrapping'] as const)
-      expect(Object.keys(of(mode))).toEqual(Object.keys(of('secondary')))
+      expect(Object.keys(await of(mode))).toEqual(Object.keys(await of('secondary')))
   })
 })
 
-test('without a licence nothing is said of one', () => {
+describe('what health says of replication', () => {
+  const contact = { took: 12, skew: -300, canaryAt: NOW - 2000 }
+  const bodyOf = async (mode: ClusterMode) => {
+    const { answer } = await health(callIn(mode, {}, { seq: 7 }, contact))
+    return answer.kind === 'plain' ? answer.body : {}
+  }
+
+  test('a primary tells its position', async () => {
+    expect(await bodyOf('primary')).toMatchObject({ last_wal: 7, echo_duration_ms: 0, clock_skew_ms: 0 })
+  })
+
+  test('a secondary what it last heard, by its own clock', async () => {
+    const body = await bodyOf('secondary')
+    expect(body).not.toHaveProperty('last_wal')
+    expect(body).toMatchObject({
+      echo_duration_ms: 12,
+      clock_skew_ms: -300,
+      replication_primary_canary_age_ms: 1700,
+    })
+  })
+
+  test('without replication nothing is read for it', async () => {
+    expect(await bodyOf('disabled')).toMatchObject({ echo_duration_ms: 0, clock_skew_ms: 0 })
+  })
+})
+
+test('without a licence nothing is said of one', async () => {
   const call = callIn('primary')
   Object.assign(call.ports.deployment, { license: { text: '', publicKey: '' } })
-  expect(health(call).answer).not.toHaveProperty('body.license')
+  expect((await health(call)).answer).not.toHaveProperty('body.license')
 })
 
 describe('sys/seal-status, sys/leader, sys/init', () => {

@@ -64,11 +64,18 @@ describe('status of a primary', () => {
         id: 'us-west',
         expires: NOW,
         address: 'https://b.example',
+        apiAddress: 'https://b.example',
         contact: { ...contact, canaryAt: NOW - 696 },
       },
-      { id: 'lost', expires: NOW, address: 'https://c.example', contact: { ...contact, at: NOW - 30_000 } },
-      { id: 'new', expires: NOW + 1, address: '' },
-      { id: 'late', expires: NOW, address: '' },
+      {
+        id: 'lost',
+        expires: NOW,
+        address: 'https://c.example',
+        apiAddress: 'https://c.example',
+        contact: { ...contact, at: NOW - 30_000 },
+      },
+      { id: 'new', expires: NOW + 1, address: '', apiAddress: '' },
+      { id: 'late', expires: NOW, address: '', apiAddress: '' },
     ]
     expect(shown({ record: record({ clusterAddr: 'https://lb.example' }), journal, secondaries })).toEqual({
       mode: 'primary',
@@ -215,6 +222,16 @@ describe('status of a secondary', () => {
       known_primary_cluster_addrs: [],
       last_remote_wal: 0,
       primaries: [],
+    })
+  })
+
+  test('knows the addresses that the primary told last', () => {
+    const told = { ...contact, addresses: ['https://a3.example'] }
+    const status = shown({ record: own, journal: applying, contact: told })
+    expect(status['known_primary_cluster_addrs']).toEqual(['https://a3.example'])
+    expect(status['primary_cluster_addr']).toBe('https://a.example')
+    expect(shown({ record: own, journal: applying, contact: { ...told, addresses: [] } })).toMatchObject({
+      known_primary_cluster_addrs: ['https://a2.example', 'https://a.example'],
     })
   })
 

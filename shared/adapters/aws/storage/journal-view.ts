@@ -1,0 +1,20 @@
+import type { JournalView, StoredPage } from '../../../replication/journal.ts'
+import { defined } from '../../../values/defined.ts'
+import { headFrom, headKey, type Raw } from './elements.ts'
+import { type Engine, nameOf } from './engine.ts'
+
+/** Head and roots as they stand, in one batch read. */
+export const journalView = ({ tables, get }: Engine): JournalView => ({
+  look: async life => {
+    const inCluster = (pk: string, sk: string) => ({ table: tables.cluster, pk, sk })
+    const head = inCluster(headKey.pk, headKey.sk)
+    const roots = life === undefined ? [] : ['r', 'l'].map(sk => inCluster(`t#${life}#root`, sk))
+    const found = await get([head, ...roots])
+    const [r, l] = roots.map(at => pageFrom(found.get(nameOf(at))))
+    const item = found.get(nameOf(head))
+    return defined({ head: item && headFrom(item), roots: r && l ? { r, l } : undefined })
+  },
+})
+
+const pageFrom = (item: Raw | undefined): StoredPage | undefined =>
+  item && { hash: String(item['hash']), asOf: String(item['asOf']) }

@@ -1,0 +1,72 @@
+import type { Call } from '../../api/call.ts'
+import { secondariesOf } from '../../link/admin/secondaries.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { PrimaryContact, Secondary } from '../../model/link.ts'
+import type { Puller } from '../../model/secondary.ts'
+import type { Ports } from '../../ports.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+import type { JournalView } from '../journal.ts'
+import { wholeRoot } from '../tree.ts'
+import type { JournalFacts, SecondaryFacts, StatusFacts } from './status.ts'
+
+/** What a secondary keeps of its following, read with the request's first read. */
+export const prepareLook = async () => ({
+  keys: [key('contact'), key('puller')] as const,
+  prepared: undefined,
+})
+
+type Looking = Pick<Call, 'cluster' | 'now' | 'fetched'> & { ports: Pick<Ports, 'store' | 'journalView'> }
+
+/** What the status is made of: nothing more is read without replication, and one batch with it; a primary lists its secondaries. */
+export async function lookAt(call: Looking): Promise<StatusFacts> {
+  const { cluster, now, fetched, ports } = call
+  const record = cluster?.record
+  if (!record || record.mode === 'disabled') return { record, now }
+  const [looked, secondaries] = await Promise.all([
+    ports.journalView.look(record.life),
+    record.mode === 'primary' ? ports.store.list(partitions('secondary')) : [],
+  ])
+  const contact = fetched.get(key('contact'))?.data
+  return {
+    record,
+    now,
+    secondaries: secondariesOf(secondaries).map(secondaryFacts),
+    ...defined({
+      journal: journalFacts(record, looked, fetched.get(key('puller'))?.data),
+      contact: contact && contactFacts(contact),
+    }),
+  }
+}
+
+/** @param told by the run that applies what a primary has, if this cluster has one */
+function journalFacts(
+  record: ClusterRecord,
+  { head, roots }: Awaited<ReturnType<JournalView['look']>>,
+  told: Puller | undefined,
+): JournalFacts | undefined {
+  if (!head) return undefined
+  const synced = told?.synced ?? 0
+  return {
+    doing: head.mode,
+    position: head.seq,
+    frontier: head.done,
+    root: roots ? wholeRoot(roots.r.hash, roots.l.hash) : '',
+    ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
+      ? { sync: { done: synced, total: synced } }
+      : {}),
+    ...(told?.fault === undefined ? {} : { isStuck: true }),
+    ...(record.built === false ? { building: { stage: 'building', done: 0, total: 0 } as const } : {}),
+  }
+}
+
+const secondaryFacts = ({ id, expires, address, apiAddress, contact }: Secondary): SecondaryFacts => ({
+  ...{ id, expires, address, apiAddress },
+  ...defined({ contact }),
+})
+
+const contactFacts = ({ canaryAt, refused, ...contact }: PrimaryContact): StatusFacts['contact'] => ({
+  ...contact,
+  ...(canaryAt === 0 ? {} : { canaryAt }),
+  ...(refused ? { isRefused: true } : {}),
+})

@@ -1,0 +1,118 @@
+import * as v from 'valibot'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import { firstHead } from '../../../shared/replication/head.ts'
+import { create, put, replace } from '../../../shared/storage/changes.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
+import { api, cluster, storage } from '../../support/cluster.ts'
+import { drStatus } from '../../support/dr-status.ts'
+import { tableStore } from '../../support/store.ts'
+
+const { store, journal, commit } = tableStore(cluster)
+/** Young however long the answer takes. */
+const HEARD = Date.now() + 3_600_000
+const EPOCH = '000001.0123456789ab'
+
+async function become(parts: Partial<ClusterRecord>): Promise<void> {
+  const [item] = await store.read([key('cluster')])
+  if (!item) throw new Error('there is no cluster record')
+  await commit(replace(item, item, { ...item.data, ...parts }))
+}
+
+const status = async () => {
+  const { body } = await api('GET', '/sys/replication/dr/status', undefined, { token: '' })
+  expect(body.mode).toBe(body.data.mode)
+  return v.parse(drStatus, body.data)
+}
+
+/** Calls to the tables that an answer costs. */
+async function costOf(path: string): Promise<string[]> {
+  await storage.reset()
+  await api('GET', path, undefined, { token: '' })
+  return (await storage.calls()).map(call => call.operation)
+}
+
+afterEach(() => become({ mode: 'disabled' }))
+
+const root = (sk: 'r' | 'l', hash: string) =>
+  journal.putPageHash('t#life-1#root', sk, { hash, asOf: `${EPOCH}/000000000001` })
+
+describe('as it stands in the tables', () => {
+  test('of a primary and its secondaries, for two batch reads and a query', async () => {
+    await journal.moveHead('none', firstHead(EPOCH, 1))
+    await journal.allocate(EPOCH)
+    await Promise.all([root('r', 'one'), root('l', 'two')])
+    const nobody = { expires: 0, jti: 'h', time: 0, address: '', apiAddress: '', version: '' }
+    await commit(
+      create(key('secondary', 'b'), { ...nobody, id: 'b', createdAt: 2 }),
+      create(key('secondary', 'a'), { ...nobody, id: 'a', createdAt: 3 }),
+      create(key('secondary', 'gone'), { ...nobody, id: 'gone', createdAt: 1, revokedAt: 4 }),
+    )
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-1', built: true })
+    const shown = await status()
+    expect(shown).toMatchObject({
+      mode: 'primary',
+      state: 'running',
+      cluster_id: 'set-1',
+      known_secondaries: ['b', 'a'],
+      last_wal: 1,
+      last_dr_wal: 0,
+      merkle_root: expect.stringMatching(/^[0-9a-f]{40}$/),
+    })
+    expect((await api('GET', '/sys/health')).body.last_wal).toBe(1)
+    expect((await costOf('/sys/replication/dr/status')).toSorted()).toEqual([
+      'BatchGetItem',
+      'BatchGetItem',
+      'Query',
+    ])
+    await journal.putPageHash('t#life-1#root', 'l', { hash: 'three', asOf: `${EPOCH}/000000000002` })
+    expect(await status()).not.toMatchObject({ merkle_root: 'merkle_root' in shown && shown.merkle_root })
+  })
+
+  test('of a primary whose tree is being built', async () => {
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-2', built: false })
+    expect(await status()).toMatchObject({ reindex_in_progress: true, merkle_root: '' })
+  })
+
+  test('of a secondary that has heard of its primary', async () => {
+    await commit(
+      put(key('contact'), {
+        ...{
+          at: HEARD,
+          took: 3,
+          skew: 0,
+          canaryAt: 0,
+          since: HEARD,
+          seq: 1,
+          frontier: 1,
+          epoch: EPOCH,
+        },
+        addresses: ['https://a.example'],
+      }),
+    )
+    await become({
+      mode: 'secondary',
+      link: {
+        ...{ id: 'us-west', primaryAddr: 'https://first.example', addrs: [], primaryKey: '' },
+        ownKey: 'hidden-key' as Encrypted,
+      },
+    })
+    expect(await status()).toMatchObject({
+      mode: 'secondary',
+      secondary_id: 'us-west',
+      connection_state: 'ready',
+      primary_cluster_addr: 'https://first.example',
+      known_primary_cluster_addrs: ['https://a.example'],
+    })
+    const { text } = await api('GET', '/sys/replication/status', undefined, { token: '' })
+    expect(text).not.toContain('hidden-key')
+    expect(await costOf('/sys/replication/status')).toEqual(['BatchGetItem', 'BatchGetItem'])
+  })
+
+  test('without replication it costs what every request costs', async () => {
+    expect(await status()).toEqual({ mode: 'disabled' })
+    for (const path of ['/sys/replication/dr/status', '/sys/replication/status', '/sys/health'])
+      expect(await costOf(path)).toEqual(['BatchGetItem'])
+  })
+})
