@@ -72,6 +72,8 @@ export interface ServiceOptions {
   clock?: Clock
   /** seconds that a function may run, by folder */
   timeouts?: Readonly<Record<string, number>>
+  /** variables of functions that are not as in the template */
+  variables?: Readonly<Record<string, string>>
   /** count calls to the tables, and let them be made to fail */
   tap?: boolean
   /** what functions are told of a licence; absent: one that does */
@@ -88,7 +90,14 @@ const USER = 'cloud-auth-lambda'
 /** Starts a service with tables of its own; it ends with the process. */
 export async function startService(
   { engine, model }: Ground,
-  { clock = systemClock, timeouts = {}, tap: tapped = false, licence, onLine }: ServiceOptions = {},
+  {
+    clock = systemClock,
+    timeouts = {},
+    tap: tapped = false,
+    licence,
+    variables: changed = {},
+    onLine,
+  }: ServiceOptions = {},
 ): Promise<Service> {
   const [provider, tap] = await Promise.all([
     startProvider({ home: { account: ACCOUNT, region: REGION } }),
@@ -145,6 +154,7 @@ export async function startService(
     AWS_LAMBDA_FUNCTION_NAME: 'in-process',
     CLUSTER_NAME: 'test',
     PLAIN_ENDPOINTS: 'true',
+    ...changed,
     AUDIT_FILE: `${directory}/audit.log`,
     ...(licence ?? newLicence('test', systemClock.now())),
   })

@@ -96,10 +96,11 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
     const [one, two] = [await satellite(mount), await satellite(mount)]
     const foreign = freshAccount()
     const instanceId = freshInstanceId()
-    for (const account of [HOME.account, one]) await launch({ account, instanceId })
-    await aws.putInstance({ account: two, region: HOME.region, instanceId })
+    // they share an entry of the access list, where an earlier pending time than the last one is refused
+    const pendingTime = '2026-01-01T00:00:00Z'
+    for (const account of [HOME.account, one, two, foreign])
+      await launch({ account, instanceId, pendingTime })
     const claims = { [one]: 200, [two]: 200, [HOME.account]: 200, [foreign]: 400 }
-    await aws.putInstance({ account: foreign, region: HOME.region, instanceId })
     const instances = Object.keys(claims).map(account => ({ ...HOME, account, instanceId }))
     const outcome = async (order: typeof instances) =>
       Object.fromEntries(

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Host, startHost } from '../../../infra/local/host.ts'
-import { call } from '../../support/api.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Control, remoteControl } from '../../../infra/local/provider/control.ts'
 import { errorsOf, UNPROVEN } from '../../support/logins.ts'
+import { ownHost } from '../../support/own-host.ts'
 import older from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 
 const identity = Buffer.from(older.document)
@@ -11,25 +11,20 @@ const proofs = {
 }
 
 describe('documents signed by AWS in 2017, on a deployment with legacySignatures', () => {
-  let host: Host
-  const api = (path: string, body: unknown) =>
-    call(host.base_url, 'POST', path, body, { token: host.root_token })
+  let host: Awaited<ReturnType<typeof ownHost>>
+  let aws: Control
+  const api = (path: string, body: unknown) => host.api('POST', path, body)
 
   beforeAll(async () => {
-    host = await startHost({
-      cluster: 'legacy',
-      port: 0,
-      memory: true,
-      legacySignatures: true,
-    })
+    host = await ownHost({ variables: { LEGACY_SIGNATURES: 'true' } })
+    aws = remoteControl(host.provider_url)
     await api('/sys/auth/cloud', { type: 'cloud' })
     await api('/auth/cloud/role/web', { auth_type: 'ec2', bound_ami_id: older.imageId })
-    const { arn } = await host.control.putRole({ account: older.account, name: 'cloud-auth-reader' })
+    const { arn } = await aws.putRole({ account: older.account, name: 'cloud-auth-reader' })
     await api(`/auth/cloud/config/sts/${older.account}`, { sts_role: arn })
     const { account, region, instanceId, imageId } = older
-    await host.control.putInstance({ account, region, instanceId, imageId })
-  }, 180_000)
-  afterAll(() => host?.close())
+    await aws.putInstance({ account, region, instanceId, imageId })
+  })
 
   test.each(Object.entries(proofs))('%s verifies', async (_name, proof) => {
     const login = await api('/auth/cloud/login', { role: 'web', nonce: 'same', ...proof })
@@ -56,14 +51,14 @@ describe('documents signed by AWS in 2017, on a deployment with legacySignatures
   })
 
   test('a registered DSA certificate counts here', async () => {
-    const { dsa } = await host.control.authority()
+    const { dsa } = await aws.authority()
     await api('/auth/cloud/config/certificate/dsa', {
       cloud_public_cert: Buffer.from(dsa).toString('base64'),
     })
     const place = { account: '111122223333', region: 'us-east-1' }
-    const instance = await host.control.putInstance(place)
+    const instance = await aws.putInstance(place)
     await api('/auth/cloud/role/home', { auth_type: 'ec2', bound_account_id: place.account })
-    const { pkcs7 } = await host.control.documents(instance)
+    const { pkcs7 } = await aws.documents(instance)
     expect((await api('/auth/cloud/login', { role: 'home', pkcs7 })).status).toBe(200)
   })
 })
