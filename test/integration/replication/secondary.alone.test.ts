@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { SourceLink } from '../../../shared/link/source.ts'
+import type { Element, Journal, Transacted } from '../../../shared/replication/journal.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
 import type { Follower } from '../../../shared/replication/secondary/follower.ts'
-import { neighbours, policyAt, tokenAt } from '../../builders/journal.ts'
+import { drain, redo } from '../../../shared/replication/secondary/redo.ts'
+import { placed } from '../../../shared/replication/tree.ts'
+import { partitions } from '../../../shared/storage/kinds.ts'
+import { type Doing, neighbours, policyAt, tokenAt } from '../../builders/journal.ts'
+import { Crash, crashes } from '../../support/crash.ts'
 import {
   asPrimary,
   asWiped,
@@ -16,6 +22,7 @@ import {
 } from '../../support/pair.ts'
 
 const { a, b, apart } = neighbours
+const x = policyAt('x')
 let east: Member
 let west: Member
 
@@ -35,6 +42,11 @@ async function caughtUp(one: Follower): Promise<void> {
   }
 }
 
+/** A secondary that has everything. */
+async function synced(): Promise<void> {
+  await caughtUp(await follower(west, linkTo(east)))
+}
+
 async function isEqual(one = west, other = east): Promise<void> {
   const [mine, theirs] = await Promise.all([everythingOf(one), everythingOf(other)])
   expect(mine.items).toEqual(theirs.items)
@@ -43,6 +55,14 @@ async function isEqual(one = west, other = east): Promise<void> {
 }
 
 const headOf = async (at: Member) => (await at.journal.head()) ?? expect.unreachable()
+
+const itemOf = async (at: Member, place: Doing[0]) => (await at.journal.raw([place]))[0]
+
+/** A follower whose journal is another one in part. */
+async function withJournal(change: Partial<Journal>, link = linkTo(east)): Promise<Follower> {
+  const one = await follower(west, link)
+  return { ...one, own: { ...one.own, journal: { ...west.journal, ...change } } }
+}
 
 describe('a secondary', () => {
   test('fetches all, then follows: the same items, the same sums, at the same position', async () => {
@@ -76,5 +96,330 @@ describe('a secondary', () => {
     await isEqual(east, west)
     const head = await headOf(east)
     expect(head).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null, until: 0 })
+  })
+})
+
+describe('a secondary that is killed', () => {
+  /** Follows by processes that die one after the other, each a call later than the one before. */
+  async function killedAtEveryCall(link: SourceLink, between: () => Promise<unknown>): Promise<number> {
+    for (let at = 1; ; at++)
+      for (const when of ['before', 'after'] as const) {
+        const { watched } = crashes(at, when)
+        const one = await follower(west, link)
+        const dying = {
+          ...one,
+          own: { ...one.own, journal: watched(west.journal), store: watched(west.store) },
+        }
+        const died = await caughtUp(dying).then(
+          () => false,
+          error => {
+            if (error instanceof Crash) return true
+            throw error
+          },
+        )
+        if (!died) return at
+        await between()
+      }
+  }
+
+  test('at any call of a sync and of a replay comes to the same as the primary', async () => {
+    for (let n = 0; n < 4; n++) await commit(east, [policyAt(`p${n}`), '1'], [a, `${n}`])
+    let n = 0
+    const deaths = await killedAtEveryCall(linkTo(east), async () => {
+      n += 1
+      if (n % 4 === 0 && n < 30)
+        await commit(east, [policyAt(`p${n % 3}`), n % 8 ? `${n}` : null], [b, `${n}`])
+    })
+    expect(deaths).toBeGreaterThan(8)
+    await isEqual()
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', until: 0, dirty: null })
+  })
+
+  test('at any call of a rewind has what the set has', async () => {
+    await commit(east, [a, '1'], [x, '1'])
+    await synced()
+    for (let n = 0; n < 5; n++) await commit(east, [policyAt(`lost${n}`), '1'], [a, `lost ${n}`])
+    await claim(west)
+    await commit(west, [x, '2'])
+    await closeHead(east)
+    ;[east, west] = [west, east]
+    const deaths = await killedAtEveryCall(linkTo(east), async () => undefined)
+    expect(deaths).toBeGreaterThan(8)
+    await isEqual()
+  })
+})
+
+describe('a secondary under load', () => {
+  test('comes to the same position and the same sums, whoever else applies at once', async () => {
+    for (let n = 0; n < 20; n++) await commit(east, [policyAt(`p${n}`), '0'])
+    let writing = true
+    const load = async () => {
+      for (let n = 0; n < 60; n++) {
+        const token = tokenAt(`t${n % 7}`)
+        const expires = Math.floor(east.turn.ms / 1000) + (1 + (n % 5)) * 86_400
+        await commit(
+          east,
+          [token, `${n}`, expires],
+          [policyAt(`p${n % 20}`), n % 4 ? `${n}` : null],
+          [a, `${n}`],
+        )
+      }
+      writing = false
+    }
+    const following = async () => {
+      const one = await follower(west, linkTo(east))
+      while (writing) {
+        await followOn(one)
+        await new Promise(resolve => setTimeout(resolve, 2))
+      }
+    }
+    await Promise.all([load(), following(), following()])
+    await synced()
+    await isEqual()
+    const [mine, theirs] = [await headOf(west), await headOf(east)]
+    expect([mine.seq, mine.done, mine.epoch]).toEqual([theirs.seq, theirs.seq, theirs.epoch])
+  })
+
+  test('redo: applying twice at once changes nothing', async () => {
+    await synced()
+    for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
+    const answer = await linkTo(east).cells({ line: (await headOf(west)).line, from: 0, bytes: 1 })
+    if (!('cells' in answer)) throw new Error('no cells')
+    for (const cell of answer.cells) await west.journal.putCell(cell)
+    await west.journal.moveHead({ mode: 'applying' }, { seq: 10 })
+    const head = await headOf(west)
+    const own = (await follower(west, undefined)).own
+    const all = await Promise.all([1, 2, 3].map(() => redo(own, west.life, head)))
+    expect(all).toContain('done')
+    expect(await redo(own, west.life, head)).toBe('moved')
+    await isEqual()
+  })
+})
+
+describe('rules of the applier', () => {
+  test('stageFirst: nothing is applied before the head says that its cells are here', async () => {
+    await synced()
+    await commit(east, [a, '1'])
+    const dies = await withJournal({
+      moveHead: async () => {
+        throw new Crash('before the head says so')
+      },
+    })
+    await expect(followOn(dies)).rejects.toThrow(Crash)
+    expect((await everythingOf(west)).items).toEqual([])
+    // the source is gone for ever, and another process finds the staged cells
+    const said = await withJournal({
+      transact: () => Promise.reject(new Crash('before anything is applied')),
+    })
+    await expect(followOn(said)).rejects.toThrow(Crash)
+    await caughtUp(await follower(west, undefined))
+    await isEqual()
+  })
+
+  test('drain: what is staged is applied to the end before the cluster does anything else', async () => {
+    await synced()
+    await commit(east, [a, '1'])
+    const said = await withJournal({
+      transact: () => Promise.reject(new Crash('before anything is applied')),
+    })
+    await expect(followOn(said)).rejects.toThrow(Crash)
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 1, done: 0 })
+    expect(await drain((await follower(west, undefined)).own, west.life)).toBe('done')
+    expect(await headOf(west)).toMatchObject({ mode: 'draining', seq: 1, done: 1 })
+    await isEqual()
+  })
+
+  test('markFence: a frozen process that goes on much later changes nothing', async () => {
+    await synced()
+    await commit(east, [x, '1'])
+    const late: (readonly Element[])[] = []
+    const frozen = await withJournal({
+      transact: async elements => {
+        late.push(elements)
+        throw new Crash('frozen')
+      },
+    })
+    await expect(followOn(frozen)).rejects.toThrow(Crash)
+    await commit(east, [x, null])
+    await synced()
+    for (const elements of late) expect(await west.journal.transact(elements)).not.toBe('done')
+    expect(late.length).toBeGreaterThan(0)
+    await isEqual()
+  })
+
+  test('an item that is not as cells say is said, and fetched', async () => {
+    await commit(east, [x, '1'], [a, '1'])
+    await synced()
+    const mine = (await itemOf(west, x)) ?? expect.unreachable()
+    await west.journal.transact([
+      { item: x, put: { ...mine, rev: 'flipped', leaf: 'A'.repeat(43) }, if: { rev: mine.rev } },
+    ])
+    await commit(east, [x, '2'], [a, '2'])
+    const errors: unknown[] = []
+    const one = await follower(west, linkTo(east))
+    const log = { ...one.own.log, error: (_: string, fields: unknown) => void errors.push(fields) }
+    await caughtUp({ ...one, own: { ...one.own, log } })
+    expect(errors).toEqual([{ count: 1, items: ['policy policy/x'] }])
+    expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 2, done: 2, dirty: null })
+  })
+
+  test('what cannot be brought in line is named after three rounds, and nothing more is tried', async () => {
+    await commit(east, [x, '1'])
+    await synced()
+    const mine = (await itemOf(west, x)) ?? expect.unreachable()
+    const wrong = { ...mine, rev: 'wrong', leaf: 'A'.repeat(43), pos: '000001.000000000000/000000000001' }
+    await west.journal.transact([{ item: x, put: wrong, if: { rev: mine.rev } }])
+    await commit(east, [x, '2'])
+    await commit(east, [x, '3'])
+    const link = linkTo(east)
+    // a source that gives an old state, and says that it is up to date
+    const lying: SourceLink = {
+      ...link,
+      items: async request => ({ ...(await link.items(request)), items: request.keys.map(() => wrong) }),
+      echo: async request => ({ ...(await link.echo(request)), seq: 0 }),
+    }
+    const one = await follower(west, lying)
+    await caughtUp(one)
+    expect(one.told).toMatchObject({ state: 'idle', rounds: 3 })
+    expect(one.told.fault).toContain('policy policy/x')
+  })
+})
+
+describe('rules of a sync', () => {
+  /** A follower that keeps the first write of a page to itself, and dies; what it kept may be written later. */
+  async function withPageInHand(): Promise<() => Promise<Transacted>> {
+    const kept: (readonly Element[])[] = []
+    const one = await withJournal({
+      transact: async elements => {
+        if (!elements.some(element => 'item' in element && element.item.kind === 'policy'))
+          return west.journal.transact(elements)
+        kept.push(elements)
+        throw new Crash('with a page in hand')
+      },
+    })
+    await expect(caughtUp(one)).rejects.toThrow(Crash)
+    const [page] = kept
+    if (!page) throw new Error('no page was written')
+    return () => west.journal.transact(page)
+  }
+
+  test('segmentFence: a late write of a page that others have written since is refused', async () => {
+    await commit(east, [x, '1'])
+    const late = await withPageInHand()
+    await synced()
+    await commit(east, [x, null])
+    await synced()
+    expect(await late()).toEqual({ condition: [0] })
+    await isEqual()
+  })
+
+  test('segmentClose: also where nobody has written anything since', async () => {
+    await commit(east, [x, '1'])
+    const late = await withPageInHand()
+    await commit(east, [x, null])
+    await synced()
+    expect(await headOf(west)).toMatchObject({ mode: 'applying' })
+    expect(await late()).toEqual({ condition: expect.arrayContaining([0]) })
+    await isEqual()
+  })
+
+  test('syncFrontier: a commit that is under way while all is fetched arrives all the same', async () => {
+    const { epoch } = await headOf(east)
+    await commit(east, [a, '1'])
+    const slow = await east.journal.allocate(epoch)
+    if (slow === 'refused') throw new Error('refused')
+    await commit(east, [b, '1'])
+    east.turn.ms += 120_000
+    const link = linkTo(east)
+    const one = await follower(west, link)
+    await caughtUp(one)
+    expect(await headOf(west)).toMatchObject({ seq: 1 })
+    // the slow one is decided at last: at its position, below the one that was fetched
+    const other = await commitAt(slow, [x, 'slow'])
+    expect(other).toBe('done')
+    await caughtUp(one)
+    expect(await headOf(west)).toMatchObject({ seq: 3, done: 3, until: 0 })
+    await isEqual()
+  })
+
+  /** A commit at a position that was given away before. */
+  async function commitAt(given: { seq: number; hold: number }, ...doings: Doing[]): Promise<Transacted> {
+    let result: Transacted = 'conflict'
+    const journal: Journal = {
+      ...east.journal,
+      allocate: async () => given,
+      transact: async elements => {
+        result = await east.journal.transact(elements)
+        return 'done'
+      },
+    }
+    await commit({ ...east, journal }, ...doings)
+    return result
+  }
+
+  test('dirtyRule: fetched items are right only with the rest of the same journal', async () => {
+    await commit(east, [a, '1'])
+    await synced()
+    // west is another secondary's source from now on: it has never seen what east wrote last
+    const north = await member(east.turn)
+    await asWiped(north)
+    await commit(east, [x, 'never shipped to west'], [a, '2'])
+    const one = await follower(north, linkTo(east))
+    // all is fetched, the replay has not begun
+    while ((await headOf(north)).mode !== 'applying') await followOn(one)
+    expect(await headOf(north)).toMatchObject({ dirty: 'all', until: 2 })
+    await claim(west)
+    await commit(west, [b, '1'])
+    await caughtUp(await follower(north, linkTo(west)))
+    await isEqual(north, west)
+    expect(await headOf(north)).toMatchObject({ dirty: null, until: 0, seq: 2, done: 2 })
+  })
+
+  test('a full sync of a cluster that has items takes away what the source has not', async () => {
+    await commit(east, [a, '1'], [x, '1'])
+    await synced()
+    await commit(east, [x, null], [b, '1'])
+    // the journal that would say so is not kept any more
+    await east.journal.moveHead({ mode: 'writing' }, { from: 2 })
+    await synced()
+    await isEqual()
+    expect(await headOf(west)).toMatchObject({ from: 2, seq: 2, done: 2 })
+  })
+
+  test('wipeCondition: a late wipe takes nothing that has been fetched since', async () => {
+    await commit(east, [x, '1'])
+    const old = placed({ ...x, rev: 'r', data: {} }, 'the life before')
+    await west.journal.transact([{ item: x, put: old, if: 'absent' }])
+    const found = [x]
+    expect(await west.journal.wipe(found, west.life)).toBe(1)
+    await synced()
+    expect(await west.journal.wipe(found, west.life)).toBe(0)
+    await isEqual()
+  })
+
+  test('the report of a rewind is stored before anything is taken away', async () => {
+    await commit(east, [a, '1'])
+    await synced()
+    await commit(east, [x, 'lost'], [a, 'lost'])
+    await claim(west)
+    await closeHead(east)
+    const one = await follower(east, linkTo(west))
+    const journal: Journal = {
+      ...east.journal,
+      moveHead: (expect_, next) =>
+        next.mode === 'syncing'
+          ? Promise.reject(new Crash('before it began'))
+          : east.journal.moveHead(expect_, next),
+    }
+    await expect(caughtUp({ ...one, own: { ...one.own, journal } })).rejects.toThrow(Crash)
+    const parts = await east.store.list(partitions('report'))
+    expect(
+      parts.flatMap(({ data }) => data.cells.map(cell => cell.changes.map(change => change.sk))),
+    ).toEqual([['x', a.sk]])
+    expect((await itemOf(east, x))?.data).toEqual({ value: 'lost' })
+    await caughtUp(await follower(east, linkTo(west)))
+    expect(await itemOf(east, x)).toBeUndefined()
+    await isEqual(east, west)
   })
 })
