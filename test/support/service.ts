@@ -165,7 +165,13 @@ export async function startService(
     const name = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0])
     return replyOf((await run(name ?? '', event)) as FrontAnswer)
   }
-  const { body } = await call('PUT', '/sys/init', {})
+  const initialised = async (tries = 5): Promise<Reply> => {
+    const reply = await call('PUT', '/sys/init', {})
+    if (reply.status === 200) return reply
+    if (tries === 0) throw new Error(`initialisation: ${reply.status} ${reply.text}`)
+    return initialised(tries - 1)
+  }
+  const { body } = await initialised()
   return {
     base_url: BASE_URL,
     provider_url: provider.url,
