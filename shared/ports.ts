@@ -281,6 +281,11 @@ export interface Deployment {
   license: { text: string; publicKey: string }
 }
 
+/** Has this cluster fetch what its primary has; one that is at it already goes on. */
+export interface Waker {
+  wake(): Promise<void>
+}
+
 /** What a handler may reach. Each endpoint names what it uses; the rest throws. */
 export interface Ports {
   store: Store
@@ -292,6 +297,7 @@ export interface Ports {
   callerIdentity: CallerIdentity
   accessKeys: AccessKeys
   background: Background
+  puller: Waker
   workflows: Workflows
   genesis: Genesis
   clock: Clock

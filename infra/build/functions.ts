@@ -3,6 +3,7 @@ import { cp, mkdir, rm } from 'node:fs/promises'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { type Group, type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
+import { linkUses } from '../../shared/link/routes.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { root } from '../checkout.ts'
 
@@ -18,9 +19,10 @@ export const functionNames = (): string[] =>
     .flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
     .sort()
 
-/** What a function reaches: a group's endpoints say it, or the table of workers. */
+/** What a function reaches: a group's endpoints say it, or the table of workers; the link has no endpoints. */
 export const usesOfFunction = (name: string): readonly Use[] => {
   const worker = (workers as Record<string, Worker>)[name]
+  if (name === 'link') return linkUses
   return worker?.uses ?? usesOf(groups.find(one => one.name === name) ?? { name, endpoints: [] })
 }
 
@@ -30,7 +32,7 @@ const clients: Record<string, readonly Use[]> = {
   '@aws-sdk/client-iam': ['principals', 'access-keys'],
   '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
   '@aws-sdk/client-kms': ['read', 'genesis'],
-  '@aws-sdk/client-lambda': ['background'],
+  '@aws-sdk/client-lambda': ['background', 'pull'],
   '@aws-sdk/client-sfn': ['workflow'],
 }
 

@@ -9,6 +9,8 @@ export interface GrantScope {
   assumableRoleArns: readonly string[]
   /** ARN of the Lambda that runs background jobs */
   workerArn: string
+  /** ARN of the Lambda that fetches what the primary has */
+  pullArn: string
   /** what the ARNs of all state machines of this cluster begin with */
   workflows: string
   /** ARN of the log group of the audit log */
@@ -84,6 +86,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   // signed by the caller, or by the configured key: nothing of ours is needed
   'caller-identity': () => [],
   'access-keys': () => [],
+  pull: ({ pullArn }) => [allow(['lambda:InvokeFunction'], [pullArn])],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
   workflow: ({ workflows }) => [
     allow(['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'], [`${workflows}*`]),

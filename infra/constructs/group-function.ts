@@ -37,8 +37,13 @@ export interface GroupFunctionProps extends Surroundings {
   recursiveLoop?: RecursiveLoop
 }
 
-/** Name of the Lambda that runs background jobs: fixed, so that others can name it without depending on it. */
-const workerName = ({ stage }: Settings): string => `cloud-auth-${stage}-job`
+/** Lambdas whose names are fixed, so that others can name them without depending on them. */
+const FIXED = { 'on-job': 'job', 'on-pull': 'pull' } as const
+
+const nameOf = ({ stage }: Settings, folder: keyof typeof FIXED): string =>
+  `cloud-auth-${stage}-${FIXED[folder]}`
+
+const isFixed = (folder: string): folder is keyof typeof FIXED => folder in FIXED
 
 /** Name of a workflow's state machine: fixed, so that functions can name it without depending on it. */
 export const workflowName = ({ stage }: Settings, workflow: string): string =>
@@ -105,7 +110,7 @@ export class GroupFunction extends Construct {
         loggingFormat: LoggingFormat.JSON,
         applicationLogLevelV2: ApplicationLogLevel.INFO,
         environment: checked(name, this.environment(props)),
-        functionName: name === 'on-job' ? workerName(settings) : undefined,
+        functionName: isFixed(name) ? nameOf(settings, name) : undefined,
         reservedConcurrentExecutions: props.reservedConcurrency,
         recursiveLoop: props.recursiveLoop,
       }),
@@ -113,17 +118,19 @@ export class GroupFunction extends Construct {
   }
 
   private role({ name, settings, store, audit }: GroupFunctionProps): Role {
-    const workerArn = Stack.of(this).formatArn({
-      service: 'lambda',
-      resource: 'function',
-      resourceName: workerName(settings),
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    })
+    const arnOf = (folder: keyof typeof FIXED) =>
+      Stack.of(this).formatArn({
+        service: 'lambda',
+        resource: 'function',
+        resourceName: nameOf(settings, folder),
+        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      })
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
     const scope = {
       store,
       assumableRoleArns: settings.assumableRoleArns,
-      workerArn,
+      workerArn: arnOf('on-job'),
+      pullArn: arnOf('on-pull'),
       workflows: workflowArns(this, settings),
       auditArn: audit.logGroupArn,
     }
@@ -150,7 +157,8 @@ export class GroupFunction extends Construct {
       NODE_OPTIONS: '--enable-source-maps',
       LEGACY_SIGNATURES: String(settings.legacySignatures),
       SERVICE_VERSION: version,
-      WORKER_FUNCTION: uses.includes('background') ? workerName(settings) : undefined,
+      WORKER_FUNCTION: uses.includes('background') ? nameOf(settings, 'on-job') : undefined,
+      PULL_FUNCTION: uses.includes('pull') ? nameOf(settings, 'on-pull') : undefined,
       WORKFLOWS: uses.includes('workflow') ? workflowArns(this, settings) : undefined,
       INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
       CEREMONY_TABLE: uses.includes('ceremony') ? store.ceremony.tableName : undefined,

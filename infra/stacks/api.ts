@@ -3,6 +3,7 @@ import { type CfnApi, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
+import { linkPath } from '../../shared/link/routes.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { alarm } from '../constructs/alarm.ts'
 import { DEFAULT_ROUTE, HttpApi, pathsOfGroup } from '../constructs/api-definition.ts'
@@ -38,7 +39,11 @@ export class ApiStack extends Stack {
     this.surroundings = { settings, store: storageOf(this, settings, store), audit, bundles }
     this.logs = functionLogs(this, this.surroundings)
     const carrier = new AuditCarrier(this, 'AuditCarrier', { ...this.surroundings, source: this.logs })
-    this.functions = [...groups.map(group => this.group(group.name)), this.group('fallback')]
+    this.functions = [
+      ...groups.map(group => this.group(group.name)),
+      this.group('link'),
+      this.group('fallback'),
+    ]
     const { api } = new HttpApi(this, 'Http', { settings, served: this.served() })
     // nobody reaches the API before its audit entries are carried
     this.stage(api, settings).addResourceDependency(carrier.subscription)
@@ -83,7 +88,7 @@ export class ApiStack extends Stack {
 
   /** Functions that the gateway calls, each with its paths. */
   private served() {
-    const paths = [...groups.map(pathsOfGroup), [DEFAULT_ROUTE]]
+    const paths = [...groups.map(pathsOfGroup), [`${linkPath}{proxy+}`], [DEFAULT_ROUTE]]
     return this.functions
       .map(({ node, lambda }, index) => ({ name: node.id, lambda, paths: paths[index] ?? [] }))
       .filter(one => one.paths.length > 0)

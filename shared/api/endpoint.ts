@@ -34,6 +34,8 @@ export const usable = [
   'genesis',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
   'ceremony',
+  /** has this cluster fetch what its primary has */
+  'pull',
   /** keeps what a cluster knows of the others of its set: secondaries, revocations, keys, the last contact */
   'link',
   /** stores on a secondary what its primary has, and nothing else does */

@@ -83,8 +83,12 @@ export function requestOf(event: FrontEvent, deadline: number): HttpRequest {
 const gatewayIdOf = (event: FrontEvent): string =>
   event.requestContext?.requestId ?? headersOf(event)['x-amzn-trace-id']?.slice(0, LONGEST_ID) ?? ''
 
+/** The body of an event. */
+export const bytesOf = ({ body, isBase64Encoded }: FrontEvent): Buffer =>
+  Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8')
+
 function sharedOf(event: FrontEvent): Shared {
-  const bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8')
+  const bytes = bytesOf(event)
   return { headers: headersOf(event), body: bytes.toString('utf8'), bodyLength: bytes.length }
 }
 

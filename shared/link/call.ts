@@ -9,6 +9,9 @@ import { LinkRefused, LinkSilent } from './source.ts'
 /** Carries a call and brings its answer. @throws when none comes in time */
 export type Carry = (method: Method, call: Call, timeoutMs: number) => Promise<Answer>
 
+/** Makes what carries calls to some addresses. @param to `ca`: certificates in PEM, instead of the usual ones */
+export type CarryTo = (to: { addresses: readonly string[]; ca?: string | undefined }) => Carry
+
 /** One end of a link. */
 export interface End {
   set: string

@@ -46,6 +46,8 @@ export interface Link {
   /** Ed25519 public key of the primary, base64: its answers are signed by it */
   primaryKey: string
   ownKey: Encrypted
+  /** certificates in PEM by which its address is trusted; absent: the usual ones */
+  ca?: string
 }
 
 /** The keys of this cluster, in an envelope: encrypted by a data key that its own KMS key wraps. */

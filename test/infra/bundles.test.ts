@@ -36,10 +36,13 @@ const clients = {
   '@aws-sdk/client-ec2': ['instances'],
   '@aws-sdk/client-iam': ['principals', 'access-keys'],
   '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
-  '@aws-sdk/client-lambda': ['background'],
+  '@aws-sdk/client-lambda': ['background', 'pull'],
   '@aws-sdk/client-sfn': ['workflow'],
   '@aws-sdk/client-cloudwatch-logs': ['audit-log'],
 }
+
+/** Functions that answer other clusters, or ask them. */
+const LINKED = ['link', 'on-journal', 'on-operation', 'on-pull']
 
 describe('what is in the bundles, and what is not', () => {
   test.each(Object.entries(clients))('%s only where a use needs it', (client, needed) => {
@@ -59,6 +62,13 @@ describe('what is in the bundles, and what is not', () => {
 
   test('what a login loads before its first event is at most 400 KB', () => {
     expect(eagerBytes('login')).toBeLessThan(400_000)
+  })
+
+  test('Connect is where the link is, and nowhere else', () => {
+    const linked = functionNames().filter(name => holds(name, '@connectrpc/connect'))
+    expect(linked.filter(name => !LINKED.includes(name))).toEqual([])
+    expect(linked).toContain('link')
+    expect(eagerBytes('link')).toBeLessThan(600_000)
   })
 
   test.each(['client-ec2', 'client-iam', 'client-sts', 'client-kms'])(

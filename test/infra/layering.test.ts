@@ -9,6 +9,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
   [
     { name: 'values', of: /^shared\/values\//, may: [] },
     { name: 'model', of: /^shared\/model\//, may: ['values'], typesFrom: ['domain'] },
+    { name: 'messages', of: /^shared\/link\/gen\//, may: [] },
     { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['model', 'ports', 'journal'] },
     {
       name: 'journal',
@@ -26,13 +27,13 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'adapters',
       of: /^shared\/adapters\//,
-      may: ['api', 'journal', 'model', 'storage', 'values'],
+      may: ['api', 'journal', 'messages', 'model', 'storage', 'values'],
       typesFrom: ['domain', 'ports'],
     },
     {
       name: 'handler',
-      of: /^shared\/http\/lambda\.ts$/,
-      may: ['http', 'api', 'adapters', 'values'],
+      of: /^shared\/http\/(lambda|link)\.ts$/,
+      may: ['http', 'api', 'adapters', 'domain', 'values'],
       typesFrom: ['ports'],
     },
     {
@@ -50,14 +51,14 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'domain',
       of: /^shared\//,
-      may: ['api', 'journal', 'model', 'storage', 'values'],
+      may: ['api', 'journal', 'messages', 'model', 'storage', 'values'],
       typesFrom: ['ports'],
     },
     { name: 'functions', of: /^functions\//, may: ['handler', 'endpoints', 'workers', 'adapters', 'domain'] },
     {
       name: 'infra',
       of: /^infra\//,
-      may: ['api', 'endpoints', 'workers', 'domain', 'journal', 'model', 'storage', 'values'],
+      may: ['api', 'endpoints', 'messages', 'workers', 'domain', 'journal', 'model', 'storage', 'values'],
     },
   ]
 
@@ -67,6 +68,7 @@ const folders = [
   'shared/endpoints',
   'shared/http',
   'shared/workers',
+  'shared/adapters/link',
   'shared/adapters/aws',
   'shared/adapters/aws/storage',
   'shared/auth-method',
@@ -89,6 +91,7 @@ const folders = [
   'shared/replication/secondary',
   'shared/replication/sync',
   'shared/link/serve',
+  'shared/link/outgoing',
   'shared/link/admin',
   'shared/link',
   'shared/link/gen',

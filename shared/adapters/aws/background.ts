@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
-import type { Background, Meter } from '../../ports.ts'
+import type { Background, Meter, Waker } from '../../ports.ts'
 import { ownService } from './client.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
@@ -17,3 +17,9 @@ export const lambdaBackground = (functionName: string, meter: Meter): Background
     })
   },
 })
+
+/** Wakes the puller by invoking its Lambda asynchronously. */
+export const lambdaPuller = (functionName: string, meter: Meter): Waker => {
+  const { start } = lambdaBackground(functionName, meter)
+  return { wake: () => start({}) }
+}

@@ -21,6 +21,7 @@ const schema = v.object({
   API_ADDRESS: text,
   KEY_ARN: text,
   WORKER_FUNCTION: text,
+  PULL_FUNCTION: text,
   WORKFLOWS: text,
   AUDIT_GROUP: text,
   AUDIT_FILE: text,
@@ -47,6 +48,7 @@ export interface Environment extends Deployment {
   tables: Tables
   keyArn: string
   workerFunction: string
+  pullFunction: string
   /** what the ARNs of all state machines begin with; their names follow */
   workflows: string
   auditGroup: string
@@ -86,6 +88,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE, ceremony: e.CEREMONY_TABLE },
     keyArn: e.KEY_ARN,
     workerFunction: e.WORKER_FUNCTION,
+    pullFunction: e.PULL_FUNCTION,
     workflows: e.WORKFLOWS,
     auditGroup: e.AUDIT_GROUP,
     auditFile: e.AUDIT_FILE,

@@ -4,7 +4,7 @@ import { type Change, keyOf } from '../../storage/changes.ts'
 import { specOf } from '../../storage/kinds.ts'
 import { iamAccessKeys } from './access-keys.ts'
 import { auditLog } from './audit.ts'
-import { lambdaBackground } from './background.ts'
+import { lambdaBackground, lambdaPuller } from './background.ts'
 import { stsCallerIdentity } from './caller-identity.ts'
 import { kmsCipher, kmsGenesis } from './cipher.ts'
 import { type Environment, readEnvironment } from './environment.ts'
@@ -23,6 +23,7 @@ const guarded: Partial<Record<keyof Ports, Use>> = {
   callerIdentity: 'caller-identity',
   accessKeys: 'access-keys',
   background: 'background',
+  puller: 'pull',
   workflows: 'workflow',
   genesis: 'genesis',
   journal: 'journal',
@@ -53,6 +54,7 @@ export function awsPorts(
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
     accessKeys: iamAccessKeys({ provider: calls, region: environment.region, clock, meter }),
     background: lambdaBackground(environment.workerFunction, meter),
+    puller: lambdaPuller(environment.pullFunction, meter),
     workflows: stepFunctions(environment.workflows, meter),
     genesis: kmsGenesis({ keyArn: environment.keyArn, entropy, kms }),
     clock,

@@ -9,6 +9,7 @@ import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { FORMAT, LinkRefused } from '../source.ts'
 import { metBy } from './activate.ts'
+import { frontier } from './frontier.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /** A journal that has been quiet for so long gets a cell that tells nothing but the time, milliseconds. */
@@ -17,21 +18,19 @@ const LONGEST = { state: 64, address: 2048 }
 
 /**
  * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
- * @param frontier the last position of a journal below which no cell is missing
  * @throws LinkRefused
  */
 export async function echo(
   ports: LinkPorts,
   call: AdmittedCall & { secondary: Item<'secondary'> },
   head: Head,
-  frontier: (head: Head) => Promise<number>,
 ): Promise<Reply<'Echo'>> {
   const asked = questionIn('Echo', call.body)
   checkFormat(asked)
   const heard = replace(call.secondary, call.secondary, heardOf(call.secondary.data, asked, call))
   if ((await ports.store.commit([heard], call)) === 'conflict')
     throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
-  const dense = await frontier(head)
+  const dense = await frontier(ports.journal, head)
   const canaryAt = (await canary(ports.journal, head, dense, call.now)) ?? 0
   const all = secondariesOf(await ports.store.list(partitions('secondary')))
   return {

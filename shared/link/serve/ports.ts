@@ -5,7 +5,10 @@ import type { Envelope } from '../gen/link_pb.ts'
 import type { LinkPair } from '../pair.ts'
 
 /** What the link reaches. */
-export type LinkPorts = Pick<Ports, 'store' | 'journal' | 'cipher' | 'clock' | 'deployment' | 'log'>
+export type LinkPorts = Pick<
+  Ports,
+  'store' | 'journal' | 'cipher' | 'clock' | 'deployment' | 'puller' | 'log'
+>
 
 /** A call that has passed the checks of its caller. */
 export interface AdmittedCall {

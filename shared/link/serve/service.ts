@@ -1,35 +1,28 @@
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Head } from '../../replication/head.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import { envelopeOf, type LinkOutcome, type Method, signAnswer } from '../envelope.ts'
 import type { Answer, Call } from '../gen/link_pb.ts'
 import { forms, questionIn, type Reply } from '../messages.ts'
 import { type LinkPair, readPublicKey } from '../pair.ts'
+import type { Answering } from '../routes.ts'
 import { LinkRefused } from '../source.ts'
 import { activate } from './activate.ts'
 import { type CallFault, faultOf, headFault, noticeFault } from './admission.ts'
 import { echo } from './echo.ts'
+import { frontier } from './frontier.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 import { cells, items, scan, tree } from './reading.ts'
-
-/** What the link's service does besides reading and writing. */
-export interface Neighbours {
-  /** the last position of a journal below which no cell is missing */
-  frontier: (head: Head) => Promise<number>
-  /** has this cluster fetch what its primary has */
-  wake: () => Promise<void>
-}
-
-/** Answers a call. It never throws: what goes wrong is an answer too. @param reachedAt address at which it arrived */
-export type Serve = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
 
 /** Bytes of a name in an envelope. */
 const LONGEST_NAME = 128
 
-/** The service of the link: every answer is signed by this cluster's key, refusals too. */
-export function linkService(ports: LinkPorts, around: Neighbours): Serve {
+/**
+ * The service of the link. Every answer is signed by this cluster's key, refusals too; nothing is thrown, for what
+ * goes wrong is an answer as well.
+ */
+export function linkService(ports: LinkPorts): Answering {
   const keys = ownKeys(ports)
 
   async function begin(method: Method, call: Call, reachedAt: string): Promise<Asked> {
@@ -59,7 +52,7 @@ export function linkService(ports: LinkPorts, around: Neighbours): Serve {
       return sign(refused(error, []))
     }
     const addresses = addressesOf(asked, ports)
-    const outcome = await answer(asked, ports, around).then(
+    const outcome = await answer(asked, ports).then(
       (body): LinkOutcome => ({ body }),
       (error: unknown) => refused(error, addresses),
     )
@@ -69,19 +62,19 @@ export function linkService(ports: LinkPorts, around: Neighbours): Serve {
 
 type Asked = Omit<AdmittedCall, 'pair' | 'set'> & { method: Method; pair: LinkPair | undefined }
 
-async function answer(asked: Asked, ports: LinkPorts, around: Neighbours): Promise<Uint8Array> {
+async function answer(asked: Asked, ports: LinkPorts): Promise<Uint8Array> {
   const { method, record, secondary, now } = asked
   const facts = { record, secondary: secondary?.data, now, revokedAt: await revokedAt(secondary, ports) }
   if (method === 'Notify') {
     refuseFor(noticeFault(asked, facts))
-    await around.wake()
+    await ports.puller.wake()
     return forms.Notify.answer.write({})
   }
   refuseFor(faultOf(asked, facts))
   const admitted = admittedFrom(asked)
   if (method === 'Activate') return forms.Activate.answer.write(await activate(ports, admitted))
   if (!secondary) throw new Error('a secondary that passed the checks is known')
-  return answerSecondary(method, { ...admitted, secondary }, ports, around)
+  return answerSecondary(method, { ...admitted, secondary }, ports)
 }
 
 /** A revocation meets a cluster by its own id, whatever name it goes by. */
@@ -108,7 +101,6 @@ async function answerSecondary(
   method: Exclude<Method, 'Activate' | 'Notify'>,
   call: AdmittedCall & { secondary: Item<'secondary'> },
   ports: LinkPorts,
-  { frontier }: Neighbours,
 ): Promise<Uint8Array> {
   const { journal } = ports
   const head = await journal.head()
@@ -117,13 +109,15 @@ async function answerSecondary(
   const { body } = call
   switch (method) {
     case 'Echo':
-      return forms.Echo.answer.write(await echo(ports, call, head, frontier))
+      return forms.Echo.answer.write(await echo(ports, call, head))
     case 'Cells':
       return forms.Cells.answer.write(await cells(journal, questionIn('Cells', body)))
     case 'Items':
       return forms.Items.answer.write(await items(journal, questionIn('Items', body)))
     case 'Scan':
-      return forms.Scan.answer.write(await scan(journal, questionIn('Scan', body), await frontier(head)))
+      return forms.Scan.answer.write(
+        await scan(journal, questionIn('Scan', body), await frontier(journal, head)),
+      )
     case 'Tree': {
       const question = questionIn('Tree', body)
       return forms.Tree.answer.write(await tree(journal, question, call.record.life ?? call.set, call.now))

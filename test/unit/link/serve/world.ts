@@ -89,14 +89,8 @@ function memoryJournal(first: Head) {
     page: async () => new Map([['0a', { sums: new Map([['p', [1n, 2n, 3n] as const]]) }]]),
     pageHashes: async root => new Map([['00', { hash: `hash in ${root}`, asOf: '' }]]),
   }
-  let dense = 0
-  const frontier = async ({ seq }: Head) => {
-    while (dense < seq && all.has(dense + 1)) dense += 1
-    return dense
-  }
   return {
     journal: journal as Journal,
-    frontier,
     cells: all,
     set: (change: Partial<Head>) => {
       head = { ...head, ...change }
@@ -156,10 +150,10 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
     ...{ store, cipher, journal: memory.journal },
     clock: { now: () => clock.ms, sleep: async () => undefined },
     deployment: { apiAddress: '' },
+    puller: { wake: async () => void woken.push('woken') },
     log: { info: noted, warn: noted, error: noted },
   } as unknown as LinkPorts
-  const wake = async () => void woken.push('woken')
-  const serve = linkService(ports, { frontier: memory.frontier, wake })
+  const serve = linkService(ports)
   return {
     ...{ clock, store, record, set, own, commits, log, woken, ports, serve, memory, epoch, write },
     keys: keysOf(linkPair(pairText)),

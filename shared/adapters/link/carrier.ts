@@ -1,0 +1,117 @@
+import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
+import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import type { CarryTo } from '../../link/call.ts'
+import type { Method } from '../../link/envelope.ts'
+import { type Answer, AnswerSchema, type Call, LinkService } from '../../link/gen/link_pb.ts'
+import { agents, overLivingConnection } from '../aws/connections.ts'
+
+/** Bytes of an answer. */
+const LARGEST_ANSWER = 8 * 2 ** 20
+
+/** A connection over HTTP/2 that has rested is asked whether it lives, before it is used. */
+const HTTP2 = { pingIntervalMs: 5000, pingTimeoutMs: 2000, idleConnectionTimeoutMs: 60_000 }
+
+const names = {
+  Activate: 'activate',
+  Echo: 'echo',
+  Cells: 'cells',
+  Items: 'items',
+  Scan: 'scan',
+  Tree: 'tree',
+  Keyring: 'keyring',
+  Notify: 'notify',
+} as const satisfies Record<Method, keyof Client<typeof LinkService>>
+
+/** gRPC over HTTP/2 where it is spoken; gRPC-Web behind a gateway, which carries no trailers. */
+type Protocol = 'grpc' | 'web'
+
+/** One address, by one set of trusted certificates. */
+interface Peer {
+  send(by: Protocol, method: Method, call: Call, timeoutMs: number): Promise<Answer>
+  /** what it has answered by */
+  speaks?: Protocol
+}
+
+/**
+ * Carries calls to other clusters, for one environment: connections and what is spoken at which address are kept.
+ * Addresses are tried in their order, from then on beginning with the one that answered last. No redirect is followed.
+ */
+export function linkCarrier(): CarryTo {
+  const peers = new Map<string, Peer>()
+  const peerAt = (address: string, ca: string | undefined): Peer => {
+    const name = JSON.stringify([address, ca])
+    const peer = peers.get(name) ?? peerOf(baseUrlOf(address), ca)
+    peers.set(name, peer)
+    return peer
+  }
+  return ({ addresses, ca }) => {
+    let order = [...addresses]
+    return async (method, call, timeoutMs) => {
+      if (order.length === 0) throw new Error('no address of the other cluster is known')
+      const end = Date.now() + timeoutMs
+      const faults: unknown[] = []
+      for (const [index, address] of order.entries()) {
+        const share = Math.max(1, (end - Date.now()) / (order.length - index))
+        try {
+          const answer = await ask(peerAt(address, ca), method, call, share)
+          order = [address, ...order.filter(one => one !== address)]
+          return answer
+        } catch (error) {
+          faults.push(`${address}: ${error instanceof Error ? error.message : String(error)}`)
+        }
+      }
+      throw new Error(faults.join('; '))
+    }
+  }
+}
+
+/**
+ * By what the peer speaks; as long as that is not known, by gRPC and then by gRPC-Web. What fails at once is sent a
+ * second time: a kept connection may have died unnoticed. A call that must not be repeated is known by its time.
+ */
+async function ask(peer: Peer, method: Method, call: Call, timeoutMs: number): Promise<Answer> {
+  const end = Date.now() + timeoutMs
+  const by = async (protocol: Protocol, patience: number) => {
+    const answer = await peer.send(protocol, method, call, patience)
+    peer.speaks = protocol
+    return answer
+  }
+  try {
+    return await by(peer.speaks ?? 'grpc', timeoutMs)
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.DeadlineExceeded) throw error
+    return by(peer.speaks ?? 'web', Math.max(1, end - Date.now()))
+  }
+}
+
+const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
+
+/** @throws Error for an address that nobody should send secrets to */
+function baseUrlOf(address: string): string {
+  const { protocol, hostname, origin, pathname } = new URL(address)
+  if (protocol !== 'https:' && !(protocol === 'http:' && LOOPBACK.includes(hostname)))
+    throw new Error('only https is spoken, but to this machine itself')
+  return origin + pathname.replace(/\/+$/, '')
+}
+
+function peerOf(baseUrl: string, ca: string | undefined): Peer {
+  const limits = { baseUrl, readMaxBytes: LARGEST_ANSWER, acceptCompression: [] }
+  const trusted = ca === undefined ? {} : { ca }
+  const grpc = createGrpcTransport({ ...limits, ...HTTP2, nodeOptions: trusted })
+  const agent = baseUrl.startsWith('https:') ? agents['https:'] : agents['http:']
+  const web = createGrpcWebTransport({ ...limits, httpVersion: '1.1', nodeOptions: { ...trusted, agent } })
+  const clients = { grpc: createClient(LinkService, grpc), web: createClient(LinkService, web) }
+  return {
+    send: async (by, method, call, timeoutMs) => {
+      const send = () => clients[by][names[method]](call, { timeoutMs: Math.ceil(timeoutMs) }).catch(answerIn)
+      return by === 'grpc' ? send() : overLivingConnection(send)
+    },
+  }
+}
+
+/** A refusal comes as an error that carries the signed answer. @throws what carries none */
+function answerIn(error: unknown): Answer {
+  const [answer] = error instanceof ConnectError ? error.findDetails(AnswerSchema) : []
+  if (!answer) throw error
+  return answer
+}

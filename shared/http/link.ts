@@ -1,0 +1,51 @@
+import { createConnectRouter } from '@connectrpc/connect'
+import { createAsyncIterable, readAllBytes, type UniversalHandler } from '@connectrpc/connect/protocol'
+import { linkRoutes } from '../link/routes.ts'
+import type { LinkPorts } from '../link/serve/ports.ts'
+import { linkService } from '../link/serve/service.ts'
+import { answerOf, bytesOf, type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
+
+/** An answer of bytes, as every front end takes it. */
+type BinaryAnswer = Omit<FrontAnswer, 'isBase64Encoded'> & { isBase64Encoded: true }
+
+/** Bytes of a question: a hundred of the longest keys come to a third of it. */
+const LARGEST_QUESTION = 2 ** 20
+const LARGEST_ANSWER = 5 * 2 ** 20
+
+/**
+ * The Lambda handler of the link: gRPC-Web and Connect. gRPC itself ends in trailers, which no front end carries.
+ */
+export function linkHandler(ports: LinkPorts) {
+  const scheme = ports.deployment.plainEndpoints ? 'http' : 'https'
+  const options = { grpc: false, readMaxBytes: LARGEST_QUESTION, writeMaxBytes: LARGEST_ANSWER }
+  const routes = linkRoutes(linkService(ports))
+  const { handlers } = routes(createConnectRouter(options))
+  const byPath = new Map(handlers.map(one => [one.requestPath, one]))
+  return async (event: FrontEvent): Promise<BinaryAnswer> => {
+    const request = requestOf(event, 0)
+    const handler = byPath.get(request.path)
+    const { status, headers, body } = handler
+      ? await asked(handler, event, scheme)
+      : { status: 404, headers: {}, body: Buffer.alloc(0) }
+    const front = answerOf(event, { status, headers, body: body.toString('base64') }, false)
+    return { ...front, isBase64Encoded: true }
+  }
+}
+
+async function asked(handler: UniversalHandler, event: FrontEvent, scheme: string) {
+  const { method, path, headers, domain } = requestOf(event, 0)
+  const response = await handler({
+    httpVersion: '1.1',
+    url: `${scheme}://${domain || 'localhost'}${path}`,
+    method,
+    header: new Headers(headers),
+    body: createAsyncIterable([bytesOf(event)]),
+    signal: new AbortController().signal,
+  })
+  const body = response.body ? await readAllBytes(response.body, Number.MAX_SAFE_INTEGER) : new Uint8Array()
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.header ?? []),
+    body: Buffer.from(body),
+  }
+}

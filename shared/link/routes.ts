@@ -1,0 +1,48 @@
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect'
+import type { Use } from '../api/endpoint.ts'
+import type { Method } from './envelope.ts'
+import { type Answer, AnswerSchema, type Call, LinkService } from './gen/link_pb.ts'
+import type { RefusalCode } from './source.ts'
+
+/** What the Lambda of the link reaches: it reads what replicates, and writes what it knows of others. */
+export const linkUses: readonly Use[] = ['read', 'scan', 'journal', 'pull', 'link']
+
+/** The beginning of the link's paths: they are no part of the API, and stand outside `/v1`. */
+export const linkPath = `/${LinkService.typeName}/`
+
+/** Answers a call. @param reachedAt address at which it arrived */
+export type Answering = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
+
+const codes: Readonly<Record<RefusalCode, Code>> = {
+  unauthenticated: Code.Unauthenticated,
+  permission_denied: Code.PermissionDenied,
+  failed_precondition: Code.FailedPrecondition,
+  unavailable: Code.Unavailable,
+  invalid_argument: Code.InvalidArgument,
+}
+
+/** The link's service on a router. A refusal travels as an error with its code; the signed answer is its detail. */
+export const linkRoutes =
+  (answering: Answering) =>
+  (router: ConnectRouter): ConnectRouter => {
+    const by = (method: Method) => async (call: Call, context: HandlerContext) =>
+      spoken(await answering(method, call, new URL(context.url).origin))
+    return router.service(LinkService, {
+      activate: by('Activate'),
+      echo: by('Echo'),
+      cells: by('Cells'),
+      items: by('Items'),
+      scan: by('Scan'),
+      tree: by('Tree'),
+      keyring: by('Keyring'),
+      notify: by('Notify'),
+    })
+  }
+
+function spoken(answer: Answer): Answer {
+  if (answer.outcome.case !== 'refusal') return answer
+  const { code, text } = answer.outcome.value
+  throw new ConnectError(text, codes[code as RefusalCode] ?? Code.Unknown, undefined, [
+    { desc: AnswerSchema, value: answer },
+  ])
+}

@@ -1,0 +1,291 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import {
+  createServer as createHttp2Server,
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2Server,
+} from 'node:http2'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { startLinkPort } from '../../infra/local/link-port.ts'
+import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
+import { linkHandler } from '../../shared/http/link.ts'
+import { linkRoutes } from '../../shared/link/routes.ts'
+import { LinkRefused, LinkSilent } from '../../shared/link/source.ts'
+import { tlsOf } from '../builders/tls.ts'
+import { closedPort, rawServer, webServer } from '../support/server.ts'
+import { follower, primaryWorld, type World } from '../unit/link/serve/world.ts'
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+})
+
+type AnyServer = Server | Http2Server | Http2SecureServer
+
+/** Listens until the test ends; its connections can be cut before that. */
+async function listening(server: AnyServer, scheme = 'http') {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => sockets.add(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  onTestFinished(() => {
+    server.close()
+    cut()
+  })
+  return { url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`, cut }
+}
+
+/** HTTP/1.1 requests as an HTTP API hands them to the Lambda. */
+function gateway(protocols: string[]): RequestListener {
+  const handler = linkHandler(w.ports)
+  return async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    protocols.push(String(request.headers['content-type']))
+    const answer = await handler({
+      version: '2.0',
+      rawPath: request.url ?? '',
+      headers: request.headers as Record<string, string>,
+      body: Buffer.concat(chunks).toString('base64'),
+      isBase64Encoded: true,
+      requestContext: { domainName: request.headers.host ?? '', http: { method: request.method ?? '' } },
+    })
+    response.writeHead(answer.statusCode, answer.headers).end(Buffer.from(answer.body, 'base64'))
+  }
+}
+
+/** The router itself, which speaks gRPC. */
+const router = (protocols: string[]) =>
+  connectNodeAdapter({
+    routes: linkRoutes(async (method, call, reachedAt) => {
+      protocols.push(method)
+      return w.serve(method, call, reachedAt)
+    }),
+  })
+
+const admitted = async (addresses: readonly string[], ca?: string) => {
+  const token = await w.token('west')
+  const carry = linkCarrier()(ca === undefined ? { addresses } : { addresses, ca })
+  const one = follower(w, 'west', { carry })
+  await one.activateBy(token)
+  w.clock.ms += 1000
+  return one
+}
+
+describe('what carries calls', () => {
+  test('speaks gRPC where it is understood', async () => {
+    const seen: string[] = []
+    const { url } = await listening(createHttp2Server(router(seen)))
+    const one = await admitted([url])
+    expect((await one.echo()).epoch).toBe(w.epoch)
+    expect(seen).toEqual(['Activate', 'Echo'])
+  })
+
+  test('speaks gRPC-Web behind a gateway, and asks for nothing else once it knows', async () => {
+    const seen: string[] = []
+    const { url } = await listening(createServer(gateway(seen)))
+    const one = await admitted([url])
+    for (let count = 0; count < 3; count++) {
+      w.clock.ms += 1000
+      await one.echo()
+    }
+    expect(seen).toEqual(Array.from({ length: 4 }, () => 'application/grpc-web+proto'))
+  })
+
+  test.each(['http2', 'http1'] as const)('brings refusals, by %s, with code and addresses', async version => {
+    const server = version === 'http2' ? createHttp2Server(router([])) : createServer(gateway([]))
+    const { url } = await listening(server)
+    const one = await admitted([url])
+    await w.revoke('west')
+    w.clock.ms += 1000
+    const error = await one.echo().catch((cause: unknown) => cause)
+    expect(error).toBeInstanceOf(LinkRefused)
+    expect(error).toMatchObject({ code: 'permission_denied', addresses: ['https://primary.example'] })
+  })
+
+  test('tells the service at which address it was reached', async () => {
+    w = await primaryWorld({ clusterAddr: '' })
+    const { url } = await listening(createHttp2Server(router([])))
+    expect((await (await admitted([url])).echo()).addresses).toEqual([url])
+  })
+
+  test('brings large answers whole', async () => {
+    w.memory.journal.raw = async places =>
+      places.map(({ kind, pk, sk }) => ({ kind, pk, sk, rev: 'r', data: { text: 'x'.repeat(300_000) } }))
+    const { url } = await listening(createServer(gateway([])))
+    const one = await admitted([url])
+    const keys = Array.from(
+      { length: 15 },
+      (_, index) => ({ kind: 'role', pk: 'a', sk: String(index) }) as const,
+    )
+    const { items } = await one.source.items({ keys })
+    expect(items.map(item => item?.sk)).toEqual(keys.map(({ sk }) => sk))
+  })
+})
+
+test('a host offers gRPC, and passes every call on to its gateway', async () => {
+  const seen: string[] = []
+  const { url } = await listening(createServer(gateway(seen)))
+  const port = await startLinkPort(url)
+  onTestFinished(() => port.close())
+  const one = await admitted([port.url])
+  expect((await one.echo()).epoch).toBe(w.epoch)
+  await w.revoke('west')
+  w.clock.ms += 1000
+  await expect(one.echo()).rejects.toMatchObject({ code: 'permission_denied' })
+  expect(seen).toHaveLength(3)
+})
+
+describe('connections', () => {
+  test.each(['http2', 'http1'] as const)('that died unnoticed are made anew, by %s', async version => {
+    const server = version === 'http2' ? createHttp2Server(router([])) : createServer(gateway([]))
+    const { url, cut } = await listening(server)
+    const one = await admitted([url])
+    await one.echo()
+    cut()
+    w.clock.ms += 1000
+    expect((await one.source.keyring({ term: 1 })).term).toBe(1)
+  })
+
+  test('of several addresses the one that answers is used, and used first from then on', async () => {
+    const dead = await closedPort()
+    const seen: string[] = []
+    const { url } = await listening(createServer(gateway(seen)))
+    const one = await admitted([dead, url])
+    await one.echo()
+    expect(seen).toHaveLength(2)
+  })
+
+  test('when nobody answers, every address is named with its fault', async () => {
+    const [first, second] = [await closedPort(), await closedPort()]
+    const attempt = admitted([first, second])
+    await expect(attempt).rejects.toThrow(LinkSilent)
+    await expect(attempt).rejects.toThrow(first)
+    await expect(attempt).rejects.toThrow(second)
+  })
+
+  test('no address at all is silence too', async () => {
+    await expect(admitted([])).rejects.toThrow('no address of the other cluster is known')
+  })
+
+  test('a server that never answers is given up in time, and nothing is said to it twice', async () => {
+    const { url, count } = await rawServer(onTestFinished, () => undefined)
+    const carry = linkCarrier()({ addresses: [url] })
+    const { source } = follower(w, 'west', {
+      carry: (method, call) => carry(method, call, 300),
+    })
+    await expect(source.keyring({ term: 1 })).rejects.toThrow(LinkSilent)
+    expect(count()).toBe(1)
+  })
+})
+
+describe('what is not trusted', () => {
+  const secrets = tlsOf('link test')
+
+  test.each(['http2', 'http1'] as const)(
+    'a certificate that nobody vouches for, unless it is given: %s',
+    async version => {
+      const server =
+        version === 'http2'
+          ? createSecureServer(secrets, router([]))
+          : createHttpsServer(secrets, gateway([]))
+      const { url } = await listening(server, 'https')
+      await expect(admitted([url])).rejects.toThrow(/self.signed certificate/)
+      await w.revoke('west')
+      w.clock.ms += 1000
+      const one = await admitted([url], secrets.cert)
+      expect((await one.echo()).epoch).toBe(w.epoch)
+      const other = follower(w, 'west', {
+        carry: linkCarrier()({ addresses: [url], ca: tlsOf('another').cert }),
+      })
+      await expect(other.echo()).rejects.toThrow(LinkSilent)
+    },
+  )
+
+  test('a redirect, wherever it leads', async () => {
+    const seen: string[] = []
+    const { url: target } = await listening(createServer(gateway(seen)))
+    const { url, requests } = await webServer(onTestFinished, (_, response) => {
+      response.writeHead(307, { location: target }).end()
+    })
+    await expect(admitted([url])).rejects.toThrow(LinkSilent)
+    expect(requests.length).toBeGreaterThan(0)
+    expect(seen).toEqual([])
+  })
+
+  test.each(['http://primary.example', 'ftp://127.0.0.1', 'primary.example', ''])(
+    'an address that is not https: %j',
+    async address => {
+      await expect(admitted([address])).rejects.toThrow(LinkSilent)
+    },
+  )
+
+  test.each([
+    [200, 'text/html', '<html>'],
+    [200, 'application/grpc-web+proto', 'not what it says'],
+    [500, 'application/json', '{"message":"Internal Server Error"}'],
+    [404, 'application/json', '{"message":"Not Found"}'],
+  ])('what somebody else answers: %i %s', async (status, type, body) => {
+    const { url } = await webServer(onTestFinished, (_, response) => {
+      response.writeHead(status, { 'content-type': type }).end(body)
+    })
+    await expect(admitted([url])).rejects.toThrow(LinkSilent)
+  })
+})
+
+describe('the Lambda behind every front end', () => {
+  const ask = (event: object) => linkHandler(w.ports)({ headers: {}, ...event })
+
+  test.each([
+    ['another path', { rawPath: '/cloudauth.link.v1.LinkService/Nothing' }, 404],
+    ['another verb', { method: 'GET' }, 405],
+    ['gRPC, whose trailers get lost', { type: 'application/grpc' }, 415],
+    ['no protocol of ours', { type: 'text/plain' }, 415],
+  ])(
+    '%s is answered as such',
+    async (_, {
+      rawPath = '/cloudauth.link.v1.LinkService/Echo',
+      method = 'POST',
+      type = 'application/proto',
+    }: { rawPath?: string; method?: string; type?: string }, status) => {
+      const requestContext = { domainName: 'a.example', http: { method } }
+      const answer = await ask({ version: '2.0', rawPath, headers: { 'content-type': type }, requestContext })
+      expect(answer.statusCode).toBe(status)
+    },
+  )
+
+  test('Connect as JSON is understood: what is no call is refused with its text', async () => {
+    const answer = await ask({
+      version: '2.0',
+      rawPath: '/cloudauth.link.v1.LinkService/Echo',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+      requestContext: { domainName: 'a.example', http: { method: 'POST' } },
+    })
+    expect(answer.statusCode).toBe(400)
+    expect(JSON.parse(Buffer.from(answer.body, 'base64').toString())).toMatchObject({
+      code: 'invalid_argument',
+      message: 'this is no call of the link',
+    })
+  })
+
+  test('a load balancer gets its headers as lists', async () => {
+    const answer = await ask({
+      path: '/cloudauth.link.v1.LinkService/Echo',
+      httpMethod: 'POST',
+      headers: null,
+      multiValueHeaders: { 'content-type': ['application/json'] },
+      body: Buffer.from('{}').toString('base64'),
+      isBase64Encoded: true,
+      requestContext: { elb: {} },
+    })
+    expect(answer.multiValueHeaders?.['content-type']).toEqual(['application/json'])
+  })
+})
