@@ -7,8 +7,9 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { newConnections } from './provider/drills/connections.ts'
-import { type ItemWrite, itemWritesOf, newConflicts, refuseConflict } from './storage-conflicts.ts'
+import { end, listen } from './loopback.ts'
+import { type Connections, newConnections } from './provider/drills/connections.ts'
+import { type Conflicts, type ItemWrite, itemWritesOf, newConflicts, refuseConflict } from './storage-conflicts.ts'
 import {
   type ArrangedFault,
   arrange,
@@ -59,28 +60,60 @@ interface Answer {
 
 const MOST_REMEMBERED = 10_000
 
+/** What a tap remembers, and what it was told to do. */
+interface Tap {
+  calls: StorageCall[]
+  faults: ArrangedFault[]
+  /** lets calls go on that are held */
+  held: (() => void)[]
+  seq: number
+  connections: Connections
+  conflicts: Conflicts
+  /** milliseconds for which a transaction takes its items at least; undefined: it does not */
+  takesFor: number | undefined
+  sinceReset: AbortController
+  /** does a call on the engine */
+  forward: (incoming: IncomingMessage, body: Buffer) => Promise<Answer>
+}
+
 export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
-  const target = new URL(engineUrl)
-  let calls: StorageCall[] = []
-  let faults: ArrangedFault[] = []
-  const held: (() => void)[] = []
-  let seq = 0
-  const connections = newConnections()
-  const conflicts = newConflicts()
-  /** milliseconds for which a transaction takes its items at least; absent: it does not */
-  let takesFor: number | undefined
-  let sinceReset = new AbortController()
-  /** time in which items are taken: until a reset at the latest */
-  const passing = (ms: number): Promise<void> =>
-    setTimeout(ms, undefined, { signal: sinceReset.signal, ref: false }).catch(() => undefined)
+  const tap: Tap = {
+    calls: [],
+    faults: [],
+    held: [],
+    seq: 0,
+    connections: newConnections(),
+    conflicts: newConflicts(),
+    takesFor: undefined,
+    sinceReset: new AbortController(),
+    forward: forwardTo(new URL(engineUrl), agent),
+  }
+  const server = createServer((incoming, response) => {
+    const serve = incoming.url?.startsWith('/_tap/') ? command : pass
+    serve(tap, incoming, response).catch(() => response.destroy())
+  })
+  return {
+    url: await listen(server),
+    close: () => {
+      agent.destroy()
+      return end(server)
+    },
+  }
+}
 
-  const forward = ({ method, url, headers }: IncomingMessage, body: Buffer): Promise<Answer> =>
+/** Time in which items are taken: until a reset at the latest. */
+const passing = ({ sinceReset }: Tap, ms: number): Promise<void> =>
+  setTimeout(ms, undefined, { signal: sinceReset.signal, ref: false }).catch(() => undefined)
+
+const forwardTo =
+  ({ hostname, port }: URL, agent: Agent): Tap['forward'] =>
+  ({ method, url, headers }, body) =>
     new Promise((resolve, reject) => {
       const outgoing = request(
         {
-          host: target.hostname,
-          port: target.port,
+          host: hostname,
+          port,
           method,
           path: url,
           headers: { ...headers, 'content-length': body.length },
@@ -97,105 +130,95 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
       outgoing.end(body)
     })
 
-  async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const operation = String(incoming.headers['x-amz-target'] ?? '').split('.')[1] ?? ''
-    const body = await contentOf(incoming)
-    if (!connections.lives(incoming.socket)) return void incoming.socket.resetAndDestroy()
-    const fault = faultFor(faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
-    const writes = itemWritesOf(operation, body)
-    const taken = conflicts.among(writes)
-    seq += 1
-    const conflict = taken.length > 0
-    const call = { seq, operation, struck: fault !== undefined, scanned: 0, conflict, writes }
-    calls.push(call)
-    if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
-    if (conflict) return refuseConflict(response, operation, writes.length, taken)
-    if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
-    if (fault?.kind === 'hold') await new Promise<void>(resolve => held.push(resolve))
-    if (fault?.kind === 'unprocessed') return answerWith(response, await partly(incoming, body))
-    if (fault?.kind === 'stuck') return stick(fault, writes, incoming, body)
-    if (fault?.when === 'before') return strike(fault, response)
-    const answer = await taking(operation, writes, () => forward(incoming, body))
-    call.scanned = scannedIn(answer.body)
-    if (fault?.when === 'after') return strike(fault, response)
-    answerWith(response, answer)
-  }
+async function pass(tap: Tap, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const operation = String(incoming.headers['x-amz-target'] ?? '').split('.')[1] ?? ''
+  const body = await contentOf(incoming)
+  if (!tap.connections.lives(incoming.socket)) return void incoming.socket.resetAndDestroy()
+  const fault = faultFor(tap.faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
+  const writes = itemWritesOf(operation, body)
+  const taken = tap.conflicts.among(writes)
+  tap.seq += 1
+  const conflict = taken.length > 0
+  const call = { seq: tap.seq, operation, struck: fault !== undefined, scanned: 0, conflict, writes }
+  tap.calls.push(call)
+  if (tap.calls.length > MOST_REMEMBERED) tap.calls = tap.calls.slice(-MOST_REMEMBERED / 2)
+  if (conflict) return refuseConflict(response, operation, writes.length, taken)
+  if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
+  if (fault?.kind === 'hold') await new Promise<void>(resolve => tap.held.push(resolve))
+  if (fault?.kind === 'unprocessed') return answerWith(response, await partly(tap, incoming, body))
+  if (fault?.kind === 'stuck') return stick(tap, fault, writes, incoming, body)
+  if (fault?.when === 'before') return strike(fault, response)
+  const answer = await taking(tap, operation, writes, () => tap.forward(incoming, body))
+  call.scanned = scannedIn(answer.body)
+  if (fault?.when === 'after') return strike(fault, response)
+  answerWith(response, answer)
+}
 
-  /** Does a call; a transaction takes its items for as long as one on AWS, where that is wanted. */
-  async function taking<T>(operation: string, writes: ItemWrite[], work: () => Promise<T>): Promise<T> {
-    if (takesFor === undefined || operation !== 'TransactWriteItems') return work()
-    const giveBack = conflicts.take(writes)
-    try {
-      const [result] = await Promise.all([work(), passing(takesFor)])
-      return result
-    } finally {
-      giveBack()
-    }
-  }
-
-  /** A transaction whose coordinator stalls: nobody is answered, and its items are taken until somebody sees to it. */
-  async function stick(
-    { when, stuckMs }: StorageFault & { kind: 'stuck' },
-    writes: ItemWrite[],
-    incoming: IncomingMessage,
-    body: Buffer,
-  ): Promise<void> {
-    const giveBack = conflicts.take(writes)
-    incoming.socket.resetAndDestroy()
-    await passing(stuckMs)
-    if (when === 'after') await forward(incoming, body)
+/** Does a call; a transaction takes its items for as long as one on AWS, where that is wanted. */
+async function taking<T>(
+  tap: Tap,
+  operation: string,
+  writes: ItemWrite[],
+  work: () => Promise<T>,
+): Promise<T> {
+  if (tap.takesFor === undefined || operation !== 'TransactWriteItems') return work()
+  const giveBack = tap.conflicts.take(writes)
+  try {
+    const [result] = await Promise.all([work(), passing(tap, tap.takesFor)])
+    return result
+  } finally {
     giveBack()
   }
+}
 
-  /** Part of a batch read, the rest named as not processed. */
-  async function partly(incoming: IncomingMessage, body: Buffer): Promise<Answer> {
-    const { asked, left } = withheld(body)
-    const answer = await forward(incoming, asked)
-    const content = JSON.parse(answer.body.toString('utf8')) as object
-    return { ...answer, body: Buffer.from(JSON.stringify({ ...content, UnprocessedKeys: left })) }
-  }
+/** A transaction whose coordinator stalls: nobody is answered, and its items are taken until somebody sees to it. */
+async function stick(
+  tap: Tap,
+  { when, stuckMs }: StorageFault & { kind: 'stuck' },
+  writes: ItemWrite[],
+  incoming: IncomingMessage,
+  body: Buffer,
+): Promise<void> {
+  const giveBack = tap.conflicts.take(writes)
+  incoming.socket.resetAndDestroy()
+  await passing(tap, stuckMs)
+  if (when === 'after') await tap.forward(incoming, body)
+  giveBack()
+}
 
-  function take({ ms, ...place }: Taken): void {
-    const giveBack = conflicts.take([place])
-    void passing(ms).then(giveBack)
-  }
+/** Part of a batch read, the rest named as not processed. */
+async function partly(tap: Tap, incoming: IncomingMessage, body: Buffer): Promise<Answer> {
+  const { asked, left } = withheld(body)
+  const answer = await tap.forward(incoming, asked)
+  const content = JSON.parse(answer.body.toString('utf8')) as object
+  return { ...answer, body: Buffer.from(JSON.stringify({ ...content, UnprocessedKeys: left })) }
+}
 
-  async function command(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = (await contentOf(incoming)).toString('utf8')
-    if (incoming.url === '/_tap/fault') faults.push(arrange(JSON.parse(body) as StorageFault))
-    if (incoming.url === '/_tap/drop') connections.drop()
-    if (incoming.url === '/_tap/aws') takesFor = (JSON.parse(body) as { takesFor?: number }).takesFor
-    if (incoming.url === '/_tap/take') take(JSON.parse(body) as Taken)
-    const answer = JSON.stringify({ calls, held: held.length })
-    if (incoming.url === '/_tap/reset') {
-      calls = []
-      takesFor = undefined
-      conflicts.clear()
-      sinceReset.abort()
-      sinceReset = new AbortController()
-    }
-    if (incoming.url === '/_tap/reset' || incoming.url === '/_tap/mend') {
-      faults = []
-      for (const go of held.splice(0)) go()
-    }
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(answer)
-  }
+function take(tap: Tap, { ms, ...place }: Taken): void {
+  const giveBack = tap.conflicts.take([place])
+  void passing(tap, ms).then(giveBack)
+}
 
-  const server = createServer((incoming, response) => {
-    const work = incoming.url?.startsWith('/_tap/') ? command(incoming, response) : pass(incoming, response)
-    work.catch(() => response.destroy())
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
-  const address = server.address()
-  return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
-    close: () => {
-      server.closeAllConnections()
-      agent.destroy()
-      return new Promise(resolve => server.close(() => resolve()))
-    },
+async function command(tap: Tap, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = (await contentOf(incoming)).toString('utf8')
+  if (incoming.url === '/_tap/fault') tap.faults.push(arrange(JSON.parse(body) as StorageFault))
+  if (incoming.url === '/_tap/drop') tap.connections.drop()
+  if (incoming.url === '/_tap/aws') tap.takesFor = (JSON.parse(body) as { takesFor?: number }).takesFor
+  if (incoming.url === '/_tap/take') take(tap, JSON.parse(body) as Taken)
+  const answer = JSON.stringify({ calls: tap.calls, held: tap.held.length })
+  if (incoming.url === '/_tap/reset') {
+    tap.calls = []
+    tap.takesFor = undefined
+    tap.conflicts.clear()
+    tap.sinceReset.abort()
+    tap.sinceReset = new AbortController()
   }
+  if (incoming.url === '/_tap/reset' || incoming.url === '/_tap/mend') {
+    tap.faults = []
+    for (const go of tap.held.splice(0)) go()
+  }
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(answer)
 }
 
 const scannedIn = (body: Buffer): number =>

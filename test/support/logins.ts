@@ -1,3 +1,4 @@
+import { HOME as hostHome } from '../../infra/local/home.ts'
 import {
   basicDate,
   callerIdentityPost,
@@ -10,7 +11,7 @@ import type { Reply } from './api.ts'
 import { api, aws, done, freshAccount, freshInstanceId } from './cluster.ts'
 
 /** Where the cluster itself lives. */
-export const HOME = { account: '111122223333', region: 'us-east-1' }
+export const HOME = hostHome
 
 type Launch = Partial<Parameters<typeof aws.putInstance>[0]>
 

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync } from 'node:fs'
 import type { Context } from 'aws-lambda'
-import type { Model, TableModel } from '../../infra/local/assembly.ts'
+import type { Model } from '../../infra/local/assembly.ts'
 import { clientOf, createTables, type EngineCredentials } from '../../infra/local/engine.ts'
 import { routeFinder } from '../../infra/local/gateway.ts'
+import { EXECUTION_USER, HOME } from '../../infra/local/home.ts'
 import { startLambdaService } from '../../infra/local/lambda-service.ts'
+import type { Lambdas } from '../../infra/local/lambdas.ts'
 import { type LicenceVariables, newLicence } from '../../infra/local/licence.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { startStorageTap } from '../../infra/local/storage-tap.ts'
@@ -83,62 +85,31 @@ export interface ServiceOptions {
 }
 
 const BASE_URL = 'http://service.test/v1'
-const REGION = 'us-east-1'
-const ACCOUNT = '111122223333'
-const USER = 'cloud-auth-lambda'
 
 /** Starts a service with tables of its own; it ends with the process. */
 export async function startService(
   { engine, model }: Ground,
-  {
-    clock = systemClock,
-    timeouts = {},
-    tap: tapped = false,
-    licence,
-    variables: changed = {},
-    onLine,
-  }: ServiceOptions = {},
+  options: ServiceOptions = {},
 ): Promise<Service> {
   const [provider, tap] = await Promise.all([
-    startProvider({ home: { account: ACCOUNT, region: REGION } }),
-    tapped ? startStorageTap(engine) : undefined,
+    startProvider({ home: HOME }),
+    options.tap ? startStorageTap(engine) : undefined,
   ])
   const engineUrl = tap?.url ?? engine
   const directory = mkdtempSync('/dev/shm/cloud-auth-')
   const suffix = randomUUID()
-  await provider.control.putUser({ account: ACCOUNT, name: USER })
-  const key = await provider.control.createAccessKey({ account: ACCOUNT, user: USER })
+  await provider.control.putUser({ account: HOME.account, name: EXECUTION_USER })
+  const key = await provider.control.createAccessKey({ account: HOME.account, user: EXECUTION_USER })
   await createTables(
-    clientOf(engine, REGION, key),
+    clientOf(engine, HOME.region, key),
     // an engine that deletes what has expired by itself would do it before tidy, which tests look at
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
   const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
-  const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
-  const variables = Object.assign({}, ...model.functions.map(one => one.environment)) as Record<
-    string,
-    string
-  >
-  const handlers = new Map<string, Handler>()
-  const run = async (name: string, event: unknown): Promise<unknown> => {
-    const folder = folders[name] ?? name
-    const handler = handlers.get(folder) ?? handlerOf(folder, environment, clock)
-    handlers.set(folder, handler)
-    return handler(event as never, contextOf(name, timeouts[folder]))
-  }
-  const background = new Set<Promise<void>>()
-  const inBackground = (work: Promise<void>): void => {
-    background.add(work)
-    void work.finally(() => background.delete(work))
-  }
-  const service = await startLambdaService({
-    invoke: run,
-    start: (name, event) => inBackground(threeTimes(() => run(name, event))),
-    has: name => folders[name] !== undefined,
-    close: async () => undefined,
-  })
+  const { lambdas, settled } = functionsOf(model, () => environment, options)
+  const service = await startLambdaService(lambdas)
   Object.assign(process.env, {
-    AWS_REGION: REGION,
+    AWS_REGION: HOME.region,
     AWS_ACCESS_KEY_ID: key.accessKeyId,
     AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
     AWS_ENDPOINT_URL_DYNAMODB: engineUrl,
@@ -150,28 +121,22 @@ export async function startService(
   })
   const environment = readEnvironment({
     ...process.env,
-    ...suffixed(variables, model.tables, suffix),
+    ...suffixed(model, suffix),
     AWS_LAMBDA_FUNCTION_NAME: 'in-process',
     CLUSTER_NAME: 'test',
     PLAIN_ENDPOINTS: 'true',
-    ...changed,
+    ...options.variables,
     AUDIT_FILE: `${directory}/audit.log`,
-    ...(licence ?? newLicence('test', systemClock.now())),
+    ...(options.licence ?? newLicence('test', systemClock.now())),
   })
-  capture(`${directory}/functions.log`, onLine)
+  capture(`${directory}/functions.log`, options.onLine)
   const find = routeFinder(model.routes)
-  const call: Service['call'] = async (method, path, body, options = {}) => {
-    const event = eventOf(method, path, body, options)
+  const call: Service['call'] = async (method, path, body, more = {}) => {
+    const event = eventOf(method, path, body, more)
     const name = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0])
-    return replyOf((await run(name ?? '', event)) as FrontAnswer)
+    return replyOf((await lambdas.invoke(name ?? '', event)) as FrontAnswer)
   }
-  const initialised = async (tries = 5): Promise<Reply> => {
-    const reply = await call('PUT', '/sys/init', {})
-    if (reply.status === 200) return reply
-    if (tries === 0) throw new Error(`initialisation: ${reply.status} ${reply.text}`)
-    return initialised(tries - 1)
-  }
-  const { body } = await initialised()
+  const { body } = await initialised(call)
   return {
     base_url: BASE_URL,
     provider_url: provider.url,
@@ -185,13 +150,49 @@ export async function startService(
     functions,
     call,
     invoke: async (folder, event) => {
-      const result = await run(folder, event)
+      const result = await lambdas.invoke(folder, event)
       return { status: 200, headers: {}, text: JSON.stringify(result ?? null), body: result }
     },
-    settled: async () => {
-      while (background.size > 0) await Promise.all(background)
-    },
+    settled,
   }
+}
+
+async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
+  const reply = await call('PUT', '/sys/init', {})
+  if (reply.status === 200) return reply
+  if (tries === 0) throw new Error(`initialisation: ${reply.status} ${reply.text}`)
+  return initialised(call, tries - 1)
+}
+
+/** The functions of the template, in this process; `settled` waits for those that nobody else waits for. */
+function functionsOf(
+  model: Model,
+  environment: () => Environment,
+  { clock = systemClock, timeouts = {} }: ServiceOptions,
+): { lambdas: Lambdas; settled: Service['settled'] } {
+  const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
+  const handlers = new Map<string, Handler>()
+  const invoke = async (name: string, event: unknown): Promise<unknown> => {
+    const folder = folders[name] ?? name
+    const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock)
+    handlers.set(folder, handler)
+    return handler(event as never, contextOf(name, timeouts[folder]))
+  }
+  const background = new Set<Promise<void>>()
+  const inBackground = (work: Promise<void>): void => {
+    background.add(work)
+    void work.finally(() => background.delete(work))
+  }
+  const lambdas: Lambdas = {
+    invoke,
+    start: (name, event) => inBackground(threeTimes(() => invoke(name, event))),
+    has: name => folders[name] !== undefined,
+    close: async () => undefined,
+  }
+  const settled = async (): Promise<void> => {
+    while (background.size > 0) await Promise.all(background)
+  }
+  return { lambdas, settled }
 }
 
 /** What a function does when it is first asked, as its `index.ts` does. */
@@ -232,16 +233,14 @@ function contextOf(name: string, seconds = LAMBDA_SECONDS): Context {
 }
 
 /** The variables of the template, with the tables of this service. */
-const suffixed = (
-  variables: Record<string, string>,
-  tables: readonly TableModel[],
-  suffix: string,
-): Record<string, string> =>
+const suffixed = ({ functions, tables }: Model, suffix: string): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(variables).map(([name, value]) => [
-      name,
-      tables.some(table => table.name === value) ? `${value}-${suffix}` : value,
-    ]),
+    functions
+      .flatMap(one => Object.entries(one.environment))
+      .map(([name, value]) => [
+        name,
+        tables.some(table => table.name === value) ? `${value}-${suffix}` : value,
+      ]),
   )
 
 /** The event that an HTTP API would send; like the host, LIST becomes a flag. */

@@ -61,27 +61,7 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     keyHints: new Map(),
   } as unknown as Ports
-  const served = serve(generateRootGroup, ports)
-  const send = async (method: string, path: string, sent?: unknown): Promise<Told> => {
-    const body = sent === undefined ? '' : JSON.stringify(sent)
-    const { response } = await served({
-      method,
-      path: `/v1/sys/generate-root${path}`,
-      query: [],
-      headers: {},
-      body,
-      bodyLength: Buffer.byteLength(body),
-      source: '192.0.2.1',
-      domain: '',
-      gatewayId: '',
-      deadline: clock.ms + 10_000,
-    })
-    return {
-      status: response.status,
-      retryAfter: response.headers['retry-after'],
-      body: response.body === '' ? undefined : JSON.parse(response.body),
-    }
-  }
+  const send = sender(ports)
   return {
     ...memory,
     audited,
@@ -126,4 +106,29 @@ function dying(store: Store, seconds: () => number): Store {
 export const unmasked = (encoded: string, otp: string): string => {
   const pad = Buffer.from(otp)
   return Buffer.from(Buffer.from(encoded, 'base64').map((byte, index) => byte ^ (pad[index] ?? 0))).toString()
+}
+
+/** Sends requests of a ceremony, and reads their answers. */
+function sender(ports: Ports) {
+  const served = serve(generateRootGroup, ports)
+  return async (method: string, path: string, sent?: unknown): Promise<Told> => {
+    const body = sent === undefined ? '' : JSON.stringify(sent)
+    const { response } = await served({
+      method,
+      path: `/v1/sys/generate-root${path}`,
+      query: [],
+      headers: {},
+      body,
+      bodyLength: Buffer.byteLength(body),
+      source: '192.0.2.1',
+      domain: '',
+      gatewayId: '',
+      deadline: ports.clock.now() + 10_000,
+    })
+    return {
+      status: response.status,
+      retryAfter: response.headers['retry-after'],
+      body: response.body === '' ? undefined : JSON.parse(response.body),
+    }
+  }
 }
