@@ -85,8 +85,8 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS events (execution TEXT, id INTEGER, data TEXT, PRIMARY KEY (execution, id));
 `
 
-/** @param file of the database; `:memory:` keeps nothing */
-export function openStateStore(file: string): StateStore {
+/** Statements by their text, whose rows hold JSON in a column `data`. */
+function openDatabase(file: string) {
   const database = new DatabaseSync(file)
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${SCHEMA}`)
   const statements = new Map<string, StatementSync>()
@@ -100,7 +100,12 @@ export function openStateStore(file: string): StateStore {
       .all(...values)
       .map(row => JSON.parse(String(row['data'])) as T)
   const run = (text: string, ...values: (string | number)[]): void => void sql(text).run(...values)
+  return { sql, rows, run, close: () => database.close() }
+}
 
+/** @param file of the database; `:memory:` keeps nothing */
+export function openStateStore(file: string): StateStore {
+  const { sql, rows, run, close } = openDatabase(file)
   const find = (arn: string) => rows<Execution>('SELECT data FROM executions WHERE arn = ?', arn)[0]
   const put = (one: Execution) =>
     run(
@@ -151,6 +156,6 @@ export function openStateStore(file: string): StateStore {
       return id
     },
     history: execution => rows('SELECT data FROM events WHERE execution = ? ORDER BY id', execution),
-    close: () => database.close(),
+    close,
   }
 }
