@@ -26,7 +26,12 @@ export interface Mount {
 export interface MountTable {
   mounts: readonly Mount[]
   /** disabled mounts whose items are still being removed */
-  removing: readonly Mount[]
+  removing: readonly DisabledMount[]
+}
+
+export interface DisabledMount extends Mount {
+  /** epoch milliseconds; those disabled before it was noted lack it */
+  disabledAt?: number
 }
 
 /** 768 h, the lifetime where neither role nor mount says otherwise, in seconds. */

@@ -181,7 +181,10 @@ export function disableMount(call: Call): Outcome {
   if (!mount) return answer({ kind: 'nothing' })
   if (mount.type === 'token') throw invalid('token credential backend cannot be disabled')
   const { mounts, removing } = table.data
-  const next = { mounts: mounts.filter(one => one !== mount), removing: [...removing, mount] }
+  const next = {
+    mounts: mounts.filter(one => one !== mount),
+    removing: [...removing, { ...mount, disabledAt: call.now }],
+  }
   return {
     ...after(storeMounts(table, next)),
     // should this fail, the hourly round starts it

@@ -26,16 +26,23 @@ const pointersTo = {
 const PAGE = 100
 
 /**
+ * A request that read the mount just before it was disabled may write this much later, milliseconds: commits refuse a
+ * cluster record of 20 s, and may then take a while themselves.
+ */
+const LATE_MS = 30_000
+
+/**
  * Removes what a disabled mount has left, as the table of kinds lists it: its items, its entities, the tokens of its
  * logins with all that was made by them, answers of it that wait to be unwrapped. Tokens are dead from the moment of
  * disabling, because their mount is gone; this frees their places. It may be broken off and started again at any
  * point. Tokens are looked for until a whole pass finds none: an engine may pass over items when others are deleted
- * between its pages.
+ * between its pages. The mount is forgotten by a pass that began when nobody could write for it any more; where that is
+ * not yet so, the hourly round starts another.
  * @throws when something could not be removed: the job is tried again, at last by the hourly round
  */
 export async function removeMount(
   run: JobRun,
-  { mount, at, found = 0 }: { mount: string; at?: ScanPlace | undefined; found?: number | undefined },
+  { mount, at, found = 0, began = run.ports.clock.now() }: Removal,
 ): Promise<JobResult> {
   for (const kind of kindsGoingWith('mount'))
     if (!(await emptied(run, kind, mount))) return { again: { mount } }
@@ -45,8 +52,19 @@ export async function removeMount(
     logins += own.length
     await eachGone(own, item => loginErased(run, item))
   })
-  if (left) return { again: { mount, at: left, found: logins } }
-  return logins > 0 ? { again: { mount } } : forget(run, mount)
+  if (left) return { again: { mount, at: left, found: logins, began } }
+  return logins > 0 ? { again: { mount } } : forget(run, mount, began)
+}
+
+/** What is left to do of a removal. */
+interface Removal {
+  mount: string
+  /** where the pass goes on */
+  at?: ScanPlace | undefined
+  /** logins that the pass has found so far */
+  found?: number | undefined
+  /** epoch milliseconds, when the pass began */
+  began?: number | undefined
 }
 
 /** What stands beside a token goes before it: once the token is gone, nothing leads there. */
@@ -89,11 +107,12 @@ async function emptied(run: JobRun, kind: KindGoingWith<'mount'>, mount: string)
 const withPointers = (item: Item): Key[] =>
   item.kind === 'alias' ? [item, ...Object.values(pointersTo).map(keyOf => keyOf(item.data))] : [item]
 
-async function forget(run: JobRun, accessor: string): Promise<JobResult> {
+async function forget(run: JobRun, accessor: string, began: number): Promise<JobResult> {
   const { store } = run.ports
   const [table] = await store.read([key('mounts')])
-  if (!table) return 'done'
-  const removing = table.data.removing.filter(mount => mount.accessor !== accessor)
+  const disabled = table?.data.removing.find(mount => mount.accessor === accessor)
+  if (!table || !disabled || began < (disabled.disabledAt ?? 0) + LATE_MS) return 'done'
+  const removing = table.data.removing.filter(mount => mount !== disabled)
   const changes = storeMounts(table, { ...table.data, removing })
   return (await store.commit(changes, await serving(run))) === 'done'
     ? 'done'

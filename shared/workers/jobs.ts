@@ -29,7 +29,10 @@ export const jobs = {
     v.object({ mount, list, partition: count, after: v.string(), settling: v.optional(v.string()) }),
     restamp,
   ),
-  'remove-mount': job(v.object({ mount, at: v.optional(scanPlace), found: v.optional(count) }), removeMount),
+  'remove-mount': job(
+    v.object({ mount, at: v.optional(scanPlace), found: v.optional(count), began: v.optional(count) }),
+    removeMount,
+  ),
   'drop-old-key': job(v.object({ mount }), dropOldKey),
   'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),
 } as const

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { key } from '../../../shared/storage/kinds.ts'
+import { clock } from '../../support/clock.ts'
 import {
   api,
   cluster,
@@ -19,7 +20,10 @@ withoutWaiting()
 // A mount is disabled by one commit; what it leaves is removed by a job that may die at any of its calls to the tables
 // and is started again by the hourly round. A token whose mount is gone is dead.
 
-afterEach(() => storage.reset())
+afterEach(async () => {
+  clock.reset()
+  await storage.reset()
+})
 
 const tables = tableStore(cluster)
 
@@ -51,6 +55,10 @@ const lives = async (token: string) =>
   (await api('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
 
 async function isGone({ accessor, token, entity }: Lived, where: string): Promise<void> {
+  await settled()
+  // nobody writes any more who has read the mount before
+  clock.advance(30)
+  await invoke('on-tidy-schedule')
   await settled()
   const [mounts] = await tables.store.read([key('mounts')])
   expect(

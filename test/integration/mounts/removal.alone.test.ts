@@ -1,6 +1,8 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StorageFault } from '../../../infra/local/storage-faults.ts'
+import { create } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import { clock } from '../../support/clock.ts'
 import { api, cluster, done, freshMount, invoke, settled, storage } from '../../support/cluster.ts'
 import { withoutWaiting } from '../../support/no-waiting.ts'
 import { raw, tableStore } from '../../support/store.ts'
@@ -15,7 +17,10 @@ let tables: ReturnType<typeof tableStore>
 beforeAll(() => {
   tables = tableStore(cluster)
 })
-afterEach(() => storage.reset())
+afterEach(async () => {
+  clock.reset()
+  await storage.reset()
+})
 
 const removing = async (): Promise<string[]> => {
   const [table] = await tables.store.read([key('mounts')])
@@ -23,6 +28,14 @@ const removing = async (): Promise<string[]> => {
 }
 
 const FOREVER = 100_000
+
+/** Seconds after which nobody writes any more who has read a mount before it was disabled. */
+const LATE = 30
+
+async function round(): Promise<void> {
+  await invoke('on-tidy-schedule')
+  await settled()
+}
 
 describe('disabling a mount while the storage fails', () => {
   test.each<[string, StorageFault]>([
@@ -59,10 +72,27 @@ describe('disabling a mount while the storage fails', () => {
     await settled()
     if (fault.times === FOREVER) expect(await removing()).toContain(accessor)
     await storage.reset()
-    await invoke('on-tidy-schedule')
-    await settled()
+    clock.advance(LATE)
+    await round()
     expect(await removing()).not.toContain(accessor)
     for (const item of items) expect(await raw(cluster, item), item.kind).toBeUndefined()
     expect(await lives(auth.client_token)).toBe(false)
   })
+})
+
+test('what a login writes late, having read the mount before it was disabled, is removed, too', async () => {
+  const { path, accessor } = await freshMount()
+  const auth = await (await workerOn(path)).login()
+  const alias = key('alias', accessor, auth.metadata?.['role_id'] ?? '')
+  const entity = key('entity', auth.entity_id)
+  const [stored, pointer] = await tables.store.read([alias, entity])
+  if (!stored || !pointer) throw new Error('the login has left no alias')
+  await done('DELETE', `/sys${path}`)
+  await settled()
+  expect(await raw(cluster, alias)).toBeUndefined()
+  await tables.commit(create(alias, stored.data), create(entity, pointer.data))
+  clock.advance(LATE)
+  await round()
+  for (const item of [alias, entity]) expect(await raw(cluster, item), item.kind).toBeUndefined()
+  expect(await removing()).not.toContain(accessor)
 })

@@ -242,7 +242,10 @@ describe('disabling a mount', () => {
       ports: { background: { start: async (job: unknown) => void started.push(job) } },
     }
     const outcome = disableMount(callWith({ ...call }))
-    expect(written(outcome)).toEqual({ mounts: [tokenMount], removing: [mount()] })
+    expect(written(outcome)).toEqual({
+      mounts: [tokenMount],
+      removing: [{ ...mount(), disabledAt: 1_000_000_000_000 }],
+    })
     expect(started).toEqual([])
     await outcome.afterwards?.()
     expect(started).toEqual([{ job: 'remove-mount', mount: 'auth_cloud_1' }])

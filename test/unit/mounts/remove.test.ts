@@ -26,7 +26,10 @@ function around(items: Item[]) {
     {
       ...key('mounts'),
       rev: 'r',
-      data: { mounts: [], removing: [{ accessor: GONE, name: 'gone', type: 'cloud' }] },
+      data: {
+        mounts: [],
+        removing: [{ accessor: GONE, name: 'gone', type: 'cloud', disabledAt: NOW - 30_000 }],
+      },
     } as unknown as Item,
     ...items,
   ])
@@ -34,15 +37,16 @@ function around(items: Item[]) {
     const found = [...memory.stored.values()].filter(item => wanted.includes(item.kind))
     if (index === 0) yield { items: found.filter((_, place) => place % 2 === 0), next: undefined }
   }
+  const clock = { ms: NOW, now: () => clock.ms }
   const ports = {
     store: { ...memory.store, scan },
-    clock: { now: () => NOW },
+    clock,
     cipher: { expect: () => undefined },
   } as unknown as Ports
   const tokens = () => [...memory.stored.values()].filter(item => item.kind === 'token').map(item => item.pk)
   const removing = () =>
     [...memory.stored.values()].flatMap(item => (item.kind === 'mounts' ? item.data.removing : []))
-  return { run: jobRun(ports, NOW + 1000), stored: memory.stored, tokens, removing }
+  return { run: jobRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
 }
 
 /** Runs the job as often as it wants to go on. */
@@ -55,7 +59,7 @@ async function removed(
     const result = await removeMount(run, job)
     if (result === 'done') return
     meanwhile()
-    job = result.again as typeof job
+    job = result.again as unknown as typeof job
   }
   throw new Error('the removal never comes to an end')
 }
@@ -102,6 +106,42 @@ describe('removal of a disabled mount', () => {
     const left = [...stored.values()].filter(({ kind }) => kind !== 'cluster' && !kind.startsWith('mounts'))
     const placesOf = (items: readonly Item[]) => items.map(({ kind, pk, sk }) => `${kind} ${pk} ${sk}`).sort()
     expect(placesOf(left)).toEqual(placesOf(others))
+    expect(removing()).toEqual([])
+  })
+
+  test('what a login writes late, having read the mount before, goes with a pass that begins after that', async () => {
+    const { run, clock, stored, removing } = around([])
+    const alias = { ...key('alias', GONE, 'late'), rev: 'r', data: { entityId: 'e', aliasId: 'a' } } as Item
+    const nameOf = ({ pk, sk }: Key) => `${pk}\n${sk}`
+    clock.ms = NOW - 1
+    await removed(run)
+    expect(removing()).toHaveLength(1)
+    stored.set(nameOf(alias), alias)
+    clock.ms = NOW
+    await removed(run)
+    expect([stored.has(nameOf(alias)), removing()]).toEqual([false, []])
+  })
+
+  test('a pass that began too early forgets nothing, however long it takes', async () => {
+    const { run, clock, removing } = around([])
+    await removeMount(run, { mount: GONE, began: NOW - 1 })
+    expect(removing()).toHaveLength(1)
+    clock.ms = NOW + 1000
+    await removeMount(run, { mount: GONE, began: NOW - 1 })
+    expect(removing()).toHaveLength(1)
+    await removeMount(run, { mount: GONE, began: NOW })
+    expect(removing()).toEqual([])
+  })
+
+  test('a mount that was disabled before the time was noted is forgotten at once', async () => {
+    const { run, stored, removing } = around([])
+    const table = stored.get(`${key('mounts').pk}\n${key('mounts').sk}`) as Item<'mounts'>
+    const [{ disabledAt: _, ...early } = { accessor: '' }] = table.data.removing
+    stored.set(`${table.pk}\n${table.sk}`, {
+      ...table,
+      data: { mounts: [], removing: [early] },
+    } as unknown as Item)
+    await removed(run)
     expect(removing()).toEqual([])
   })
 })
