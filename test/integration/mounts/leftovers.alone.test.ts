@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
 import { create, put } from '../../../shared/storage/changes.ts'
 import { type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
+import { clock } from '../../support/clock.ts'
 import { cluster, done, fresh, freshMount, invoke, localCertificate, settled } from '../../support/cluster.ts'
 import { HOME, launch, loginAs } from '../../support/logins.ts'
 import { everything, snapshot, tableStore } from '../../support/store.ts'
@@ -70,6 +71,11 @@ describe('what a mount leaves when it is removed', () => {
 
     await done('DELETE', `/sys${path}`)
     await settled()
+    // nobody writes any more who has read the mount before
+    clock.advance(30)
+    await invoke('on-tidy-schedule')
+    await settled()
+    clock.reset()
     expect((await everything(cluster)).filter(text => text.includes(accessor))).toEqual([])
     const after = [...(await places())].filter(([place]) => !before.has(place))
     expect(after.map(([, kind]) => kind)).toEqual(['sts-role'])
