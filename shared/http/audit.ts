@@ -32,6 +32,7 @@ export interface Trail {
 /**
  * Starts the trail of a request. Secrets appear as HMACs only; the reasons of a refusal, which callers do not
  * see, are there too. However much a request or its answer holds, an entry stays within its bound.
+ * @see docs/spec/audit.md#entry
  */
 export function auditTrail(intake: Intake, { audit, cipher, clock }: Ports): Trail {
   let begun: Begun | undefined

@@ -1,6 +1,6 @@
 import { isObject } from '../values/json.ts'
 
-/** Bytes of an entry of the audit log as JSON. Far below what log pipelines carry in one piece. */
+/** Bytes of an entry of the audit log as JSON. @see docs/spec/audit.md#size */
 export const LARGEST_ENTRY = 32 * 1024
 
 /** Bytes as JSON up to which replacing a value would not make it smaller. */

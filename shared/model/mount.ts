@@ -1,4 +1,4 @@
-/** Types of mounts: the auth method under its names, and the token store. */
+/** Types of mounts: the auth method under its names, and the token store. @see docs/spec/mounts.md#types */
 export const methodTypes = ['cloud', 'aws', 'cloud-ec2', 'aws-ec2'] as const
 
 export type MountType = (typeof methodTypes)[number] | 'token'

@@ -28,6 +28,7 @@ const PAGE = 100
 /**
  * A request that read the mount just before it was disabled may write this much later, milliseconds: commits refuse a
  * cluster record of 20 s, and may then take a while themselves.
+ * @see docs/spec/mounts.md#late-writes
  */
 const LATE_MS = 30_000
 
@@ -39,6 +40,7 @@ const LATE_MS = 30_000
  * between its pages. The mount is forgotten by a pass that began when nobody could write for it any more; where that is
  * not yet so, the hourly round starts another.
  * @throws when something could not be removed: the job is tried again, at last by the hourly round
+ * @see docs/spec/mounts.md#disabling
  */
 export async function removeMount(
   run: JobRun,
