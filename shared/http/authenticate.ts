@@ -99,7 +99,8 @@ export async function takeUse(
       return numUses === 0
         ? { ...spent, spent: true }
         : { ...alive, item: { ...item, data: { ...item.data, numUses } } }
-    if (tries === TRIES) throw new ApiError('busy', 'the token is used too often at once', { retryAfter: 1 })
+    if (tries === TRIES)
+      throw new ApiError('busy', 'too many concurrent requests with this token; try again', { retryAfter: 1 })
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
     ;[item] = await store.read([item])
     if (!item) throw new ApiError('permission_denied', '', { reason: { why: 'token-spent' } })

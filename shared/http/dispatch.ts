@@ -118,7 +118,10 @@ async function attempt(
     const outcome = await endpoint.handle(call)
     if ('anew' in outcome) {
       rounds += 1
-      if (rounds > ROUNDS) throw new ApiError('busy', 'settings change too often', { retryAfter: 1 })
+      if (rounds > ROUNDS)
+        throw new ApiError('busy', 'the settings changed while the request was processed; try again', {
+          retryAfter: 1,
+        })
       more = [...call.fetched.keys(), ...outcome.anew]
       continue
     }
@@ -136,7 +139,7 @@ async function attempt(
     }
     lost += 1
     if (lost === TRIES)
-      throw new ApiError('busy', 'too many writes to the same thing at once', { retryAfter: 1 })
+      throw new ApiError('busy', 'too many concurrent writes to the same item; try again', { retryAfter: 1 })
     more = call.fetched.keys()
     await ports.clock.sleep((ports.entropy.bytes(1)[0] ?? 0) % (10 * lost))
   }

@@ -45,6 +45,6 @@ export function reportOn(algorithms: readonly Algorithm[], legacySignatures: boo
   }))
   const warnings = signatures
     .filter(one => one.accepted && !one.works_on_this_runtime)
-    .map(one => `this runtime does not verify ${one.algorithm}, so no such document can log in`)
+    .map(one => `this runtime does not verify ${one.algorithm}, so documents signed with it cannot log in`)
   return { signatures, warnings }
 }

@@ -45,7 +45,8 @@ const CODES = [
 export function readCallerIdentity({ status, contentType, body }: StsAnswer): VerifiedIdentity | StsRefusal {
   const document = contentType === 'text/xml' ? readXml(body.replace(/^[ \t\r\n]+/, '')) : undefined
   const code = document && errorCode(document)
-  if (status === 429 || isThrottling(code)) throw new ApiError('busy', 'STS is throttling', { retryAfter: 1 })
+  if (status === 429 || isThrottling(code))
+    throw new ApiError('busy', 'STS is throttling requests', { retryAfter: 1 })
   if (status >= 500) throw new ApiError('provider_failed', 'STS could not answer')
   if (contentType !== 'text/xml') return unexpected
   if (status >= 400)

@@ -57,7 +57,7 @@ export function readProof({
   }
   if (pkcs7 === '') return readIdentity(identity, signature)
   if (identity !== '' && signature !== '') {
-    return refusal('proof-ambiguous', 'give only one of pkcs7, and identity with signature')
+    return refusal('proof-ambiguous', 'give either pkcs7, or identity and signature, not both')
   }
   return readPkcs7(pkcs7)
 }

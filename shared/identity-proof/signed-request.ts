@@ -123,7 +123,7 @@ function readHeaders(given: unknown): ReadonlyMap<string, readonly string[]> {
     size += name.length + value.length
     values += 1
     if (!TOKEN.test(name) || !VALUE.test(value))
-      throw invalid('iam_request_headers holds an illegal name or value')
+      throw invalid('iam_request_headers contains an illegal header name or value')
     if (size > LONGEST_HEADERS || values > MOST_VALUES) throw invalid('iam_request_headers is too large')
     headers.set(canonical, [...(headers.get(canonical) ?? []), value.trim()])
   }
@@ -169,7 +169,7 @@ const SIGNED_HEADER = /^[a-z0-9!#$%&'*+.^_`|~-]+$/
 /** One signature, whose parts may be spread over several values of the header. */
 function readAuthorization(headers: ReadonlyMap<string, readonly string[]>): Signature {
   const values = headers.get('Authorization')
-  if (!values) throw invalid('iam_request_headers holds no Authorization')
+  if (!values) throw invalid('iam_request_headers contains no Authorization header')
   const match = AUTHORIZATION.exec(values.join(', '))
   const scope = readScope(match?.[1])
   const signedHeaders = readSignedHeaders(match?.[2])

@@ -5,7 +5,7 @@ import { key } from '../storage/kinds.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'clock' | 'cipher'>
 
-/** The cluster record as it is now; undefined when this cluster does not serve any more. */
+/** The cluster record as it is now; undefined when this cluster no longer serves requests. */
 export async function activeCluster({
   store,
   clock,
@@ -20,7 +20,7 @@ export async function activeCluster({
 
 /**
  * The same, for work that takes longer than a commit accepts a record's age.
- * @throws ApiError `busy` when this cluster does not serve any more
+ * @throws ApiError `busy` when this cluster no longer serves requests
  */
 export async function currentCluster(ports: Dependencies): Promise<ClusterRead> {
   const cluster = await activeCluster(ports)

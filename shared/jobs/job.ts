@@ -6,7 +6,7 @@ export interface JobRun {
   ports: Ports
   /** epoch milliseconds at which this Lambda has to stop */
   deadline: number
-  /** the cluster record, fresh enough to commit with; undefined once this cluster does not serve any more */
+  /** the cluster record, fresh enough to commit with; undefined once this cluster no longer serves requests */
   cluster: () => Promise<ClusterRead | undefined>
 }
 

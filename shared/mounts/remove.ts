@@ -84,7 +84,7 @@ async function erased(run: JobRun, keys: readonly Key[]): Promise<true> {
 
 async function serving(run: JobRun): Promise<ClusterRead> {
   const cluster = await run.cluster()
-  if (!cluster) throw new ApiError('busy', 'this cluster does not serve any more')
+  if (!cluster) throw new ApiError('busy', 'this cluster no longer serves requests')
   return cluster
 }
 

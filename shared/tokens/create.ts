@@ -202,7 +202,7 @@ function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] 
   if (policies.includes(ROOT) && !isRoot(parent.token))
     throw invalid('root tokens may not be created without parent token being root')
   if (policies.includes(ROOT) && parent.token.ttl > 0 && !given.ttl) {
-    throw invalid('a root token without end needs a parent that is one')
+    throw invalid('only a root token that never expires can create another')
   }
   if (!privileged && !policies.every(name => own.includes(name)))
     throw invalid('child policies must be subset of parent')
@@ -291,7 +291,7 @@ function chosenText(id: string | undefined): Secret | undefined {
 
 async function checkFree({ ports }: Call, accessor: string): Promise<void> {
   const [taken] = await ports.store.read([key('token', accessor)])
-  if (taken) throw invalid('a token of this id exists')
+  if (taken) throw invalid('a token with this id already exists')
 }
 
 async function unknownPolicies(call: Call<typeof createFields>, names: readonly string[]): Promise<string[]> {

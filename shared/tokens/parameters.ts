@@ -76,7 +76,7 @@ function faultOf(merged: TokenParameters, mountMax: number): string | undefined 
 export const parameterWarnings = (parameters: TokenParameters, mountMax: number): string[] =>
   parameters.maxTtl > mountMax
     ? [
-        `token_max_ttl of ${parameters.maxTtl} seconds is above the mount’s maximum of ${mountMax} seconds, which counts`,
+        `token_max_ttl (${parameters.maxTtl} s) exceeds the mount’s maximum (${mountMax} s); the mount’s maximum applies`,
       ]
     : []
 

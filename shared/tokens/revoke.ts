@@ -31,7 +31,7 @@ export function revokeSelf(call: Call): Promise<Outcome> {
 export async function revokeAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
   const accessor = call.given.accessor ?? ''
   const found = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
-  if (!found.some(Boolean)) return answer(nothing(['no token of this accessor exists']))
+  if (!found.some(Boolean)) return answer(nothing(['no token has this accessor']))
   return revoking(call, accessor)
 }
 

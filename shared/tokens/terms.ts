@@ -98,9 +98,7 @@ const terms = {
     doc: 'Period of periodic tokens',
     neutral: 0,
     fault: (period: number, mountMax: number) =>
-      period > mountMax
-        ? `token_period must not be greater than the mount’s maximum of ${mountMax} seconds`
-        : undefined,
+      period > mountMax ? `token_period must not exceed the mount’s maximum (${mountMax} s)` : undefined,
     old: { name: 'period', of: BOTH, always: true },
     kept: 'shown where used',
   },

@@ -33,7 +33,8 @@ export function lifetime(wish: Lifetime, mount: MountTtl, issuedAt: number, now:
   const max = smallest(mount.max, wish.methodMax, wish.explicitMax)
   const warnings: string[] = []
   const capped = (wanted: number, limit: number, what: string): number => {
-    if (wanted > limit) warnings.push(`the ${what} of ${wanted} seconds was cut to ${limit} seconds`)
+    if (wanted > limit)
+      warnings.push(`the ${what} (${wanted} s) exceeds the maximum; it was reduced to ${limit} s`)
     return Math.min(wanted, limit)
   }
   const wanted =

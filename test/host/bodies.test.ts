@@ -169,7 +169,7 @@ describe('bodies have a greatest size', () => {
     const path = fill()
     const token_policies = Array.from({ length: 9_000 }, (_, index) => `${'p'.repeat(60)}${index}`)
     const { status, body } = await api('POST', path, { bound_iam_principal_arn: arn, token_policies })
-    expect([status, body.errors]).toEqual([413, ['this is too large to be stored']])
+    expect([status, body.errors]).toEqual([413, ['the item is too large to be stored']])
     expect((await api('GET', path)).status).toBe(404)
   })
 })

@@ -37,7 +37,7 @@ export function providerFault(service: Service, error: unknown): ApiError {
   const name = nameOf(error)
   const where = { ec2: 'EC2', iam: 'IAM', sts: 'STS' }[service]
   if (isThrottling(name))
-    return new ApiError('busy', `${where} is throttling`, {
+    return new ApiError('busy', `${where} is throttling requests`, {
       cause: error,
       retryAfter: 1,
       reason: { why: 'throttled', service },

@@ -78,7 +78,7 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
     ? 'until a tidy that is asked for removes its entry: the periodic one is disabled'
     : `until tidy removes its entry, by schedule after ${printTime(expiresAt + safetyBuffer * 1000)}`
   return (
-    `the tag stays denied to ${printTime(expiresAt)} at least, and ${removal}; then it counts again. ` +
+    `the tag stays denied to ${printTime(expiresAt)} at least, and ${removal}; then it is accepted again. ` +
     'A role that is deleted and made again ends its tags for good'
   )
 }

@@ -46,6 +46,6 @@ export const commonChecks: readonly Check<CommonFacts>[] = [
     name: 'alias',
     seen: ({ aliasName }) => aliasName,
     refuse: ({ aliasName }) =>
-      aliasName === '' ? refusal('no-alias', 'the login has no name for its alias') : undefined,
+      aliasName === '' ? refusal('no-alias', 'the login has no value for the configured alias') : undefined,
   },
 ]

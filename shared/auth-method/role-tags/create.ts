@@ -63,9 +63,11 @@ function policiesOf(given: readonly string[] | undefined, role: Role): readonly 
 function warningsOf(tag: RoleTag, role: Role, mountMax: number): string[] {
   const warnings: string[] = []
   if (tag.maxTtl > mountMax)
-    warnings.push(`max_ttl is above the mount’s maximum of ${mountMax} seconds, which counts`)
+    warnings.push(`max_ttl exceeds the mount’s maximum (${mountMax} s); the mount’s maximum applies`)
   if (role.token.maxTtl > 0 && tag.maxTtl > role.token.maxTtl)
-    warnings.push('max_ttl is above the role’s token_max_ttl, which counts')
+    warnings.push(
+      `max_ttl exceeds the role’s token_max_ttl (${role.token.maxTtl} s); the role’s maximum applies`,
+    )
   if (tag.allowInstanceMigration && !role.allowInstanceMigration) {
     warnings.push('allow_instance_migration has no effect, because the role does not have it')
   }

@@ -79,6 +79,7 @@ async function resolve(
       : error
   })
   if (!found) throw invalid(`cannot resolve unique ID of ${arn}: there is no such ${entity.type}`)
-  if (found.arn !== arn) throw invalid(`cannot resolve unique ID of ${arn}: the path is not right`)
+  if (found.arn !== arn)
+    throw invalid(`cannot resolve unique ID of ${arn}: its path differs from the one in IAM`)
   return found.uniqueId
 }

@@ -17,7 +17,7 @@ const keyOf = (call: Call) => key('rotation', mountOf(call).accessor)
  */
 export async function takeGuard(call: Call): Promise<number> {
   const { store, clock } = call.ports
-  const running = invalid('a rotation is running already')
+  const running = invalid('a rotation is already running')
   const [held] = await store.read([keyOf(call)])
   if (held && held.data.leaseUntil > clock.now()) throw running
   const makingSince = held?.data.makingSince ?? 0

@@ -70,7 +70,7 @@ const restamped = (call: Call, list: TidyList, outcome: Outcome): Outcome => ({
     }),
 })
 
-const RUNNING = 'a tidy of this list is running already'
+const RUNNING = 'a tidy of this list is already running'
 const STARTED =
   'the tidy was started; what it removed can be read at tidy-status, what went wrong is in the log'
 

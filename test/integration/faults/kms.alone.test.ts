@@ -54,7 +54,7 @@ describe('a KMS that', () => {
     await aws.fault({ service: 'kms', times: 99, ...fault })
     const reply = await host.api(method, path)
     expect(reply.status, reply.text).toBe(503)
-    expect(reply.body.errors).toEqual(['the keys of this cluster cannot be opened now'])
+    expect(reply.body.errors).toEqual(['the keyring of this cluster cannot be decrypted at the moment'])
     expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
     await aws.clearFaults()
     expect((await host.api(method, path)).status, 'KMS is back').toBe(404)

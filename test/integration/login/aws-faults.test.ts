@@ -51,7 +51,7 @@ const server = { kind: 'error', times: 9 } as const
 const refusal = { kind: 'error', times: 9, status: 403, code: 'UnauthorizedOperation' } as const
 
 const rows: [string, string, Fault, number, string][] = [
-  ['ec2', 'DescribeInstances', { kind: 'throttle', times: 9 }, 503, 'EC2 is throttling'],
+  ['ec2', 'DescribeInstances', { kind: 'throttle', times: 9 }, 503, 'EC2 is throttling requests'],
   ['ec2', 'DescribeInstances', server, 502, 'EC2 could not answer'],
   ['ec2', 'DescribeInstances', refusal, 502, 'EC2 refused the server’s own request: UnauthorizedOperation'],
   ['ec2', 'DescribeInstances', { kind: 'reset', times: 9 }, 502, 'EC2 could not answer'],
@@ -62,10 +62,10 @@ const rows: [string, string, Fault, number, string][] = [
     502,
     'EC2 could not answer',
   ],
-  ['iam', 'GetInstanceProfile', { kind: 'throttle', times: 9 }, 503, 'IAM is throttling'],
+  ['iam', 'GetInstanceProfile', { kind: 'throttle', times: 9 }, 503, 'IAM is throttling requests'],
   ['iam', 'GetInstanceProfile', server, 502, 'IAM could not answer'],
   ['iam', 'GetInstanceProfile', { kind: 'reset', times: 9 }, 502, 'IAM could not answer'],
-  ['sts', 'GetCallerIdentity', { kind: 'throttle', times: 9 }, 503, 'STS is throttling'],
+  ['sts', 'GetCallerIdentity', { kind: 'throttle', times: 9 }, 503, 'STS is throttling requests'],
   ['sts', 'GetCallerIdentity', server, 502, 'STS could not answer'],
 ]
 
@@ -147,7 +147,7 @@ describe.concurrent('faults of AWS during an ec2 login: CVE-2021-3024', () => {
 })
 
 const iamRows: [string, string, Fault, number, string][] = [
-  ['iam', 'GetRole', { kind: 'throttle', times: 9 }, 503, 'IAM is throttling'],
+  ['iam', 'GetRole', { kind: 'throttle', times: 9 }, 503, 'IAM is throttling requests'],
   ['iam', 'GetRole', server, 502, 'IAM could not answer'],
   [
     'iam',
@@ -157,12 +157,18 @@ const iamRows: [string, string, Fault, number, string][] = [
     'IAM refused the server’s own request: AccessDenied',
   ],
   ['iam', 'GetRole', { kind: 'reset', times: 9 }, 502, 'IAM could not answer'],
-  ['sts', 'GetCallerIdentity', { kind: 'throttle', times: 9 }, 503, 'STS is throttling'],
+  ['sts', 'GetCallerIdentity', { kind: 'throttle', times: 9 }, 503, 'STS is throttling requests'],
   ['sts', 'GetCallerIdentity', server, 502, 'STS could not answer'],
   ['sts', 'GetCallerIdentity', { kind: 'reset', times: 9 }, 502, 'STS could not be reached'],
   ['sts', 'GetCallerIdentity', { ...refusal, code: 'ExpiredToken' }, 400, NOT_ACCEPTED],
   ['sts', 'GetCallerIdentity', { ...refusal, code: 'arn:secret' }, 400, NOT_ACCEPTED],
-  ['sts', 'GetCallerIdentity', { ...refusal, status: 400, code: 'Throttling' }, 503, 'STS is throttling'],
+  [
+    'sts',
+    'GetCallerIdentity',
+    { ...refusal, status: 400, code: 'Throttling' },
+    503,
+    'STS is throttling requests',
+  ],
   ['sts', 'GetCallerIdentity', { ...refusal, status: 501 }, 502, 'STS could not answer'],
 ]
 

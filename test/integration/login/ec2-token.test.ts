@@ -106,7 +106,7 @@ describe('the token of an ec2 login', () => {
 
   test('a lifetime that was cut is told of', async () => {
     const body = await authOf({ token_ttl: 900, token_explicit_max_ttl: 400 })
-    expect(body.warnings).toEqual(['the lifetime of 900 seconds was cut to 400 seconds'])
+    expect(body.warnings).toEqual(['the lifetime (900 s) exceeds the maximum; it was reduced to 400 s'])
   })
 
   test.each([

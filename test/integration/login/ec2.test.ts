@@ -106,7 +106,7 @@ describe('ec2 login, the proof', () => {
     [
       'both forms',
       () => ({ pkcs7, identity: 'e30=', signature: 'e30=' }),
-      'give only one of pkcs7, and identity with signature',
+      'give either pkcs7, or identity and signature, not both',
     ],
     [
       'an identity that is not base64',

@@ -187,7 +187,7 @@ describe('a role and its name', () => {
   test('a lifetime above the mount’s maximum is stored with a warning', async () => {
     const path = freshPath()
     const { body } = await done('POST', path, { ...iamRole.body, token_max_ttl: '1000h' })
-    expect(body.warnings).toEqual([expect.stringContaining('above the mount’s maximum')])
+    expect(body.warnings).toEqual([expect.stringContaining('exceeds the mount’s maximum')])
     expect((await read(path)).token_max_ttl).toBe(3_600_000)
   })
 

@@ -130,7 +130,7 @@ const anew: readonly Rule[] = [
   [
     'a period above the mount’s maximum',
     { ...iam, token_period: MAX + 1 },
-    `token_period must not be greater than the mount’s maximum of ${MAX} seconds`,
+    `token_period must not exceed the mount’s maximum (${MAX} s)`,
   ],
   ['negative uses', { ...iam, token_num_uses: -1 }, 'token_num_uses must not be negative'],
   [

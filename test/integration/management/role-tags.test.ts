@@ -68,8 +68,8 @@ describe('making a role tag', () => {
   })
 
   test.each([
-    [{ max_ttl: '800h' }, ['max_ttl is above the mount’s maximum of 2764800 seconds, which counts']],
-    [{ max_ttl: '2h' }, ['max_ttl is above the role’s token_max_ttl, which counts']],
+    [{ max_ttl: '800h' }, ['max_ttl exceeds the mount’s maximum (2764800 s); the mount’s maximum applies']],
+    [{ max_ttl: '2h' }, ['max_ttl exceeds the role’s token_max_ttl (3600 s); the role’s maximum applies']],
     [
       { allow_instance_migration: true },
       ['allow_instance_migration has no effect, because the role does not have it'],

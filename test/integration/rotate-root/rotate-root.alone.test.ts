@@ -92,7 +92,7 @@ describe('a rotation', () => {
     const replies = await Promise.all(rotations)
     expect(replies.map(reply => reply.status).sort()).toEqual([200, 400, 400])
     expect(replies.find(reply => reply.status === 400)?.body.errors).toEqual([
-      'a rotation is running already',
+      'a rotation is already running',
     ])
     expect(await keysOf(one)).toEqual([await configured(one)])
   })
@@ -102,7 +102,7 @@ describe('a rotation', () => {
     const replies = await Promise.all(Array.from({ length: 6 }, () => rotate(one)))
     for (const { status, body } of replies)
       expect(status === 200 ? [] : body.errors).toEqual(
-        status === 200 ? [] : ['a rotation is running already'],
+        status === 200 ? [] : ['a rotation is already running'],
       )
     expect(await keysOf(one)).toEqual([await configured(one)])
   })

@@ -79,7 +79,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     await tables.commit(run(Date.now() + 60_000))
     const second = await api('POST', `${mount.path}/tidy/${list}`)
     expect(second.status).toBe(200)
-    expect(second.body.warnings).toEqual(['a tidy of this list is running already'])
+    expect(second.body.warnings).toEqual(['a tidy of this list is already running'])
     expect(await statusOf(list)).toMatchObject({ running: true })
     const other = lists.find(one => one.list !== list)?.list ?? ''
     expect((await api('POST', `${mount.path}/tidy/${other}`)).status, 'the other list has its own').toBe(202)

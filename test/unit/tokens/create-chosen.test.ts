@@ -67,7 +67,9 @@ describe('the text of a new token', () => {
 
   test('nor once it exists', async () => {
     const taken: Item = { ...key('token', chosen), rev: 'r', data: token() }
-    await expect(createToken(creating({ id: 'mine' }, [taken]))).rejects.toThrow('a token of this id exists')
+    await expect(createToken(creating({ id: 'mine' }, [taken]))).rejects.toThrow(
+      'a token with this id already exists',
+    )
   })
 })
 

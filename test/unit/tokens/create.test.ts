@@ -119,7 +119,7 @@ describe('the token that a request makes', () => {
   test('a lifetime that was cut is told', () => {
     expect(decide({ ttl: MONTH + 1 })).toMatchObject({
       token: { ttl: MONTH },
-      warnings: [`the lifetime of ${MONTH + 1} seconds was cut to ${MONTH} seconds`],
+      warnings: [`the lifetime (${MONTH + 1} s) exceeds the maximum; it was reduced to ${MONTH} s`],
     })
   })
 })
@@ -202,7 +202,7 @@ describe('what no request can make', () => {
       'endless root by a root with an end',
       {},
       { ...byRoot, parent: parentOf({ ...rootToken, ttl: 60 }) },
-      'without end',
+      'that never expires',
     ],
     ['a policy that no tag can carry', { policies: ['a:b'] }, byRoot, 'a policy name may hold'],
     ['an orphan without sudo', { no_parent: true }, {}, 'no_parent needs'],

@@ -57,10 +57,10 @@ describe('a login', () => {
 
   test('a warning names what was asked for and what is given', () => {
     expect(granted({ ttl: 7200, methodMax: 600 }).warnings).toEqual([
-      'the lifetime of 7200 seconds was cut to 600 seconds',
+      'the lifetime (7200 s) exceeds the maximum; it was reduced to 600 s',
     ])
     expect(granted({ period: 7200, methodMax: 600 }).warnings).toEqual([
-      'the period of 7200 seconds was cut to 600 seconds',
+      'the period (7200 s) exceeds the maximum; it was reduced to 600 s',
     ])
   })
 })

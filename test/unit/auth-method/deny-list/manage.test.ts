@@ -105,7 +105,7 @@ describe('what is told of a denied tag', () => {
       data: { expiration_time: '2030-01-01T00:00:00Z' },
       warnings: [
         'the tag stays denied to 2030-01-01T00:00:00Z at least, and until tidy removes its entry, ' +
-          `by schedule after ${removed}; then it counts again. ${FOREVER}`,
+          `by schedule after ${removed}; then it is accepted again. ${FOREVER}`,
       ],
     })
   })
@@ -114,7 +114,7 @@ describe('what is told of a denied tag', () => {
     const { warnings } = await told({ safetyBuffer: HOUR, disablePeriodicTidy: true })
     expect(warnings).toEqual([
       'the tag stays denied to 2030-01-01T00:00:00Z at least, and until a tidy that is asked for removes its entry: ' +
-        `the periodic one is disabled; then it counts again. ${FOREVER}`,
+        `the periodic one is disabled; then it is accepted again. ${FOREVER}`,
     ])
   })
 })

@@ -45,7 +45,7 @@ describe('gates common to both types', () => {
     [
       'no name for the alias',
       { aliasName: '' },
-      ['invalid_request', 'no-alias', 'the login has no name for its alias'],
+      ['invalid_request', 'no-alias', 'the login has no value for the configured alias'],
     ],
     [
       'the wrong address and the wrong type: the address',

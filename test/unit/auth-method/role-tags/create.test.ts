@@ -106,7 +106,7 @@ describe('a new role tag', () => {
   })
 
   test.each<[string, Record<string, unknown>, Role, string[]]>([
-    ['beyond the mount', { max_ttl: 1001 }, usual, ['mount’s maximum of 1000']],
+    ['beyond the mount', { max_ttl: 1001 }, usual, ['mount’s maximum (1000 s)']],
     [
       'beyond the role',
       { max_ttl: 700 },

@@ -160,7 +160,7 @@ describe('warnings', () => {
     [
       'token_max_ttl above the mount’s maximum',
       { ...iam, token_max_ttl: 1001 },
-      ['token_max_ttl of 1001 seconds'],
+      ['token_max_ttl (1001 s) exceeds'],
     ],
     [
       'a wildcard of everything',

@@ -82,8 +82,8 @@ describe('unique IDs of bound principals', () => {
     ],
     ['root', principals('root'), 'not the ARN of a user, a role'],
     ['no ARN', { bound_iam_principal_arn: 'app' }, 'not the ARN of a user, a role'],
-    ['another path', principals('role/other/app'), 'the path is not right'],
-    ['no path where there is one', principals('role/pathed'), 'the path is not right'],
+    ['another path', principals('role/other/app'), 'its path differs from the one in IAM'],
+    ['no path where there is one', principals('role/pathed'), 'its path differs from the one in IAM'],
   ])('%s cannot be resolved', async (_, raw, text) => {
     await expect(write(raw)).rejects.toMatchObject({
       code: 'invalid_request',

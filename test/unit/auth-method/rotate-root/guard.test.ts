@@ -47,7 +47,7 @@ describe('one rotation at a time', () => {
     [0, 'free'],
   ])('a guard held until %i is %s', async (leaseUntil, state) => {
     const { call, written } = world({ leaseUntil, makingSince: 7, owner: 'other' })
-    if (state === 'held') await expect(takeGuard(call)).rejects.toThrow('running already')
+    if (state === 'held') await expect(takeGuard(call)).rejects.toThrow('already running')
     else expect(await takeGuard(call)).toBe(7)
     expect(written().length).toBe(state === 'held' ? 0 : 1)
   })
@@ -55,7 +55,7 @@ describe('one rotation at a time', () => {
   test('a guard is taken only as it was read: of two, one gets it', async () => {
     await expect(
       takeGuard(world({ leaseUntil: 0, makingSince: 0, owner: 'other' }, 'conflict').call),
-    ).rejects.toThrow('running already')
+    ).rejects.toThrow('already running')
     const { call, written } = world({ leaseUntil: 0, makingSince: 7, owner: 'other' })
     await takeGuard(call)
     expect(written()).toMatchObject([{ expected: { rev: 'r1' }, data: { makingSince: 7 } }])

@@ -29,7 +29,7 @@ describe('rotation', () => {
     [
       'another rotation runs',
       { guard: { leaseUntil: START + 1, makingSince: 0, owner: 'other' } },
-      'running already',
+      'already running',
     ],
     ['the key is that of a root user', { user: undefined }, 'belongs to the root user'],
     ['the user has another key', { others: { OTHER: 0 } }, 'has another access key, OTHER'],
