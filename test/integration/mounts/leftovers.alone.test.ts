@@ -73,7 +73,7 @@ describe('what a mount leaves when it is removed', () => {
     await settled()
     // nobody writes any more who has read the mount before
     clock.advance(30)
-    await invoke('on-tidy-schedule')
+    await invoke('on-job', { job: 'remove-mount', mount: accessor })
     await settled()
     clock.reset()
     expect((await everything(cluster)).filter(text => text.includes(accessor))).toEqual([])
