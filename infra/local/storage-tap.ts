@@ -7,9 +7,15 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { end, listen } from './loopback.ts'
+import { endServer, listen } from './loopback.ts'
 import { type Connections, newConnections } from './provider/drills/connections.ts'
-import { type Conflicts, type ItemWrite, itemWritesOf, newConflicts, refuseConflict } from './storage-conflicts.ts'
+import {
+  type Conflicts,
+  type ItemWrite,
+  itemWritesOf,
+  newConflicts,
+  refuseConflict,
+} from './storage-conflicts.ts'
 import {
   type ArrangedFault,
   arrange,
@@ -97,7 +103,7 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     url: await listen(server),
     close: () => {
       agent.destroy()
-      return end(server)
+      return endServer(server)
     },
   }
 }

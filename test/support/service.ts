@@ -169,7 +169,7 @@ function functionsOf(
   model: Model,
   environment: () => Environment,
   { clock = systemClock, timeouts = {} }: ServiceOptions,
-): { lambdas: Lambdas; settled: Service['settled'] } {
+): { lambdas: Omit<Lambdas, 'complain'>; settled: Service['settled'] } {
   const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
   const handlers = new Map<string, Handler>()
   const invoke = async (name: string, event: unknown): Promise<unknown> => {
@@ -183,10 +183,10 @@ function functionsOf(
     background.add(work)
     void work.finally(() => background.delete(work))
   }
-  const lambdas: Lambdas = {
+  const lambdas = {
     invoke,
-    start: (name, event) => inBackground(threeTimes(() => invoke(name, event))),
-    has: name => folders[name] !== undefined,
+    start: (name: string, event: unknown) => inBackground(threeTimes(() => invoke(name, event))),
+    has: (name: string) => folders[name] !== undefined,
     close: async () => undefined,
   }
   const settled = async (): Promise<void> => {

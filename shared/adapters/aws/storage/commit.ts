@@ -59,7 +59,7 @@ export function commits(
     for (const change of wanted) {
       tableOf(tables, keyOf(change))
       if (!isStorable(toWrite(change, '', tables, seconds())))
-        throw new ApiError('too_large', 'this is too large to be stored')
+        throw new ApiError('too_large', 'the item is too large to be stored')
     }
     const replicated = wanted.some(change => specOf(keyOf(change).kind).table === 'data')
     const strategy = replicated ? strategyOf(cluster) : 'plain'
