@@ -9,7 +9,10 @@ const contextOf = (keyring: string) => ({ keyring })
 
 /** Whatever KMS says, it is no fault of the caller's, and may pass. */
 function away(cause: unknown): never {
-  throw new ApiError('busy', 'the keyring of this cluster cannot be decrypted at the moment', { retryAfter: 5, cause })
+  throw new ApiError('busy', 'the keyring of this cluster cannot be decrypted at the moment', {
+    retryAfter: 5,
+    cause,
+  })
 }
 
 /** The two calls that a keyring's envelope needs. @throws ApiError `busy` */
