@@ -8,6 +8,7 @@ import type { Member, PendingKey, PrimaryContact, Revoked, Secondary, TokenKey }
 import type { MountTable } from '../model/mount.ts'
 import type { OperationState, PendingLink } from '../model/operation.ts'
 import type { StoredPolicy } from '../model/policy.ts'
+import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
 import type { Puller, Report, SyncSegment } from '../model/secondary.ts'
@@ -55,6 +56,7 @@ export interface Stored {
   segment: SyncSegment
   report: Report
   puller: Puller
+  reindex: Reindex
 }
 
 export type Kind = keyof Stored
@@ -243,6 +245,7 @@ export const kinds = {
   segment: { table: 'cluster', class: 'local', pk: 'sync', guard: 'apply' },
   report: { table: 'cluster', class: 'local', pk: 'report', packed: true, guard: 'apply' },
   puller: { table: 'cluster', class: 'local', pk: 'puller', sk: 'run', guard: 'apply' },
+  reindex: { table: 'cluster', class: 'local', pk: 'reindex', sk: 'progress' },
 } as const satisfies Record<Kind, Spec>
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]

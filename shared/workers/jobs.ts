@@ -6,6 +6,8 @@ import { tidyLists } from '../auth-method/tidy/settings.ts'
 import { type JobResult, type JobRun, jobRun } from '../jobs/job.ts'
 import { removeMount } from '../mounts/remove.ts'
 import type { Ports } from '../ports.ts'
+import { stampAll } from '../replication/primary/stamp.ts'
+import { unstampAll } from '../replication/primary/unstamp.ts'
 import { tidyTokens } from '../tokens/tidy.ts'
 
 const mount = v.pipe(v.string(), v.nonEmpty())
@@ -15,6 +17,8 @@ const scanPlace = v.object({
   segment: count,
   from: v.optional(v.object({ pk: v.string(), sk: v.string() })),
 })
+
+const pass = v.object({ seen: count, found: count, before: count })
 
 /** Binds a job to the shape of its payload. */
 const job = <S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
@@ -34,6 +38,14 @@ export const jobs = {
     removeMount,
   ),
   'drop-old-key': job(v.object({ mount }), dropOldKey),
+  'journal-stamp': job(
+    v.object({ life: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
+    stampAll,
+  ),
+  'journal-unstamp': job(
+    v.object({ since: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
+    unstampAll,
+  ),
   'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),
 } as const
 

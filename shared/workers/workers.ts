@@ -23,8 +23,9 @@ export const workers = {
     every: 60,
   },
   'on-job': {
-    uses: ['read', 'write', 'scan', 'sweep', 'access-keys', 'background'],
-    summary: 'runs background jobs: tidy, removal of mounts, ends of rotations',
+    // what is taken into a journal is stored anew, whatever it is
+    uses: ['read', 'write', 'mint', 'genesis', 'scan', 'sweep', 'access-keys', 'background', 'journal'],
+    summary: 'runs background jobs: tidy, removal of mounts, ends of rotations, journals begun and ended',
     timeout: 10,
   },
   'on-audit-entries': {

@@ -95,6 +95,7 @@ const folders = [
   'shared/link/admin',
   'shared/link',
   'shared/link/gen',
+  'shared/replication/primary',
   'shared/replication/apply',
   'shared/replication',
   'shared/cluster',

@@ -416,19 +416,28 @@ describe('grants come from the table', () => {
       })
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
-  test.each(functionNames())('%s writes record, keyring and recovery key only if it makes keys', name => {
-    for (const action of WRITES) {
-      const founds = ['init', 'keys'].includes(name) && action === 'dynamodb:PutItem'
-      expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds)
-      expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds)
-    }
-  })
+  test.each(functionNames())(
+    '%s writes record, keyring and recovery key only if it makes keys, or begins journals',
+    name => {
+      for (const action of WRITES) {
+        // what takes items into a journal stores all of them anew
+        const founds = ['init', 'keys', 'on-job'].includes(name) && action === 'dynamodb:PutItem'
+        expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds)
+        expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds)
+      }
+    },
+  )
 
-  test.each(functionNames())('%s stores tokens only if it mints, renews or wraps', name => {
-    const own = groups.find(group => group.name === name)
-    const wraps = own?.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers)) ?? false
-    expect(may(name, 'dynamodb:PutItem', 'Data', 'token#abc')).toBe(name === 'init' || wraps)
-  })
+  test.each(functionNames())(
+    '%s stores tokens only if it mints, renews or wraps, or begins journals',
+    name => {
+      const own = groups.find(group => group.name === name)
+      const wraps = own?.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers)) ?? false
+      expect(may(name, 'dynamodb:PutItem', 'Data', 'token#abc')).toBe(
+        ['init', 'on-job'].includes(name) || wraps,
+      )
+    },
+  )
 
   test('what manages roles may write those, and what only reads may write nothing', () => {
     for (const action of ['dynamodb:PutItem', 'dynamodb:DeleteItem']) {

@@ -28,6 +28,7 @@ const unstamped: TidyStamp = { seen: DEFAULTS, stamped: DEFAULTS }
  */
 export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> {
   const { store } = run.ports
+  if (isJournaled(await run.cluster())) return 'done'
   const [stored] = await store.read([key('tidy-settings', job.mount, job.list)])
   const settings = stored?.data ?? defaultTidy
   const { kind, pks } = partitions(kindOfList[job.list], job.mount)
@@ -69,11 +70,15 @@ export async function settle(
   last: Item<'tidy-stamp'> | undefined,
 ): Promise<void> {
   const { seen, stamped } = last?.data ?? unstamped
+  if (isJournaled(cluster)) return
   const version = settings?.rev ?? DEFAULTS
   if (version === stamped) return
   if (version !== seen) return note(ports, cluster, list, { seen: version })
   await ports.background.start({ job: 'restamp', ...list, ...fromTheStart, settling: version })
 }
+
+/** While a journal is kept, the engine deletes no entries: only tidy does. */
+const isJournaled = (cluster: ClusterRead | undefined): boolean => cluster?.record.life !== undefined
 
 async function note(
   { store }: Ports,

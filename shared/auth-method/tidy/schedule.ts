@@ -1,6 +1,7 @@
 import { eachOf, type JobRun } from '../../jobs/job.ts'
 import { isMethod } from '../../model/mount.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
+import { stamping } from '../../replication/primary/enable.ts'
 import { key } from '../../storage/kinds.ts'
 import { settle } from './restamp.ts'
 import { startRun } from './run.ts'
@@ -28,6 +29,19 @@ export async function everyHour(run: JobRun): Promise<void> {
   const failed = ofMounts.failed + ofRemovals.failed
   if (failed > 0)
     throw new Error(`the hourly round failed for ${failed} of ${mounts.length + removing.length} mounts`)
+  await lookForStragglers(run)
+}
+
+/** Passes through the table in the hours after a journal was begun. */
+const LATE_PASSES = 3
+
+/** Who wrote without the journal later than anybody should is found by the rounds after it was begun. */
+async function lookForStragglers(run: JobRun): Promise<void> {
+  const { store, background } = run.ports
+  const [cluster, reindex] = await store.read([key('cluster'), key('reindex')])
+  const { life, built } = cluster?.data ?? {}
+  if (life === undefined || !built || reindex?.data.life !== life || reindex.data.late >= LATE_PASSES) return
+  await background.start({ ...stamping(life, 0) })
 }
 
 /** Does one after the other, whatever goes wrong with an earlier one. @throws when something did */

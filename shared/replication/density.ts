@@ -1,0 +1,110 @@
+import { ApiError } from '../api/errors.ts'
+import type { Ports } from '../ports.ts'
+import { noopCell } from './cell.ts'
+import type { Head } from './head.ts'
+import type { Journal } from './journal.ts'
+import { epochNumber } from './position.ts'
+
+type Around = Pick<Ports, 'journal' | 'clock'>
+
+const WINDOW = 500
+/** Milliseconds for which a cell may be missing below a later one before its position is closed. */
+const PATIENCE = 300
+const SETTLINGS = 40
+
+/** The last position below which no cell is missing. What a cluster that follows has taken is dense. */
+export async function frontier(journal: Journal, head: Head): Promise<number> {
+  if (head.mode !== 'writing' && head.mode !== 'closed') return head.seq
+  for (let at = Math.max(head.done, head.from); at < head.seq; at += WINDOW) {
+    const cells = await journal.cells(head.line, at, Math.min(at + WINDOW, head.seq))
+    const hole = cells.indexOf(undefined)
+    if (hole >= 0) return at + hole
+  }
+  return head.seq
+}
+
+/** Positions without a cell, and whether any later one has one. */
+async function holes(
+  { journal }: Around,
+  head: Head,
+): Promise<{ seq: number; below: boolean; since: number }[]> {
+  const after = await frontier(journal, head)
+  const cells = await journal.cells(head.line, after, head.seq)
+  const last = cells.findLastIndex(cell => cell !== undefined)
+  return cells.flatMap((cell, index) => {
+    if (cell) return []
+    const later = cells.slice(index).find(one => one !== undefined)
+    return [{ seq: after + 1 + index, below: index < last, since: later?.at ?? Number.POSITIVE_INFINITY }]
+  })
+}
+
+/**
+ * Closes positions of this cluster's own epoch whose commits did not come about, and writes down how far the journal
+ * is dense. A conflict decides nothing: whoever is writing there may still succeed.
+ * @param which `below`: those that a later one has overtaken; `all`: the newest too
+ * @returns the frontier
+ */
+export async function fill(ports: Around, which: 'below' | 'all'): Promise<number> {
+  const { journal, clock } = ports
+  const head = await journal.head()
+  if (head?.mode !== 'writing' || head.own !== head.epoch) return head?.done ?? 0
+  const found = (await holes(ports, head)).filter(({ below }) => below || which === 'all')
+  if (found.length > 0) {
+    const age = Math.min(...found.map(({ since }) => clock.now() - since))
+    if (age < PATIENCE) await clock.sleep(Math.min(PATIENCE, PATIENCE - Math.max(age, 0)))
+    await Promise.all(
+      found.map(({ seq }) => journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))),
+    )
+  }
+  const dense = await frontier(journal, head)
+  if (dense > head.done)
+    await journal.moveHead(
+      { mode: 'writing', epoch: head.epoch, hold: head.hold, done: head.done },
+      { done: dense },
+    )
+  return dense
+}
+
+/**
+ * Closes every open position of the epoch that this cluster wrote, each until it is decided.
+ * @throws ApiError `busy` when one stays undecided: repeat
+ */
+export async function fillAll({ journal, clock }: Around, head: Head): Promise<void> {
+  const open = await holes({ journal, clock }, head)
+  for (const { seq } of open) {
+    let result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
+    for (let tries = 1; result === 'conflict'; tries++) {
+      if (tries === SETTLINGS)
+        throw new ApiError('busy', 'the journal is still being written', { retryAfter: 1 })
+      await clock.sleep(25 * Math.min(tries, 8))
+      result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
+    }
+  }
+}
+
+/**
+ * Ends this cluster's epoch for good: nothing is committed in it any more, and its last position is known. May be
+ * repeated at any time.
+ * @param below only an epoch lower than this one
+ * @returns the end, which may be acknowledged; undefined where there is no epoch of this cluster's to end
+ */
+export async function close(
+  ports: Around,
+  below?: string,
+): Promise<{ epoch: string; seq: number } | undefined> {
+  const { journal } = ports
+  const before = await journal.head()
+  if (before?.mode === 'writing' && (below === undefined || before.epoch < below))
+    await journal.moveHead(
+      { mode: 'writing', epoch: before.epoch },
+      { mode: 'closed', n: Math.max(before.n, below === undefined ? 0 : epochNumber(below)) },
+    )
+  const head = await journal.head()
+  if (head?.mode !== 'closed' || head.own !== head.epoch) return undefined
+  await fillAll(ports, head)
+  await journal.moveHead({ mode: 'closed', epoch: head.epoch, hold: head.hold }, { done: head.seq })
+  const last = await journal.head()
+  return last?.mode === 'closed' && last.epoch === head.epoch
+    ? { epoch: head.epoch, seq: head.seq }
+    : undefined
+}

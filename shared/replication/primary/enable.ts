@@ -1,0 +1,57 @@
+import { ApiError } from '../../api/errors.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Ports } from '../../ports.ts'
+import { close } from '../density.ts'
+import { firstHead } from '../head.ts'
+import { epochName, posText } from '../position.ts'
+
+/**
+ * Milliseconds between a change from plain to journaled writing, or back, and the moment at which nobody can still
+ * write in the old way: 20 s for a cluster record's age, 3 s for an attempt begun at the last moment, and slack.
+ */
+export const CHANGEOVER = 30_000
+
+const LIFE_BYTES = 6
+
+/**
+ * Begins a journal in an epoch of its own. Nobody writes to it before the cluster record names it, so it may be begun
+ * again.
+ * @returns what the record takes, together with the mode `primary`
+ * @throws ApiError `busy` when another role change is under way
+ */
+export async function beginJournal(
+  { journal, entropy }: Pick<Ports, 'journal' | 'entropy'>,
+  { id }: Pick<ClusterRecord, 'id'>,
+): Promise<{ epoch: string; life: string }> {
+  const old = await journal.head()
+  const n = (old?.n ?? 0) + 1
+  const epoch = epochName(n, id)
+  const head = { ...firstHead(epoch, n), hold: (old?.hold ?? 0) + 1 }
+  const begun = await journal.moveHead(old ? { n: old.n, hold: old.hold, mode: old.mode } : 'none', head)
+  if (begun === 'refused') throw new ApiError('busy', 'another role change is under way', { retryAfter: 1 })
+  return { epoch, life: entropy.bytes(LIFE_BYTES).toString('hex') }
+}
+
+/**
+ * Ends this cluster's journal. May be repeated until the record says so.
+ * @returns what the record takes, together with the mode `disabled` and without epoch, life and tree
+ */
+export async function endJournal(ports: Pick<Ports, 'journal' | 'clock'>): Promise<{ since: string }> {
+  const end = await close(ports)
+  if (!end) throw new ApiError('busy', 'this cluster does not write a journal of its own', { retryAfter: 1 })
+  return { since: posText({ epoch: end.epoch, seq: end.seq + 1 }) }
+}
+
+/** The background job that takes every item into a journal that was begun. @param now epoch milliseconds */
+export const stamping = (life: string, now: number) => ({
+  job: 'journal-stamp',
+  life,
+  notBefore: now + CHANGEOVER,
+})
+
+/** The background job that gives plain items back after a journal has ended. */
+export const unstamping = (since: string, now: number) => ({
+  job: 'journal-unstamp',
+  since,
+  notBefore: now + CHANGEOVER,
+})

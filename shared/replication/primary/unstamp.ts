@@ -1,0 +1,55 @@
+import type { JobResult, JobRun } from '../../jobs/job.ts'
+import type { ScanPlace } from '../../jobs/scan.ts'
+import { type Change, put, remove } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { type Pass, pauseUntil, walk } from './walk.ts'
+
+export interface UnstampJob {
+  /** what stands below this position is of the journal that has ended */
+  since: string
+  /** epoch milliseconds: until then somebody may still believe in the journal */
+  notBefore: number
+  at?: ScanPlace | undefined
+  pass?: Pass | undefined
+}
+
+/**
+ * Gives plain items back after a journal has ended: without position, leaf and bucket, with the time at which the
+ * engine may delete them. Each is written only as it was seen. The table is gone through until a pass finds none.
+ */
+export async function unstampAll(run: JobRun, job: UnstampJob): Promise<JobResult> {
+  const { journal } = run.ports
+  if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
+  const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
+  const left = await walk(run, job.at, pass, async items => {
+    const cluster = await run.cluster()
+    if (cluster?.record.mode !== 'disabled' || cluster.record.since !== job.since) return false
+    const marked = items.filter(({ pos }) => pos !== undefined && pos < job.since)
+    pass.found += marked.length
+    await journal.unstamp(marked)
+    return true
+  })
+  if (left === 'ended') return 'done'
+  if (left) return { again: { ...job, at: left, pass } }
+  if (pass.found > 0)
+    return { again: { since: job.since, notBefore: 0, pass: { seen: 0, found: 0, before: pass.seen } } }
+  return forgotten(run, pass.seen)
+}
+
+/** Entries of lists have lost their times for the engine: the hourly round is told that they follow no settings. */
+async function forgotten(run: JobRun, total: number): Promise<JobResult> {
+  const [mounts] = await run.ports.store.read([key('mounts')])
+  const lists = ['identity-accesslist', 'roletag-denylist'] as const
+  const stamps = (mounts?.data.mounts ?? []).flatMap(({ accessor }) =>
+    lists.map(list => remove(key('tidy-stamp', accessor, list))),
+  )
+  const changes: Change[] = [
+    ...stamps,
+    put(key('reindex'), { life: '', stage: 'done', done: total, total, late: 0 }),
+  ]
+  for (const change of changes) {
+    const cluster = await run.cluster()
+    if (cluster) await run.ports.store.commit([change], cluster)
+  }
+  return 'done'
+}

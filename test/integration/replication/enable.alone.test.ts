@@ -1,0 +1,306 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { jobRun } from '../../../shared/jobs/job.ts'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import { noopCell } from '../../../shared/replication/cell.ts'
+import { close, fill, frontier } from '../../../shared/replication/density.ts'
+import {
+  beginJournal,
+  CHANGEOVER,
+  endJournal,
+  stamping,
+  unstamping,
+} from '../../../shared/replication/primary/enable.ts'
+import { stampAll } from '../../../shared/replication/primary/stamp.ts'
+import { unstampAll } from '../../../shared/replication/primary/unstamp.ts'
+import { leafInLife } from '../../../shared/replication/tree.ts'
+import { create, put, remove, replace } from '../../../shared/storage/changes.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../../shared/storage/requests.ts'
+import { cluster, fresh, storage } from '../../support/cluster.ts'
+import { differences, replayed, standing, wrongSums } from '../../support/journal.ts'
+import { tableStore } from '../../support/store.ts'
+
+// A journal is begun over a table that is in use, and ended again: nothing is lost, nothing is left out, and late
+// writers do no harm. The service itself stands still; its tables are used directly.
+
+/** Items that a journal is begun over; `npm run test:long` takes a hundred thousand. */
+const SIZE = Number(process.env['LONG'] ? 100_000 : 1000)
+
+const pass = (ms: number): void => {
+  clock.ms += ms
+}
+const { store, journal, clock } = tableStore(cluster, { sleep: pass })
+const ports = {
+  store,
+  journal,
+  clock: { now: () => clock.ms, sleep: async (ms: number) => pass(ms) },
+  entropy: { bytes: (length: number) => Buffer.from(fresh().repeat(4)).subarray(0, length) },
+  cipher: { expect: () => undefined },
+} as unknown as Ports
+const run = () => jobRun(ports, clock.ms + 3_600_000)
+
+async function recordNow(): Promise<ClusterRecord> {
+  const [item] = await store.read([key('cluster')])
+  if (!item) throw new Error('no record')
+  return item.data
+}
+
+async function become(change: (record: ClusterRecord) => ClusterRecord): Promise<void> {
+  const [item] = await store.read([key('cluster')])
+  if (!item) throw new Error('no record')
+  expect(
+    await store.commit([replace(item, item, change(item.data))], { record: item.data, readAt: clock.ms }),
+  ).toBe('done')
+}
+
+/** What primary/enable does to the record. */
+async function enabled(): Promise<string> {
+  const begun = await beginJournal(ports, await recordNow())
+  await become(record => ({ ...record, mode: 'primary', built: false, ...begun }))
+  return begun.life
+}
+
+/** What primary/disable does. */
+async function disabled(): Promise<string> {
+  const { since } = await endJournal(ports)
+  await become(({ epoch: _epoch, life: _life, built: _built, ...record }) => ({
+    ...record,
+    mode: 'disabled',
+    since,
+  }))
+  return since
+}
+
+/** A job to its end. */
+async function finished<T extends { notBefore: number }>(
+  work: (payload: T) => Promise<unknown>,
+  first: T,
+): Promise<void> {
+  for (let payload = first; ; ) {
+    const result = (await work(payload)) as 'done' | { again: T }
+    if (result === 'done') return
+    payload = result.again
+  }
+}
+const stamped = (life: string) => finished(job => stampAll(run(), job), stamping(life, clock.ms))
+const unstamped = (since: string) => finished(job => unstampAll(run(), job), unstamping(since, clock.ms))
+
+let owner = ''
+const place = (name: string) => key('sts-role', owner, name)
+const own = ({ pk }: { pk: string }) => pk.startsWith(owner)
+const role = (text: string) => ({ role: text, externalId: '' })
+const write = async (...changes: Parameters<typeof store.commit>[0]) =>
+  store.commit(changes, { record: await recordNow(), readAt: clock.ms })
+const items = async () => (await standing(journal)).filter(own)
+
+async function seeded(count: number): Promise<void> {
+  for (let at = 0; at < count; at += 50)
+    await write(
+      ...Array.from({ length: Math.min(50, count - at) }, (_, index) =>
+        create(place(`n${at + index}`), role('old')),
+      ),
+    )
+}
+
+async function sound(life: string): Promise<void> {
+  const { holes, torn } = await replayed(journal)
+  expect({ holes, torn }).toEqual({ holes: [], torn: [] })
+  expect(await differences(journal)).toEqual([])
+  expect(await wrongSums(journal, life)).toEqual([])
+}
+
+beforeEach(async () => {
+  if ((await recordNow()).mode === 'primary') await disabled()
+  await journal.wipe(await standing(journal), 'none')
+  owner = fresh('owner')
+  clock.ms = Date.now()
+  await storage.reset()
+})
+
+describe('a journal is begun', () => {
+  test(`over ${SIZE} items in use, with writers that come 30 s late: every item is in it, the sums are right`, async () => {
+    await seeded(SIZE)
+    const before = { record: await recordNow(), readAt: clock.ms }
+    const life = await enabled()
+    let writes = 0
+    const scan = journal.scan
+    // while the pass goes on, clients write, and so does who read the record before all this
+    const busy = {
+      ...journal,
+      scan: async (segment: Parameters<typeof scan>[0]) => {
+        const page = await scan(segment)
+        for (let index = 0; index < 20; index++) {
+          const name = `n${(writes * 37) % SIZE}`
+          writes += 1
+          const [item] = await store.read([place(name)])
+          if (writes % 3 === 0) await write(remove(place(name)))
+          else if (item) await write(replace(item, item, role(`new ${writes}`)))
+          else await write(create(place(name), role(`again ${writes}`)))
+          const late = { ...before, readAt: clock.ms }
+          await store.commit([put(place(`late${writes % 9}`), role(`late ${writes}`))], late)
+          await store.commit([remove(place(`n${(writes * 11) % SIZE}`))], late)
+        }
+        return page
+      },
+    }
+    let passes = 0
+    await finished(
+      job => {
+        passes += 1
+        return stampAll(
+          jobRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
+          job,
+        )
+      },
+      stamping(life, clock.ms),
+    )
+    expect((await recordNow()).built).toBe(true)
+    expect((await items()).filter(item => !leafInLife(item, life))).toEqual([])
+    expect(writes).toBeGreaterThan(10)
+    await sound(life)
+    const [reindex] = await store.read([key('reindex')])
+    expect(reindex?.data).toMatchObject({ life, stage: 'done', late: 0 })
+  })
+
+  test('not before nobody can be writing without it any more (waitPlain)', async () => {
+    await seeded(3)
+    const life = await enabled()
+    const start = clock.ms
+    await stamped(life)
+    expect(clock.ms - start).toBeGreaterThanOrEqual(CHANGEOVER)
+  })
+
+  test('who came later still is found by a later pass (stragglers)', async () => {
+    await seeded(3)
+    const before = { record: await recordNow(), readAt: clock.ms }
+    const life = await enabled()
+    await stamped(life)
+    await store.commit([put(place('straggler'), role('late'))], { ...before, readAt: clock.ms })
+    expect(await differences(journal)).not.toEqual([])
+    await stamped(life)
+    await sound(life)
+    expect((await store.read([key('reindex')]))[0]?.data).toMatchObject({ stage: 'done', late: 1 })
+  })
+
+  test('in runs that end in the middle, too', async () => {
+    await seeded(60)
+    const life = await enabled()
+    await finished(job => stampAll(jobRun(ports, clock.ms + 1), job), {
+      ...stamping(life, clock.ms),
+      notBefore: 0,
+    })
+    expect((await recordNow()).built).toBe(true)
+    await sound(life)
+  })
+
+  test('and given up when it is ended meanwhile', async () => {
+    await seeded(3)
+    const life = await enabled()
+    const since = await disabled()
+    await stamped(life)
+    expect((await recordNow()).built).toBeUndefined()
+    expect((await items()).filter(item => item.leaf)).toEqual([])
+    await unstamped(since)
+  })
+})
+
+describe('a journal is ended', () => {
+  const plain = ({ pos, leaf, bucket }: StoredItem) => [pos, leaf, bucket].every(value => value === undefined)
+
+  test('plain items are given back, with what was written meanwhile, and another one can be begun', async () => {
+    await seeded(120)
+    await stamped(await enabled())
+    const since = await disabled()
+    const [item] = await store.read([place('n5')])
+    if (!item) throw new Error('n5')
+    expect(
+      await write(
+        replace(item, item, role('after')),
+        remove(place('n6')),
+        create(place('more'), role('more')),
+      ),
+    ).toBe('done')
+    await unstamped(since)
+    expect((await standing(journal)).every(plain)).toBe(true)
+    expect((await store.read([place('n5'), place('n6'), place('more')])).map(one => one?.data.role)).toEqual([
+      'after',
+      undefined,
+      'more',
+    ])
+    const life = await enabled()
+    await stamped(life)
+    await sound(life)
+  })
+
+  test('another one is begun before the marks of the first are gone: no item is missing', async () => {
+    await seeded(30)
+    await stamped(await enabled())
+    await disabled()
+    await write(put(place('n3'), role('between')))
+    const life = await enabled()
+    await stamped(life)
+    await sound(life)
+    expect((await items()).every(item => leafInLife(item, life))).toBe(true)
+  })
+
+  test('has an exact end: who holds a position still cannot commit there, and nobody gets another (closeFill)', async () => {
+    await seeded(1)
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    const [held] = [await journal.allocate(epoch), await write(create(place('x'), role('x')))]
+    const end = await close(ports)
+    expect(end).toEqual({ epoch, seq: 2 })
+    expect(await close(ports)).toEqual(end)
+    expect(await journal.allocate(epoch)).toBe('refused')
+    if (held === 'refused') throw new Error('held')
+    const cell = { ...noopCell({ epoch, seq: held.seq }, 0), id: 'late' }
+    expect(await journal.transact([{ cell }])).toEqual({ condition: [0] })
+    expect((await replayed(journal)).holes).toEqual([])
+  })
+
+  test('although writes to its last positions conflict for a while (conflictUndecided)', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    await journal.allocate(epoch)
+    await storage.fault({ kind: 'conflict', when: 'before', skip: 0, times: 3, operation: 'PutItem' })
+    expect(await close(ports)).toEqual({ epoch, seq: 1 })
+    expect((await replayed(journal)).holes).toEqual([])
+  })
+
+  test('not below an epoch that is no higher than its own', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    expect(await close(ports, epoch)).toBeUndefined()
+    expect((await journal.head())?.mode).toBe('writing')
+    expect(await close(ports, '999999.aaaaaaaaaaaa')).toEqual({ epoch, seq: 0 })
+    expect((await journal.head())?.n).toBe(999_999)
+  })
+})
+
+describe('the journal is dense', () => {
+  test('up to the first position without a cell; a hole that others have overtaken is closed', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    await write(create(place('a'), role('a')))
+    await journal.allocate(epoch)
+    await write(create(place('b'), role('b')))
+    await journal.allocate(epoch)
+    const now = async () => frontier(journal, (await journal.head()) as never)
+    expect(await now()).toBe(1)
+    expect(await fill(ports, 'below')).toBe(3)
+    expect([await now(), (await journal.head())?.done]).toEqual([3, 3])
+    expect(await fill(ports, 'all')).toBe(4)
+    expect((await replayed(journal)).holes).toEqual([])
+  })
+
+  test('a hole is left for a while to whoever is writing there', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    await journal.allocate(epoch)
+    await write(create(place('a'), role('a')))
+    const start = clock.ms
+    await fill(ports, 'below')
+    expect(clock.ms - start).toBeGreaterThanOrEqual(300)
+  })
+})
