@@ -13,7 +13,7 @@ const PATIENCE = 300
 const SETTLINGS = 40
 
 /** The last position below which no cell is missing. What a cluster that follows has taken is dense. */
-export async function frontier(journal: Journal, head: Head): Promise<number> {
+export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
   if (head.mode !== 'writing' && head.mode !== 'closed') return head.seq
   for (let at = Math.max(head.done, head.from); at < head.seq; at += WINDOW) {
     const cells = await journal.cells(head.line, at, Math.min(at + WINDOW, head.seq))
@@ -28,7 +28,7 @@ async function holes(
   { journal }: Around,
   head: Head,
 ): Promise<{ seq: number; below: boolean; since: number }[]> {
-  const after = await frontier(journal, head)
+  const after = await denseUpTo(journal, head)
   const cells = await journal.cells(head.line, after, head.seq)
   const last = cells.findLastIndex(cell => cell !== undefined)
   return cells.flatMap((cell, index) => {
@@ -56,7 +56,7 @@ export async function fill(ports: Around, which: 'below' | 'all'): Promise<numbe
       found.map(({ seq }) => journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))),
     )
   }
-  const dense = await frontier(journal, head)
+  const dense = await denseUpTo(journal, head)
   if (dense > head.done)
     await journal.moveHead(
       { mode: 'writing', epoch: head.epoch, hold: head.hold, done: head.done },
@@ -69,7 +69,7 @@ export async function fill(ports: Around, which: 'below' | 'all'): Promise<numbe
  * Closes every open position of the epoch that this cluster wrote, each until it is decided.
  * @throws ApiError `busy` when one stays undecided: repeat
  */
-export async function fillAll({ journal, clock }: Around, head: Head): Promise<void> {
+async function fillAll({ journal, clock }: Around, head: Head): Promise<void> {
   const open = await holes({ journal, clock }, head)
   for (const { seq } of open) {
     let result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
@@ -88,7 +88,7 @@ export async function fillAll({ journal, clock }: Around, head: Head): Promise<v
  * @param below only an epoch lower than this one
  * @returns the end, which may be acknowledged; undefined where there is no epoch of this cluster's to end
  */
-export async function close(
+export async function endEpoch(
   ports: Around,
   below?: string,
 ): Promise<{ epoch: string; seq: number } | undefined> {

@@ -1,7 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
-import { close } from '../density.ts'
+import { endEpoch } from '../density.ts'
 import { firstHead } from '../head.ts'
 import { epochName, posText } from '../position.ts'
 
@@ -37,7 +37,7 @@ export async function beginJournal(
  * @returns what the record takes, together with the mode `disabled` and without epoch, life and tree
  */
 export async function endJournal(ports: Pick<Ports, 'journal' | 'clock'>): Promise<{ since: string }> {
-  const end = await close(ports)
+  const end = await endEpoch(ports)
   if (!end) throw new ApiError('busy', 'this cluster does not write a journal of its own', { retryAfter: 1 })
   return { since: posText({ epoch: end.epoch, seq: end.seq + 1 }) }
 }

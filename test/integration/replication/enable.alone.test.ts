@@ -3,7 +3,7 @@ import { jobRun } from '../../../shared/jobs/job.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { noopCell } from '../../../shared/replication/cell.ts'
-import { close, fill, frontier } from '../../../shared/replication/density.ts'
+import { denseUpTo, endEpoch, fill } from '../../../shared/replication/density.ts'
 import {
   beginJournal,
   CHANGEOVER,
@@ -249,9 +249,9 @@ describe('a journal is ended', () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     const [held] = [await journal.allocate(epoch), await write(create(place('x'), role('x')))]
-    const end = await close(ports)
+    const end = await endEpoch(ports)
     expect(end).toEqual({ epoch, seq: 2 })
-    expect(await close(ports)).toEqual(end)
+    expect(await endEpoch(ports)).toEqual(end)
     expect(await journal.allocate(epoch)).toBe('refused')
     if (held === 'refused') throw new Error('held')
     const cell = { ...noopCell({ epoch, seq: held.seq }, 0), id: 'late' }
@@ -264,16 +264,16 @@ describe('a journal is ended', () => {
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await journal.allocate(epoch)
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0, times: 3, operation: 'PutItem' })
-    expect(await close(ports)).toEqual({ epoch, seq: 1 })
+    expect(await endEpoch(ports)).toEqual({ epoch, seq: 1 })
     expect((await replayed(journal)).holes).toEqual([])
   })
 
   test('not below an epoch that is no higher than its own', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
-    expect(await close(ports, epoch)).toBeUndefined()
+    expect(await endEpoch(ports, epoch)).toBeUndefined()
     expect((await journal.head())?.mode).toBe('writing')
-    expect(await close(ports, '999999.aaaaaaaaaaaa')).toEqual({ epoch, seq: 0 })
+    expect(await endEpoch(ports, '999999.aaaaaaaaaaaa')).toEqual({ epoch, seq: 0 })
     expect((await journal.head())?.n).toBe(999_999)
   })
 })
@@ -286,7 +286,7 @@ describe('the journal is dense', () => {
     await journal.allocate(epoch)
     await write(create(place('b'), role('b')))
     await journal.allocate(epoch)
-    const now = async () => frontier(journal, (await journal.head()) as never)
+    const now = async () => denseUpTo(journal, (await journal.head()) as never)
     expect(await now()).toBe(1)
     expect(await fill(ports, 'below')).toBe(3)
     expect([await now(), (await journal.head())?.done]).toEqual([3, 3])
