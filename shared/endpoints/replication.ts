@@ -1,6 +1,7 @@
 import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
 import { prepareLook } from '../replication/manage/look.ts'
+import { disablePrimary, enablePrimary, prepareRecord, primaryFields } from '../replication/manage/primary.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
@@ -48,6 +49,27 @@ export const replicationGroup: Group = {
       path: '/sys/replication/performance/status',
       summary: 'Performance replication: there is none',
       handle: showPerformanceStatus,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/primary/enable',
+      summary: 'Make this cluster the primary of a new DR set',
+      fields: primaryFields,
+      access: policy('update'),
+      licence: unexpired,
+      uses: ['journal', 'genesis', 'background'],
+      prepare: prepareRecord,
+      handle: enablePrimary,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/primary/disable',
+      summary: 'End the DR set of this cluster',
+      access: policy('update'),
+      serves: 'primary',
+      uses: ['journal', 'genesis', 'link', 'background'],
+      prepare: prepareRecord,
+      handle: disablePrimary,
     }),
     endpoint({
       ...change,

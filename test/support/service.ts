@@ -18,8 +18,6 @@ import { type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer, FrontEvent } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
-import { linkHandler } from '../../shared/http/link.ts'
-import { linkUses } from '../../shared/link/routes.ts'
 import type { Clock } from '../../shared/ports.ts'
 import { jobHandler, roundHandler } from '../../shared/workers/handlers.ts'
 import { workers } from '../../shared/workers/workers.ts'
@@ -202,7 +200,6 @@ function handlerOf(folder: string, environment: Environment, clock: Clock): Hand
   const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock)
   if (folder === 'on-job') return jobHandler(portsOf(workers['on-job'].uses))
   if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
-  if (folder === 'link') return linkHandler(portsOf(linkUses)) as Handler
   const group = groups.find(one => one.name === folder) ?? {
     name: folder,
     endpoints: [],

@@ -2,6 +2,7 @@ import type { Call } from '../../api/call.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PrimaryContact, Secondary } from '../../model/link.ts'
+import type { Reindex } from '../../model/reindex.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -12,7 +13,7 @@ import type { JournalFacts, SecondaryFacts, StatusFacts } from './status.ts'
 
 /** What a secondary keeps of its following, read with the request's first read. */
 export const prepareLook = async () => ({
-  keys: [key('contact'), key('puller')] as const,
+  keys: [key('contact'), key('puller'), key('reindex')] as const,
   prepared: undefined,
 })
 
@@ -33,17 +34,20 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
     now,
     secondaries: secondariesOf(secondaries).map(secondaryFacts),
     ...defined({
-      journal: journalFacts(record, looked, fetched.get(key('puller'))?.data),
+      journal: journalFacts(record, looked, {
+        told: fetched.get(key('puller'))?.data,
+        reindex: fetched.get(key('reindex'))?.data,
+      }),
       contact: contact && contactFacts(contact),
     }),
   }
 }
 
-/** @param told by the run that applies what a primary has, if this cluster has one */
+/** @param told by the run that applies what a primary has; `reindex` by the job that builds the tree */
 function journalFacts(
   record: ClusterRecord,
   { head, roots }: Awaited<ReturnType<JournalView['look']>>,
-  told: Puller | undefined,
+  { told, reindex }: { told: Puller | undefined; reindex: Reindex | undefined },
 ): JournalFacts | undefined {
   if (!head) return undefined
   const synced = told?.synced ?? 0
@@ -56,7 +60,7 @@ function journalFacts(
       ? { sync: { done: synced, total: synced } }
       : {}),
     ...(told?.fault === undefined ? {} : { isStuck: true }),
-    ...(record.built === false ? { building: { stage: 'building', done: 0, total: 0 } as const } : {}),
+    ...(record.built === false ? { building: buildingOf(record, reindex) } : {}),
   }
 }
 
@@ -70,3 +74,9 @@ const contactFacts = ({ canaryAt, refused, ...contact }: PrimaryContact): Status
   ...(canaryAt === 0 ? {} : { canaryAt }),
   ...(refused ? { isRefused: true } : {}),
 })
+
+/** How many items have been gone through; the total is that of an earlier pass, or what has been seen. */
+const buildingOf = ({ life }: ClusterRecord, reindex: Reindex | undefined): JournalFacts['building'] & {} =>
+  reindex && reindex.life === life
+    ? { stage: 'building', done: reindex.done, total: Math.max(reindex.total, reindex.done) }
+    : { stage: 'scanning', done: 0, total: 0 }

@@ -61,3 +61,18 @@ export const publicKeyUnusable = (): ApiError =>
     'secondary_public_key is none',
     'take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
   )
+
+export const roleChanging = (): ApiError =>
+  refused(
+    'busy',
+    'another change of the role of this cluster is under way',
+    'repeat this when it has ended, which GET sys/replication/dr/status shows',
+    { retryAfter: 5 },
+  )
+
+export const alreadyPrimary = (): ApiError =>
+  refused(
+    'invalid_request',
+    'this cluster is a DR primary already',
+    'give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
+  )

@@ -174,6 +174,8 @@ const capabilities: [string, string][] = [
   ['POST /sys/rotate', 'update with sudo'],
   ['GET /sys/key-status', 'read'],
   ['GET /sys/license/status', 'read'],
+  ['POST /sys/replication/dr/primary/enable', 'update'],
+  ['POST /sys/replication/dr/primary/disable', 'update'],
   ['POST /sys/replication/dr/primary/secondary-token', 'update with sudo'],
   ['POST /sys/replication/dr/primary/revoke-secondary', 'update'],
   ['POST /sys/replication/dr/secondary/generate-public-key', 'update'],

@@ -1,0 +1,113 @@
+import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import { text } from '../../api/fields.ts'
+import { newOwnKey } from '../../link/admin/keys.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import { type Change, remove, replace } from '../../storage/changes.ts'
+import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
+import { addressOf } from './addresses.ts'
+import { noteEvent } from './events.ts'
+import { alreadyPrimary, roleChanging } from './refusals.ts'
+
+export const primaryFields = {
+  primary_cluster_addr: text(
+    'Address that secondaries are given; default: the one under which this cluster is reached',
+  ),
+}
+
+/** The record that a role change replaces, read with the request's first read. */
+export const prepareRecord = async () => ({ keys: [key('cluster')] as const, prepared: undefined })
+
+function recordOf(call: Pick<Call, 'fetched' | 'cluster'>): Item<'cluster'> {
+  const item = call.fetched.get(key('cluster'))
+  if (!item) throw new ApiError('not_initialised')
+  if (item.data.operation !== undefined) throw roleChanging()
+  return item
+}
+
+/**
+ * POST sys/replication/dr/primary/enable: this cluster keeps a journal from now on, in a set of its own. What it has is
+ * taken into the journal in the background; until that is done no other cluster can follow.
+ */
+export async function enablePrimary(call: Call<typeof primaryFields>): Promise<Outcome> {
+  const { given, ports, now, request } = call
+  const item = recordOf(call)
+  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr')
+  if (item.data.mode === 'primary') return readdressed(item, given.primary_cluster_addr, address)
+  const { epoch, life } = await beginJournal(ports, item.data)
+  const record: ClusterRecord = {
+    ...item.data,
+    ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, life, built: false, generation: 0 },
+    ...(address === '' ? {} : { clusterAddr: address }),
+    link: { ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' }, ownKey: await newOwnKey(ports) },
+  }
+  await noteEvent('primary-enabled', request.id, record, {}, ports)
+  await becomePrimary(item, record, ports)
+  await ports.background.start(stamping(life, now))
+  return { answer: nothing([BECOMING]) }
+}
+
+const BECOMING =
+  'this cluster is becoming a DR primary, with a short interruption; others can follow it once its journal is built, which GET sys/replication/dr/status shows'
+
+/**
+ * The record together with the head that was begun for it, which another request may have begun anew meanwhile.
+ * @throws ApiError `busy` when it has, or the record is another one
+ */
+async function becomePrimary(
+  item: Item<'cluster'>,
+  data: ClusterRecord,
+  { journal, entropy }: Pick<Call['ports'], 'journal' | 'entropy'>,
+): Promise<void> {
+  const { kind, pk, sk, rev } = item
+  const put = { kind, pk, sk, rev: entropy.bytes(12).toString('base64url'), data }
+  const { epoch = '' } = data
+  const done = await journal.transact([
+    { item: { kind, pk, sk }, put, if: { rev } },
+    { head: { mode: 'writing' }, expect: { epoch, mode: 'writing', seq: 0 } },
+  ])
+  if (done !== 'done') throw roleChanging()
+}
+
+/** A primary takes another address for those who follow it later; its set stays what it is. */
+function readdressed(item: Item<'cluster'>, given: string | undefined, clusterAddr: string): Outcome {
+  if (given === undefined || clusterAddr === (item.data.clusterAddr ?? '')) throw alreadyPrimary()
+  return {
+    answer: nothing([
+      'this cluster is a DR primary already: secondaries are given the new address with their next activation token',
+    ]),
+    changes: [replace(item, item, { ...item.data, clusterAddr })],
+  }
+}
+
+/** What one commit takes besides the record. */
+const MOST = 80
+
+/**
+ * POST sys/replication/dr/primary/disable: the set ends. Its journal is closed first: whoever follows may have all of
+ * it, and nobody writes to it afterwards.
+ */
+export async function disablePrimary(call: Call): Promise<Outcome> {
+  const { ports, now, request } = call
+  const item = recordOf(call)
+  const { since } = await endJournal(ports)
+  const gone = (await ports.store.list(partitions('secondary'))).map(one => remove(one))
+  for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
+  await call.once('note', () => noteEvent('primary-disabled', request.id, item.data, { since }, ports))
+  const { id, name, keyring, term, initialisedAt } = item.data
+  return {
+    answer: nothing([
+      'replication is being switched off, with a short interruption; secondaries are cut off, and none of them can come back to this cluster without being emptied',
+    ]),
+    changes: [
+      ...gone.slice(0, MOST),
+      replace(item, item, { id, name, mode: 'disabled', keyring, term, initialisedAt, since }),
+    ],
+    afterwards: () => ports.background.start(unstamping(since, now)),
+  }
+}
+
+async function forget(changes: readonly Change[], call: Call): Promise<void> {
+  await call.ports.store.commit(changes, clusterOf(call))
+}
