@@ -31,11 +31,7 @@ export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Re
   checkCaller(asked, call)
   const head = await servingHead(ports.journal)
   if (head.mode !== 'writing') throw refused('unavailable', 'this cluster is handing over to another one')
-  if (call.record.built !== true)
-    throw refused(
-      'unavailable',
-      'the journal is being built: repeat when status shows no reindex in progress',
-    )
+  if (call.record.built !== true) throw await unbuilt(ports)
   const admitted = await admit(asked, call, ports)
   if ((await ports.store.commit(admitted.changes, call)) === 'conflict')
     throw refused('unavailable', 'the token was being used or revoked at this very moment: repeat')
@@ -43,6 +39,14 @@ export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Re
 }
 
 const refused = (...given: ConstructorParameters<typeof LinkRefused>) => new LinkRefused(...given)
+
+/** What is missing while nothing can be read by position yet; status shows the same. */
+async function unbuilt({ store }: LinkPorts): Promise<LinkRefused> {
+  const [reindex] = await store.read([key('reindex')])
+  const { done = 0, total = 0 } = reindex?.data ?? {}
+  const percent = total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0
+  return refused('unavailable', `the journal is ${percent} % built: repeat when it is, with the same token`)
+}
 
 function checkCaller(
   { signingKey, exchangeKey, cluster, address, version, format }: Asked,

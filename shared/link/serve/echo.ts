@@ -1,5 +1,6 @@
 import type { Secondary } from '../../model/link.ts'
 import { noopCell } from '../../replication/cell.ts'
+import { denseUpTo } from '../../replication/density.ts'
 import type { Head } from '../../replication/head.ts'
 import type { Journal } from '../../replication/journal.ts'
 import { replace } from '../../storage/changes.ts'
@@ -9,7 +10,6 @@ import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { FORMAT, LinkRefused } from '../source.ts'
 import { metBy } from './activate.ts'
-import { frontier } from './frontier.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /** A journal that has been quiet for so long gets a cell that tells nothing but the time, milliseconds. */
@@ -30,7 +30,7 @@ export async function echo(
   const heard = replace(call.secondary, call.secondary, heardOf(call.secondary.data, asked, call))
   if ((await ports.store.commit([heard], call)) === 'conflict')
     throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
-  const dense = await frontier(ports.journal, head)
+  const dense = await denseUpTo(ports.journal, head)
   const canaryAt = (await canary(ports.journal, head, dense, call.now)) ?? 0
   const all = secondariesOf(await ports.store.list(partitions('secondary')))
   return {

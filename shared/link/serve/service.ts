@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
+import { denseUpTo } from '../../replication/density.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import { envelopeOf, type LinkOutcome, type Method, signAnswer } from '../envelope.ts'
@@ -11,7 +12,6 @@ import { LinkRefused } from '../source.ts'
 import { activate } from './activate.ts'
 import { type CallFault, faultOf, headFault, noticeFault } from './admission.ts'
 import { echo } from './echo.ts'
-import { frontier } from './frontier.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 import { cells, items, scan, tree } from './reading.ts'
 
@@ -116,7 +116,7 @@ async function answerSecondary(
       return forms.Items.answer.write(await items(journal, questionIn('Items', body)))
     case 'Scan':
       return forms.Scan.answer.write(
-        await scan(journal, questionIn('Scan', body), await frontier(journal, head)),
+        await scan(journal, questionIn('Scan', body), await denseUpTo(journal, head)),
       )
     case 'Tree': {
       const question = questionIn('Tree', body)

@@ -62,10 +62,21 @@ describe('an activation', () => {
   test('waits for the tree to be built', async () => {
     const token = await w.token('west')
     await w.write(key('cluster'), { ...w.record, built: false })
+    const building = (done: number) =>
+      w.write(key('reindex'), { life: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('the journal is being built'),
+      message: 'the journal is 0 % built: repeat when it is, with the same token',
     })
+    for (const [done, percent] of [
+      [100, 33],
+      [299, 99],
+      [400, 99],
+    ] as const) {
+      await building(done)
+      await expect(follower(w, 'west').activate(token)).rejects.toThrow(`the journal is ${percent} % built`)
+    }
+    expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
   })
 
   test('whose answer was lost is repeated by the same cluster, until its first heartbeat', async () => {
