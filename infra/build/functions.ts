@@ -70,6 +70,23 @@ const environmentCredentials: Plugin = {
   },
 }
 
+// No client of ours discovers endpoints, and the cache for it brings a library along; of their own manifests clients
+// use the version.
+const unusedByClients: Plugin = {
+  name: 'unused-by-clients',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@aws-sdk\/endpoint-cache$/ }, () => ({ path: 'cache', namespace: 'undiscovered' }))
+    onLoad({ filter: /.*/, namespace: 'undiscovered' }, () => ({
+      contents: 'export class EndpointCache {}',
+      loader: 'js',
+    }))
+    onLoad({ filter: /@aws-sdk\/client-[^/]+\/package\.json$/ }, ({ path }) => {
+      const { name, version } = JSON.parse(readFileSync(path, 'utf8')) as { name: string; version: string }
+      return { contents: JSON.stringify({ name, version }), loader: 'json' }
+    })
+  },
+}
+
 // Help with the beginnings of paths names all endpoints; what they do, and the libraries for it, stay outside.
 const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
@@ -104,7 +121,7 @@ async function bundle(name: string, directory: string): Promise<Metafile> {
       ...Object.keys(clients).filter(client => !clients[client]?.some(use => uses.includes(use))),
       ...unchanged,
     ],
-    plugins: [lazyBuiltins, environmentCredentials, tableWithoutHandlers],
+    plugins: [lazyBuiltins, environmentCredentials, unusedByClients, tableWithoutHandlers],
     // some packages inside still call require
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     legalComments: 'linked',

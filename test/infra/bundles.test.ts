@@ -101,11 +101,14 @@ describe('what is in the bundles, and what is not', () => {
   test('a place in a bundle is found in its source', () => {
     const file = readFileSync(`${bundlesOfTests}/login/index.mjs`, 'utf8')
     const lines = file.split('\n')
-    const line = lines.findIndex(text => text.includes('the storage is busy'))
+    const line = lines.findIndex(text => text.includes('the answer is too large: use'))
     const map = JSON.parse(readFileSync(`${bundlesOfTests}/login/index.mjs.map`, 'utf8'))
-    const found = new SourceMap(map).findEntry(line, lines[line]?.indexOf('the storage is busy') ?? 0)
+    const found = new SourceMap(map).findEntry(
+      line,
+      lines[line]?.indexOf('the answer is too large: use') ?? 0,
+    )
     expect(found).toMatchObject({
-      originalSource: expect.stringMatching(/shared\/adapters\/aws\/storage\/verdict\.ts$/),
+      originalSource: expect.stringMatching(/shared\/http\/lambda\.ts$/),
     })
   })
 

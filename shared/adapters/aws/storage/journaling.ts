@@ -1,0 +1,19 @@
+import type { Journal, JournalView } from '../../../replication/journal.ts'
+import type { Commit } from './commit.ts'
+import type { Engine } from './engine.ts'
+import { dynamoJournal } from './journal.ts'
+import { journalView } from './journal-view.ts'
+import { journaledWriter } from './journaled.ts'
+
+/** All that only a cluster with a journal needs. */
+export interface Journaling {
+  journal: Journal
+  view: JournalView
+  writer: { commit: Commit }
+}
+
+export function journaling(engine: Engine): Journaling {
+  const { transactParts, ...own } = dynamoJournal(engine)
+  const { commit, stamp } = journaledWriter(engine, { ...own, transactParts })
+  return { journal: { ...own, stamp }, view: journalView(engine), writer: { commit } }
+}
