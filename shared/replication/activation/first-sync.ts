@@ -24,7 +24,7 @@ export async function firstSync(run: ActivationRun, id: string): Promise<Activat
   const { record } = await standing(run, id)
   if (record.data.life !== id)
     throw new OperationFailed('internal', 'this cluster follows another set by now')
-  const follower = await newFollower(ports, connect, { deadline })
+  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   if (!follower) return AGAIN
   while (follower.hasTime()) {
     if ((await ports.journal.head())?.mode === 'applying') return DONE
@@ -67,7 +67,7 @@ function withoutOperation({ operation: _, ...record }: ClusterRecord): ClusterRe
 }
 
 /**
- * An activation that came to nothing. Up to the wipe the cluster becomes what it was; behind it there is no way back,
+ * An activation that is given up. Up to the wipe the cluster becomes what it was; behind it there is no way back,
  * and whoever starts the operation again goes on where it stopped.
  */
 export async function abandon(run: ActivationRun, id: string, error: string): Promise<ActivationResult> {
@@ -80,10 +80,11 @@ export async function abandon(run: ActivationRun, id: string, error: string): Pr
     activation,
     fault: { code: 'internal', text: error },
   })
-  const ours = record.data.operation === id
   const wiped = record.data.life === id
+  const over = record.data.operation === id && (!wiped || record.data.mode === 'secondary')
+  // nothing was touched yet; later the puller goes on with the sync
   const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
-  const back = ours && !wiped ? [replace(record, record, { ...withoutOperation(record.data), mode })] : []
+  const back = over ? [replace(record, record, { ...withoutOperation(record.data), mode })] : []
   const [pending] = await run.ports.store.read([key('pending-link')])
   const forget = pending?.data.operation === id && !wiped ? [remove(pending)] : []
   return commitStep(run, [failed, ...back, ...forget], stand)

@@ -19,6 +19,7 @@ export async function followOn(follower: Follower): Promise<Progress> {
   if (!head) return 'stopped'
   const source = follower.source && { ...follower.source, from: follower.from }
   const step = nextStep(head, source, follower.filled)
+  if (follower.handsOff && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
   follower.told.state = stateOf(step)
   return step.do === 'sync' ? resync(follower, head, step) : does[step.do](follower, head)
 }
@@ -94,6 +95,7 @@ async function putRight(
   if (told.rounds >= ROUNDS)
     return stopped(follower, `${mismatch.length} items cannot be brought in line: ${names.join(', ')}`)
   const head = await own.journal.head()
+  if (follower.handsOff) return 'waiting'
   // drained or not: what was applied in part is replayed from where all was applied
   if (!head || head.done !== done || (head.mode !== 'applying' && head.mode !== 'draining')) return 'worked'
   return resync(follower, head, { do: 'sync', what: 'touched', cut: done, diverged: false }, mismatch)

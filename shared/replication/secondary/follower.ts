@@ -21,6 +21,8 @@ export interface Follower {
   newest?: { seq: number; at: number }
   /** behind this position the source keeps cells, as it told */
   from: number
+  /** whether a change of the cluster's role is under way: then only what keeps up is done, and no sync is begun */
+  handsOff?: boolean
   /** whether the own closed journal is known to have no hole */
   filled: boolean
   /** what status shows */

@@ -16,12 +16,13 @@ const RECORD_MS = 5000
 
 /**
  * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
+ * @param hasTime whether there is time for another page of a sync
  * @param told what the run before told
  */
 export async function newFollower(
   ports: FollowerPorts,
   connect: Connect,
-  { deadline, told }: { deadline: number; told?: Puller | undefined },
+  { hasTime, told }: { hasTime: () => boolean; told?: Puller | undefined },
 ): Promise<Follower | undefined> {
   const cluster = secondaryRecord(ports)
   const first = await cluster()
@@ -34,7 +35,7 @@ export async function newFollower(
     cluster,
     link,
     life,
-    hasTime: () => clock.now() < deadline,
+    hasTime,
     holdTerm: async term => {
       const now = await cluster()
       if (now && link) await holdTerm(ports, link, now, term)

@@ -21,12 +21,14 @@ const SILENT_MS = 2000
 export async function pull(ports: FollowerPorts, connect: Connect, deadline: number): Promise<void> {
   const [before] = await ports.store.read([key('puller')])
   if (before && before.data.until > ports.clock.now()) return
-  const follower = await newFollower(ports, connect, { deadline, told: before?.data })
+  let next = 0
+  // a sync is interrupted between two pages for the heartbeat
+  const hasTime = () => ports.clock.now() < Math.min(next, deadline)
+  const follower = await newFollower(ports, connect, { hasTime, told: before?.data })
   if (!follower) return
   const pulling: Pulling = { ports, follower, holder: ports.entropy.uuid(), since: ports.clock.now() }
   let lease = before
-  let next = 0
-  while (follower.hasTime()) {
+  while (ports.clock.now() < deadline) {
     if (ports.clock.now() >= next || (!follower.source && follower.link)) {
       next = ports.clock.now() + HEARTBEAT_MS
       await heartbeat(pulling)
@@ -35,7 +37,7 @@ export async function pull(ports: FollowerPorts, connect: Connect, deadline: num
       lease = renewed.item
     }
     const progress = await carefully(follower)
-    if (progress === 'stopped' && !follower.link) break
+    if (progress === 'stopped' && (!follower.link || follower.told.fault !== undefined)) break
     if (progress !== 'worked') await ports.clock.sleep(follower.source ? IDLE_MS : SILENT_MS)
   }
   await renew(pulling, lease, 0)
@@ -62,11 +64,11 @@ async function carefully(follower: Follower): Promise<Progress> {
 
 /** Asks the primary, and keeps what it says for status. */
 async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
-  if (!follower.link) return
+  const cluster = await follower.cluster()
+  follower.handsOff = cluster?.record.operation !== undefined
+  if (!follower.link || !cluster) return
   const place = key('contact')
   const [before] = await ports.store.read([place])
-  const cluster = await follower.cluster()
-  if (!cluster) return
   try {
     const { line: _, time: __, format: ___, ...heard } = await ask(follower)
     const contact = { ...heard, at: ports.clock.now(), since, canaryAt: canaryOf(heard, follower) }

@@ -163,6 +163,25 @@ test('no item of a new term of the keyring is here before the term is', async ()
   )
 })
 
+test('while the role of the cluster changes, a run keeps up, and begins no sync', async () => {
+  const operate = async (operation?: string) => {
+    const [record] = await west.store.read([key('cluster')])
+    if (!record) throw new Error('no record')
+    const { operation: _, ...rest } = record.data
+    const next = { ...rest, ...(operation === undefined ? {} : { operation }) }
+    await west.store.commit([replace(record, record, next)], { record: next, readAt: west.turn.ms })
+  }
+  await operate('another')
+  await pulled()
+  expect(await west.journal.head()).toMatchObject({ mode: 'syncing', hold: 1 })
+  await operate()
+  await pulled()
+  await operate('another')
+  await commit(east, [policyAt('later'), 'v'])
+  await pulled()
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 6 })
+})
+
 test('where the primary is reached is remembered as it tells', async () => {
   const moved: Connect = peer => ({
     ...connect(peer),
