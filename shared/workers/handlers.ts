@@ -1,7 +1,10 @@
 import type { Context } from 'aws-lambda'
 import { everyHour } from '../auth-method/tidy/schedule.ts'
 import { jobRun } from '../jobs/job.ts'
+import type { CarryTo } from '../link/call.ts'
 import type { Ports } from '../ports.ts'
+import { connectBy } from '../replication/secondary/connect.ts'
+import { pull } from '../replication/secondary/pull.ts'
 import { runJob } from './jobs.ts'
 
 /** Time to finish the step in hand and to start the next run, milliseconds. */
@@ -20,3 +23,16 @@ export const roundHandler =
   (ports: Ports) =>
   (_event: unknown, context: Context): Promise<void> =>
     everyHour(jobRun(ports, endOf(ports, context)))
+
+/** Milliseconds that a run follows the primary: the next one is started every minute. */
+const PULL_MS = 50_000
+/** What a run may need to end what it has in hand. */
+const PULL_REST_MS = 8000
+
+/** Follows the primary, if this cluster has one. */
+export const pullHandler =
+  (ports: Ports, carryTo: CarryTo) =>
+  (_event: unknown, context: Context): Promise<void> => {
+    const deadline = Math.min(ports.clock.now() + PULL_MS, endOf(ports, context) - PULL_REST_MS)
+    return pull(ports, connectBy(carryTo, ports), deadline)
+  }

@@ -28,6 +28,12 @@ export const workers = {
     summary: 'runs background jobs: tidy, removal of mounts, ends of rotations, journals begun and ended',
     timeout: 10,
   },
+  'on-pull': {
+    uses: ['read', 'journal', 'apply', 'link', 'genesis'],
+    summary: 'follows the primary of a DR set, on a secondary; elsewhere it does nothing',
+    timeout: 1,
+    every: 1,
+  },
   'on-audit-entries': {
     uses: ['audit-log'],
     summary: 'carries audit entries from the logs of functions to the log group of the audit log',

@@ -63,7 +63,7 @@ describe('tables and key are kept, encrypted and recoverable', () => {
     expect(replica.DeletionProtectionEnabled).not.toBe(true)
   })
 
-  test('the index that tidy reads is on the data table only, and carries what a conditional deletion needs', () => {
+  test('the indexes are on the data table only; the one that tidy reads carries what a conditional deletion needs', () => {
     const indexes = ofType(resources, 'AWS::DynamoDB::GlobalTable').flatMap(([id, { Properties }]) =>
       (Properties.GlobalSecondaryIndexes ?? []).map((index: unknown) => [id.startsWith('Data'), index]),
     )
@@ -75,6 +75,7 @@ describe('tables and key are kept, encrypted and recoverable', () => {
           Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['rev'] },
         }),
       ],
+      [true, expect.objectContaining({ IndexName: 'tree', Projection: { ProjectionType: 'KEYS_ONLY' } })],
     ])
   })
 
@@ -417,24 +418,25 @@ describe('grants come from the table', () => {
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
   test.each(functionNames())(
-    '%s writes record, keyring and recovery key only if it makes keys, or begins journals',
+    '%s writes record, keyring and recovery key only if it makes keys, begins journals or applies one',
     name => {
       for (const action of WRITES) {
-        // what takes items into a journal stores all of them anew
-        const founds = ['init', 'keys', 'on-job'].includes(name) && action === 'dynamodb:PutItem'
+        // what takes items into a journal stores all of them anew; what applies one, stores and deletes them
+        const founds = ['init', 'keys', 'on-job', 'on-pull'].includes(name) && action === 'dynamodb:PutItem'
+        const applies = name === 'on-pull' && action === 'dynamodb:DeleteItem'
         expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds)
-        expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds)
+        expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds || applies)
       }
     },
   )
 
   test.each(functionNames())(
-    '%s stores tokens only if it mints, renews or wraps, or begins journals',
+    '%s stores tokens only if it mints, renews or wraps, begins journals or applies one',
     name => {
       const own = groups.find(group => group.name === name)
       const wraps = own?.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers)) ?? false
       expect(may(name, 'dynamodb:PutItem', 'Data', 'token#abc')).toBe(
-        ['init', 'on-job'].includes(name) || wraps,
+        ['init', 'on-job', 'on-pull'].includes(name) || wraps,
       )
     },
   )
@@ -623,9 +625,9 @@ describe('what a stranger can make this cost', () => {
 })
 
 describe('schedules and the audit log', () => {
-  test('the tidy schedule runs every hour', () => {
+  test('the tidy schedule runs every hour, the puller every minute', () => {
     const rules = ofType(resources, 'AWS::Events::Rule').map(([, one]) => one.Properties.ScheduleExpression)
-    expect(rules).toEqual(['rate(1 hour)'])
+    expect(rules).toEqual(expect.arrayContaining(['rate(1 hour)', 'rate(1 minute)']))
   })
 
   test('a job may start itself again', () => {

@@ -14,12 +14,13 @@ import { unrouted } from '../../infra/local/unrouted.ts'
 import { type Environment, readEnvironment } from '../../shared/adapters/aws/environment.ts'
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../shared/adapters/aws/system.ts'
+import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer, FrontEvent } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 import type { Clock } from '../../shared/ports.ts'
-import { jobHandler, roundHandler } from '../../shared/workers/handlers.ts'
+import { jobHandler, pullHandler, roundHandler } from '../../shared/workers/handlers.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from './api.ts'
 
@@ -200,6 +201,7 @@ function handlerOf(folder: string, environment: Environment, clock: Clock): Hand
   const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock)
   if (folder === 'on-job') return jobHandler(portsOf(workers['on-job'].uses))
   if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
+  if (folder === 'on-pull') return pullHandler(portsOf(workers['on-pull'].uses), linkCarrier())
   const group = groups.find(one => one.name === folder) ?? {
     name: folder,
     endpoints: [],

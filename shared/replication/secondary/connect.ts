@@ -1,5 +1,8 @@
-import type { LinkPair } from '../../link/pair.ts'
+import type { CarryTo } from '../../link/call.ts'
+import { keysOf, type LinkPair } from '../../link/pair.ts'
 import type { SourceLink } from '../../link/source.ts'
+import { sourceLink } from '../../link/source-link.ts'
+import type { Clock, Entropy } from '../../ports.ts'
 
 /** Another cluster of the set, and this one as it is known there. */
 export interface Peer {
@@ -18,3 +21,15 @@ export interface Peer {
 
 /** Makes a link; nobody is asked yet. */
 export type Connect = (peer: Peer) => SourceLink
+
+/** Links whose calls are carried so. */
+export const connectBy =
+  (carryTo: CarryTo, around: { clock: Pick<Clock, 'now'>; entropy: Pick<Entropy, 'bytes'> }): Connect =>
+  ({ set, id, pair, otherKey, addresses, ca }) => {
+    const { clock, entropy } = around
+    const end = {
+      ...{ set, from: id, signing: pair.signing, keys: keysOf(pair) },
+      otherKey: Buffer.from(otherKey, 'base64'),
+    }
+    return sourceLink(end, { carry: carryTo({ addresses, ca }), clock, entropy })
+  }

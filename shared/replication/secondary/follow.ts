@@ -1,7 +1,7 @@
 import { pauseBefore } from '../apply/target.ts'
+import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
 import { newestTermIn } from '../terms.ts'
-import { fillClosed } from './fill-closed.ts'
 import { type Follower, type Progress, stopped } from './follower.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
@@ -38,7 +38,8 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
   stage: stageOn,
   drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.life)),
   finish: async (follower, head) => {
-    follower.filled = await fillClosed(follower.own, head)
+    // one that was opened again meanwhile is of a later epoch, and stays open
+    follower.filled = (await endEpoch(follower.own, head.epoch)) !== undefined
     return follower.filled ? 'worked' : 'waiting'
   },
   follow: async ({ own }, { mode, hold, seq }) => {

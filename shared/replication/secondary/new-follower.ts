@@ -63,6 +63,6 @@ async function linkOf({ record }: ClusterRead, { cipher }: FollowerPorts, connec
   const { link, set } = record
   if (!link || !set) return undefined
   const pair = await decryptOwnKey(link.ownKey, cipher)
-  const { id, primaryKey: otherKey, primaryAddr, addrs } = link
-  return connect({ set, id, pair, otherKey, addresses: [...new Set([...addrs, primaryAddr])] })
+  const { id, primaryKey: otherKey, primaryAddr, addrs, ca } = link
+  return connect({ set, id, pair, otherKey, addresses: [...new Set([...addrs, primaryAddr])], ca })
 }

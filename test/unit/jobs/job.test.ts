@@ -185,5 +185,8 @@ test('a worker that nothing else starts has a schedule', () => {
   const scheduled = Object.entries(workers).flatMap(([name, worker]) =>
     'every' in worker ? [[name, worker.every]] : [],
   )
-  expect(scheduled).toEqual([['on-tidy-schedule', 60]])
+  expect(scheduled).toEqual([
+    ['on-tidy-schedule', 60],
+    ['on-pull', 1],
+  ])
 })

@@ -1,0 +1,6 @@
+import { awsPorts } from '../../shared/adapters/aws/ports.ts'
+import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
+import { pullHandler } from '../../shared/workers/handlers.ts'
+import { workers } from '../../shared/workers/workers.ts'
+
+export const handler = pullHandler(awsPorts('on-pull', workers['on-pull'].uses), linkCarrier())
