@@ -1,4 +1,5 @@
 import type { Secondary } from '../../model/link.ts'
+import { noteEvent } from '../../replication/events.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { sameSecret } from '../../values/secret.ts'
@@ -32,8 +33,17 @@ export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Re
   const head = await servingHead(ports.journal)
   if (head.mode !== 'writing') throw refused('unavailable', 'this cluster is handing over to another one')
   if (call.record.built !== true) throw await unbuilt(ports)
-  const admitted = await admit(asked, call, ports)
-  if ((await ports.store.commit(admitted.changes, call)) === 'conflict')
+  const { id, changes } = await admit(asked, call, ports)
+  const { cluster, address } = asked
+  const { nonce } = call.envelope
+  await noteEvent(
+    'admission',
+    Buffer.from(nonce).toString('hex'),
+    call.record,
+    { id, secondary: cluster, address },
+    ports,
+  )
+  if ((await ports.store.commit(changes, call)) === 'conflict')
     throw refused('unavailable', 'the token was being used or revoked at this very moment: repeat')
   return answerTo(asked, call, head, ports)
 }
@@ -86,7 +96,7 @@ async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPo
     replace(place, secondary, admittedAs(secondary.data, asked, call)),
     ...(revoked ? [remove(revocation)] : []),
   ]
-  return { changes }
+  return { id: claims.id, changes }
 }
 
 /** @param jti hash of the token's one-use part */

@@ -139,13 +139,15 @@ async function keyring(
   return exported
 }
 
-/** What goes wrong here may pass; what cannot be read never will. Texts of other errors stay here. */
+/** What goes wrong here may pass; texts of other errors than our own stay here. */
 function refusalOf(error: unknown, method: Method, { log }: LinkPorts): CallFault {
-  if (error instanceof LinkRefused) return { code: error.code, text: error.message }
-  const known = error instanceof ApiError && error.code === 'busy'
-  if (known) return { code: 'unavailable', text: error.message }
+  if (error instanceof LinkRefused) {
+    log.info('link', { method, code: error.code, refused: error.message })
+    return { code: error.code, text: error.message }
+  }
+  const busy = error instanceof ApiError && error.code === 'busy'
   log.error('link', { method, cause: error instanceof Error ? error.stack : String(error) })
-  return { code: 'unavailable', text: 'internal error: see the logs of this cluster' }
+  return { code: 'unavailable', text: busy ? error.message : 'internal error: see the logs of this cluster' }
 }
 
 /** This cluster's keys; they are decrypted once for every text of theirs. */

@@ -5,9 +5,9 @@ import { newOwnKey } from '../../link/admin/keys.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { noteEvent } from '../events.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
 import { addressOf } from './addresses.ts'
-import { noteEvent } from './events.ts'
 import { alreadyPrimary, roleChanging } from './refusals.ts'
 
 export const primaryFields = {

@@ -9,8 +9,8 @@ import { partitions } from '../../storage/kinds.ts'
 import { base62 } from '../../values/base62.ts'
 import { NAME } from '../../values/names.ts'
 import { printTime } from '../../values/time.ts'
+import { noteEvent } from '../events.ts'
 import { ownAddress } from './addresses.ts'
-import { noteEvent } from './events.ts'
 import { idTaken, idUnusable, lifetimeUnusable, noKeyForAPrimary, publicKeyUnusable } from './refusals.ts'
 
 export const secondaryTokenFields = {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
 import { CallSchema } from '../../../../shared/link/gen/link_pb.ts'
 import { forms } from '../../../../shared/link/messages.ts'
@@ -51,6 +52,22 @@ describe('an activation', () => {
     expect(await w.secondary('west')).toMatchObject({
       ...{ cluster: one.cluster, activatedAt: START, address: 'https://west.example', version: '1' },
     })
+  })
+
+  test('leaves an entry in the audit log, which names who came by which token, and no secret', async () => {
+    const one = follower(w, 'west')
+    const token = await w.token('west')
+    await expect(follower(w, 'west').activate(`${token}x`)).rejects.toThrow()
+    expect(w.audited).toEqual([])
+    const { keyring } = await one.activate(token)
+    expect(w.audited).toEqual([
+      expect.objectContaining({
+        ...{ audit: 'replication', event: 'admission', cluster: w.record.id, set: w.set, epoch: w.epoch },
+        ...{ id: 'west', secondary: one.cluster, address: 'https://west.example' },
+      }),
+    ])
+    for (const secret of [token, readActivation(token)?.jti ?? '', keyring])
+      expect(JSON.stringify([w.audited, w.log])).not.toContain(secret)
   })
 
   test('tells of the other clusters that were met', async () => {
@@ -256,7 +273,7 @@ describe('what a cluster answers depends on what it is', () => {
   test('what is no call is refused as such', async () => {
     const answer = await w.serve('Echo', create(CallSchema), '')
     expect(readOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
-    expect(w.log).toEqual([])
+    expect(w.log).toEqual([['link', expect.objectContaining({ code: 'invalid_argument' })]])
   })
 
   test('what goes wrong inside is logged here, and stays here', async () => {

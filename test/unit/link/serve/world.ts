@@ -144,6 +144,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   await write(key('cluster'), record)
   await write(key('recovery-key'), { shares: 5, threshold: 3, key: 'x' })
   const log: unknown[] = []
+  const audited: object[] = []
   const woken: string[] = []
   const noted = (...given: unknown[]) => void log.push(given)
   const ports = {
@@ -151,11 +152,12 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
     clock: { now: () => clock.ms, sleep: async () => undefined },
     deployment: { apiAddress: '' },
     puller: { wake: async () => void woken.push('woken') },
+    audit: { write: async (entry: object) => void audited.push(entry) },
     log: { info: noted, warn: noted, error: noted },
   } as unknown as LinkPorts
   const serve = linkService(ports)
   return {
-    ...{ clock, store, record, set, own, commits, log, woken, ports, serve, memory, epoch, write },
+    ...{ clock, store, record, set, own, commits, log, audited, woken, ports, serve, memory, epoch, write },
     keys: keysOf(linkPair(pairText)),
     pair: linkPair(pairText),
     /** makes an activation token as the endpoint does */

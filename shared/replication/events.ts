@@ -1,6 +1,6 @@
-import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Ports } from '../../ports.ts'
-import { printTime } from '../../values/time.ts'
+import type { ClusterRecord } from '../model/cluster.ts'
+import type { Ports } from '../ports.ts'
+import { printTime } from '../values/time.ts'
 
 /** What happens to a cluster's role in its set, or to a member of it. */
 export type ReplicationEvent =
@@ -8,6 +8,7 @@ export type ReplicationEvent =
   | 'primary-disabled'
   | 'token-made'
   | 'revocation'
+  | 'admission'
   | 'activation'
   | 'wipe'
 
