@@ -15,6 +15,8 @@ import { root } from '../checkout.ts'
 /** What tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
 export interface ClusterFile {
   base_url: string
+  /** where other clusters reach this one */
+  link_address: string
   provider_url: string
   /** the metadata service of an instance, as clients expect it: AWS_EC2_METADATA_SERVICE_ENDPOINT */
   metadata_url: string
@@ -46,22 +48,33 @@ export function makeDirectory({ memory, cluster }: Named): string {
 
 const keptAt = (cluster: string): string => `${root}.local/${cluster}`
 
-/**
- * Writes down what tools need to reach the cluster, where they look for it, whether it keeps anything or not.
- * @returns how that ends: of a cluster that keeps nothing, nothing is told any more
- */
-export function tell({ cluster, memory }: Named, told: ClusterFile): () => void {
+/** What is told of a cluster in its file. */
+interface Told {
+  /** tells something else from now on */
+  anew(told: ClusterFile): void
+  /** of a cluster that keeps nothing, nothing is told any more */
+  end(): void
+}
+
+/** Writes down what tools need to reach the cluster, where they look for it, whether it keeps anything or not. */
+export function tell({ cluster, memory }: Named, told: ClusterFile): Told {
   const folder = keptAt(cluster)
   const file = `${folder}/cluster.json`
-  const [before, text] = [textOf(file), JSON.stringify(told, null, 2)]
-  mkdirSync(folder, { recursive: true })
-  writeWhole(file, text)
-  return () => {
+  const before = textOf(file)
+  let text = ''
+  const anew = (now: ClusterFile) => {
+    text = JSON.stringify(now, null, 2)
+    mkdirSync(folder, { recursive: true })
+    writeWhole(file, text)
+  }
+  anew(told)
+  const end = () => {
     if (!memory || textOf(file) !== text) return
     if (before !== undefined) return writeWhole(file, before)
     rmSync(file)
     if (readdirSync(folder).length === 0) rmdirSync(folder)
   }
+  return { anew, end }
 }
 
 /** The content of a file; undefined when it is not there. */

@@ -13,9 +13,10 @@ import {
 } from './engine.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { EXECUTION_USER, HOME, WORKLOAD } from './home.ts'
-import { initialised } from './initialise.ts'
+import { forgetOwnKeys, initialised } from './initialise.ts'
 import { startLambdaService } from './lambda-service.ts'
 import { type Lambdas, startLambdas } from './lambdas.ts'
+import { startLinkPort } from './link-port.ts'
 import { checkPorts } from './loopback.ts'
 import type { Capacity } from './pool.ts'
 import type { Control } from './provider/control.ts'
@@ -36,6 +37,8 @@ export interface HostOptions {
   port: number
   /** keep nothing */
   memory: boolean
+  /** port on which other clusters reach this one, by gRPC; 0: any */
+  linkPort?: number
   /** port of the imitated AWS; 0: any */
   providerPort?: number
   /** port of the metadata service of the instance `WORKLOAD`; 0: any */
@@ -60,6 +63,8 @@ export interface Host extends ClusterFile {
   directory: string
   /** the variables that a function sees, and where its bundle is */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
+  /** tells no more of a root token and shares of its own: it has become a secondary, and has those of its primary */
+  forgetKeys(): void
   close(): Promise<void>
 }
 
@@ -82,8 +87,13 @@ interface Site {
 export async function startHost(options: HostOptions): Promise<Host> {
   if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
     throw new Error('the name of a cluster has letters, digits, "_", "-" and ".", 64 at most')
-  const { port, providerPort, metadataPort } = options
-  await checkPorts({ port, 'provider-port': providerPort, 'metadata-port': metadataPort })
+  const { port, linkPort, providerPort, metadataPort } = options
+  await checkPorts({
+    port,
+    'link-port': linkPort,
+    'provider-port': providerPort,
+    'metadata-port': metadataPort,
+  })
   const directory = makeDirectory(options)
   const closers: Closers = options.memory ? [() => rmSync(directory, { recursive: true, force: true })] : []
   const close = async () => {
@@ -99,8 +109,15 @@ export async function startHost(options: HostOptions): Promise<Host> {
       return part
     }
     const { file, ...rest } = await assemble({ options, directory, model, home, started })
-    closers.push(tell(options, file))
-    return { ...file, ...rest, directory, close }
+    const told = tell(options, file)
+    closers.push(told.end)
+    return {
+      ...file,
+      ...rest,
+      directory,
+      close,
+      forgetKeys: () => told.anew({ ...file, ...forgetOwnKeys(directory) }),
+    }
   } catch (error) {
     await close()
     throw error
@@ -126,8 +143,10 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
   started(startStreams({ ...home, url: engine.url, credentials, lambdas, streams: model.streams }))
   started(startSchedules(model, lambdas))
   const gateway = started(await gatewayOf(site, lambdas))
+  const link = started(await startLinkPort(gateway.url, options.linkPort))
   const file: ClusterFile = defined({
     base_url: `${gateway.url}/v1`,
+    link_address: link.url,
     provider_url: provider.url,
     metadata_url: metadata.url,
     ...urls,

@@ -15,6 +15,7 @@ export async function initialised(url: string, directory: string): Promise<Keys>
     writeWhole(file, JSON.stringify({ root_token, recovery_keys }))
     return { root_token, recovery_keys }
   }
+  if (await isSecondary(url)) return forgetOwnKeys(directory)
   const known = textOf(file) ?? textOf(`${directory}/cluster.json`)
   if (known) {
     const { root_token, recovery_keys } = JSON.parse(known) as Keys
@@ -25,4 +26,17 @@ export async function initialised(url: string, directory: string): Promise<Keys>
   throw new Error(
     `the first start of this cluster was broken off before its root token was written down, and nobody can know it any more: remove ${directory}${externalEngine() === '' ? '' : ' and the tables of this cluster'} and start anew`,
   )
+}
+
+/** Keys that were made here mean nothing any more: those of the primary hold. */
+export function forgetOwnKeys(directory: string): Keys {
+  const keys: Keys = { root_token: "the primary's", recovery_keys: [] }
+  writeWhole(`${directory}/keys.json`, JSON.stringify(keys))
+  return keys
+}
+
+async function isSecondary(url: string): Promise<boolean> {
+  const answer = await fetch(`${url}/v1/sys/replication/dr/status`)
+  const { data } = (await answer.json()) as { data?: { mode?: string } }
+  return data?.mode === 'secondary'
 }

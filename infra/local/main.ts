@@ -8,6 +8,7 @@ import { remoteControl } from './provider/control.ts'
 const options = {
   cluster: { type: 'string', default: 'local' },
   port: { type: 'string', default: '8200' },
+  'link-port': { type: 'string', default: '0' },
   'provider-port': { type: 'string', default: '0' },
   'metadata-port': { type: 'string', default: '0' },
   provider: { type: 'string' },
@@ -26,6 +27,7 @@ const HELP = `npm start [-- options]        a cluster on this machine, then a lo
 
   --cluster NAME         name of the cluster; its state is kept in .local/NAME (local)
   --port N               port of the API (8200; 0: any)
+  --link-port N          port on which other clusters reach this one, by gRPC (0: any)
   --provider-port N      port of the imitated AWS (0: any)
   --metadata-port N      port of the metadata service of the instance that logs in (0: any)
   --provider URL         an imitated AWS that runs already, of another cluster, say; then none is started
@@ -56,6 +58,7 @@ async function main(): Promise<void> {
     defined({
       cluster: values.cluster,
       port: Number(values.port),
+      linkPort: Number(values['link-port']),
       providerPort: Number(values['provider-port']),
       metadataPort: Number(values['metadata-port']),
       memory: values.memory,
@@ -98,6 +101,7 @@ function introduce(host: Host, memory: boolean): void {
     'This host is for development, tests, drills and demonstrations. AWS is an imitation on this machine.\n',
   )
   print(`  API            ${host.base_url}`)
+  print(`  link           ${host.link_address}, for other clusters`)
   print(`  imitated AWS   ${host.provider_url}`)
   print(`  metadata       ${host.metadata_url}, of the instance ${WORKLOAD.instanceId}`)
   print(`  root token     ${host.root_token}`)

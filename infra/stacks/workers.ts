@@ -35,8 +35,9 @@ export class WorkersStack extends Stack {
     }
     const worker = lambdas.get('on-operation')
     const { settings } = surroundings
-    for (const [name, workflow] of Object.entries<Workflow>(worker ? workflows : {}))
-      if (worker) new WorkflowMachine(this, `${name} workflow`, { name, workflow, settings, worker })
+    if (!worker) throw new Error('nobody does the steps of workflows')
+    for (const [name, workflow] of Object.entries<Workflow>(workflows))
+      new WorkflowMachine(this, `${name} workflow`, { name, workflow, settings, worker })
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {

@@ -34,6 +34,11 @@ export const workers = {
     timeout: 1,
     every: 1,
   },
+  'on-operation': {
+    uses: ['read', 'write', 'genesis', 'journal', 'apply', 'link'],
+    summary: 'does the steps of operations, as their workflows name them',
+    timeout: 15,
+  },
   'on-audit-entries': {
     uses: ['audit-log'],
     summary: 'carries audit entries from the logs of functions to the log group of the audit log',

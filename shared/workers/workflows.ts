@@ -14,4 +14,10 @@ export interface StepResult {
 export const FINAL = 'OperationFailed'
 
 /** One line per workflow. */
-export const workflows = {} as const satisfies Record<string, Workflow>
+export const workflows = {
+  activation: {
+    summary: 'makes this cluster the DR secondary of another',
+    // whoever read the cluster record before `close` has stopped writing by it before anything is wiped
+    steps: ['handshake', 'close', { seconds: 30 }, 'wipe', 'sync', 'serve'],
+  },
+} as const satisfies Record<string, Workflow>

@@ -415,6 +415,8 @@ describe('grants come from the table', () => {
           !(not ?? []).some(pattern => like(pattern, pk))
         )
       })
+  const FOUNDERS = ['init', 'keys', 'on-job', 'replication']
+  const APPLIERS = ['on-operation', 'on-pull']
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
   test.each(functionNames())(
@@ -422,8 +424,8 @@ describe('grants come from the table', () => {
     name => {
       for (const action of WRITES) {
         // what takes items into a journal stores all of them anew; what applies one, stores and deletes them
-        const founds = ['init', 'keys', 'on-job', 'on-pull'].includes(name) && action === 'dynamodb:PutItem'
-        const applies = name === 'on-pull' && action === 'dynamodb:DeleteItem'
+        const founds = [...FOUNDERS, ...APPLIERS].includes(name) && action === 'dynamodb:PutItem'
+        const applies = APPLIERS.includes(name) && action === 'dynamodb:DeleteItem'
         expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds)
         expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds || applies)
       }
@@ -436,7 +438,7 @@ describe('grants come from the table', () => {
       const own = groups.find(group => group.name === name)
       const wraps = own?.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers)) ?? false
       expect(may(name, 'dynamodb:PutItem', 'Data', 'token#abc')).toBe(
-        ['init', 'on-job', 'on-pull'].includes(name) || wraps,
+        ['init', 'on-job', ...APPLIERS].includes(name) || wraps,
       )
     },
   )

@@ -20,7 +20,9 @@ import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer, FrontEvent } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 import type { Clock } from '../../shared/ports.ts'
+import { connectBy } from '../../shared/replication/secondary/connect.ts'
 import { jobHandler, pullHandler, roundHandler } from '../../shared/workers/handlers.ts'
+import { operationHandler } from '../../shared/workers/operations.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from './api.ts'
 
@@ -200,6 +202,10 @@ function functionsOf(
 function handlerOf(folder: string, environment: Environment, clock: Clock): Handler {
   const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock)
   if (folder === 'on-job') return jobHandler(portsOf(workers['on-job'].uses))
+  if (folder === 'on-operation') {
+    const ports = portsOf(workers['on-operation'].uses)
+    return operationHandler(ports, connectBy(linkCarrier(), ports))
+  }
   if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
   if (folder === 'on-pull') return pullHandler(portsOf(workers['on-pull'].uses), linkCarrier())
   const group = groups.find(one => one.name === folder) ?? {
