@@ -24,6 +24,8 @@ export interface ActivationInput {
   token?: Encrypted
   /** where the primary is reached, instead of the address in the token; empty: there */
   primaryApiAddr: string
+  /** where this cluster is reached; absent: as the deployment says */
+  address?: string
   /** certificates that vouch for the primary's, PEM; absent: the usual ones */
   ca?: string
 }

@@ -77,7 +77,9 @@ export interface JournalView {
    * Head and, of the tree with that name, the roots of both subtrees; without those that are not there.
    * @param life absent: there is no tree
    */
-  look(life: string | undefined): Promise<{ head?: Head; roots?: { r: StoredPage; l: StoredPage } }>
+  look(
+    life: string | undefined,
+  ): Promise<{ head?: Head; roots?: { replicated: StoredPage; local: StoredPage } }>
 }
 
 /**

@@ -74,10 +74,10 @@ async function handedIn(
   { token, set, id, primaryKey, addr }: Activation & { token: string },
   pair: LinkPair,
 ): Promise<Activated> {
-  const { primaryApiAddr = '', ca } = operation.data.activation ?? {}
+  const { apiAddress, version } = ports.deployment
+  const { primaryApiAddr = '', ca, address = apiAddress } = operation.data.activation ?? {}
   const otherKey = Buffer.from(primaryKey, 'base64url').toString('base64')
   const link = connect({ set, id, pair, otherKey, addresses: [primaryApiAddr || addr], ca })
-  const { apiAddress: address, version } = ports.deployment
   try {
     return await link.activate({ token, cluster: record.data.id, address, version })
   } catch (error) {

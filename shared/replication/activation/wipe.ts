@@ -1,7 +1,8 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { PendingLink } from '../../model/operation.ts'
+import type { ActivationInput, PendingLink } from '../../model/operation.ts'
 import { put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
 import { firstHead, type Head } from '../head.ts'
 import type { Place, ScanPage } from '../journal.ts'
@@ -70,7 +71,11 @@ async function takeKeys(run: ActivationRun, stand: ActivationStand, id: string):
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
   const link = pending.data
-  const record: ClusterRecord = { ...stand.record.data, ...linked(link), life: id }
+  const record: ClusterRecord = {
+    ...stand.record.data,
+    ...linked(link, stand.operation.data.activation),
+    life: id,
+  }
   await auditEvent(run, 'activated', id, record)
   await commitStep(
     run,
@@ -86,11 +91,15 @@ async function takeKeys(run: ActivationRun, stand: ActivationStand, id: string):
   return AGAIN
 }
 
-const linked = ({ set, id, primaryAddr, addrs, primaryKey, ownKey, keyring }: PendingLink) => ({
+const linked = (
+  { set, id, primaryAddr, addrs, primaryKey, ownKey, keyring }: PendingLink,
+  { ca, address: clusterAddr }: Partial<ActivationInput> = {},
+) => ({
   set,
   keyring: keyring.id,
   term: keyring.term,
-  link: { id, primaryAddr, addrs, primaryKey, ownKey },
+  link: { id, primaryAddr, addrs, primaryKey, ownKey, ...defined({ ca }) },
+  ...defined({ clusterAddr }),
 })
 
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */

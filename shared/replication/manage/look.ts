@@ -55,7 +55,7 @@ function journalFacts(
     doing: head.mode,
     position: head.seq,
     frontier: head.done,
-    root: roots ? wholeRoot(roots.r.hash, roots.l.hash) : '',
+    root: roots ? wholeRoot(roots.replicated.hash, roots.local.hash) : '',
     ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
       : {}),

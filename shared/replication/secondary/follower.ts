@@ -10,6 +10,8 @@ export interface Follower {
   readonly cluster: () => Promise<ClusterRead | undefined>
   /** absent: this cluster knows no primary */
   readonly link: SourceLink | undefined
+  /** where this cluster is reached; absent: nobody knows */
+  readonly address?: string
   /** name of the own tree */
   readonly life: string
   readonly hasTime: () => boolean
@@ -47,10 +49,10 @@ export function stopped({ told }: Follower, fault: string): Progress {
 
 /** Asks the source how far it is, and tells it how far this cluster is. */
 export async function ask(follower: Follower): Promise<EchoAnswer> {
-  const { own, link, told } = follower
+  const { own, link, told, address = '' } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
-  follower.source = await link.echo({ position, state: told.state, address: '', apiAddress: '' })
+  follower.source = await link.echo({ position, state: told.state, address, apiAddress: address })
   return follower.source
 }

@@ -40,6 +40,7 @@ export async function newFollower(
       const now = await cluster()
       if (now && link) await holdTerm(ports, link, now, term)
     },
+    address: first.record.clusterAddr ?? ports.deployment.apiAddress,
     from: 0,
     filled: false,
     told: { state: 'idle', synced: told?.synced ?? 0, rounds: told?.rounds ?? 0 },

@@ -35,14 +35,14 @@ async function costOf(path: string): Promise<string[]> {
 
 afterEach(() => become({ mode: 'disabled' }))
 
-const root = (sk: 'r' | 'l', hash: string) =>
+const root = (sk: 'replicated' | 'local', hash: string) =>
   journal.putPageHash('t#life-1#root', sk, { hash, asOf: `${EPOCH}/000000000001` })
 
 describe('as it stands in the tables', () => {
   test('of a primary and its secondaries, for two batch reads and a query', async () => {
     await journal.moveHead('none', firstHead(EPOCH, 1))
     await journal.allocate(EPOCH)
-    await Promise.all([root('r', 'one'), root('l', 'two')])
+    await Promise.all([root('replicated', 'one'), root('local', 'two')])
     const nobody = { expires: 0, jti: 'h', time: 0, address: '', apiAddress: '', version: '' }
     await commit(
       create(key('secondary', 'b'), { ...nobody, id: 'b', createdAt: 2 }),
@@ -66,7 +66,7 @@ describe('as it stands in the tables', () => {
       'BatchGetItem',
       'Query',
     ])
-    await journal.putPageHash('t#life-1#root', 'l', { hash: 'three', asOf: `${EPOCH}/000000000002` })
+    await journal.putPageHash('t#life-1#root', 'local', { hash: 'three', asOf: `${EPOCH}/000000000002` })
     expect(await status()).not.toMatchObject({ merkle_root: 'merkle_root' in shown && shown.merkle_root })
   })
 

@@ -8,11 +8,14 @@ export const journalView = ({ tables, get }: Engine): JournalView => ({
   look: async life => {
     const inCluster = (pk: string, sk: string) => ({ table: tables.cluster, pk, sk })
     const head = inCluster(headKey.pk, headKey.sk)
-    const roots = life === undefined ? [] : ['r', 'l'].map(sk => inCluster(`t#${life}#root`, sk))
+    const roots = life === undefined ? [] : ['replicated', 'local'].map(sk => inCluster(`t#${life}#root`, sk))
     const found = await get([head, ...roots])
-    const [r, l] = roots.map(at => pageFrom(found.get(nameOf(at))))
+    const [replicated, local] = roots.map(at => pageFrom(found.get(nameOf(at))))
     const item = found.get(nameOf(head))
-    return defined({ head: item && headFrom(item), roots: r && l ? { r, l } : undefined })
+    return defined({
+      head: item && headFrom(item),
+      roots: replicated && local ? { replicated, local } : undefined,
+    })
   },
 })
 
