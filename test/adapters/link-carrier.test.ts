@@ -16,6 +16,7 @@ import { linkHandler } from '../../shared/http/link.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent } from '../../shared/link/source.ts'
 import { tlsOf } from '../builders/tls.ts'
+import { linkGateway } from '../support/link.ts'
 import { closedPort, rawServer, webServer } from '../support/server.ts'
 import { follower, primaryWorld, type World } from '../unit/link/serve/world.ts'
 
@@ -42,24 +43,8 @@ async function listening(server: AnyServer, scheme = 'http') {
   return { url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`, cut }
 }
 
-/** HTTP/1.1 requests as an HTTP API hands them to the Lambda. */
-function gateway(protocols: string[]): RequestListener {
-  const handler = linkHandler(w.ports)
-  return async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    protocols.push(String(request.headers['content-type']))
-    const answer = await handler({
-      version: '2.0',
-      rawPath: request.url ?? '',
-      headers: request.headers as Record<string, string>,
-      body: Buffer.concat(chunks).toString('base64'),
-      isBase64Encoded: true,
-      requestContext: { domainName: request.headers.host ?? '', http: { method: request.method ?? '' } },
-    })
-    response.writeHead(answer.statusCode, answer.headers).end(Buffer.from(answer.body, 'base64'))
-  }
-}
+/** The Lambda behind a gateway. */
+const gateway = (seen: string[]): RequestListener => linkGateway(linkHandler(w.ports), seen)
 
 /** The router itself, which speaks gRPC. */
 const router = (protocols: string[]) =>

@@ -19,6 +19,8 @@ import { type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer, FrontEvent } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
+import { linkHandler } from '../../shared/http/link.ts'
+import { linkUses } from '../../shared/link/routes.ts'
 import type { Clock } from '../../shared/ports.ts'
 import { connectBy } from '../../shared/replication/secondary/connect.ts'
 import { jobHandler, pullHandler, roundHandler } from '../../shared/workers/handlers.ts'
@@ -208,6 +210,7 @@ function handlerOf(folder: string, environment: Environment, clock: Clock): Hand
   }
   if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
   if (folder === 'on-pull') return pullHandler(portsOf(workers['on-pull'].uses), linkCarrier())
+  if (folder === 'link') return linkHandler(portsOf(linkUses)) as Handler
   const group = groups.find(one => one.name === folder) ?? {
     name: folder,
     endpoints: [],
