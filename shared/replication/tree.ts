@@ -43,6 +43,10 @@ export function bucketOf(life: string, kind: Kind, pk: string, sk: string): Buck
 const subtree = (life: string, of: 'replicated' | 'local'): string =>
   `t#${life}#${of === 'replicated' ? 'r' : 'l'}`
 
+/** The partition of a page; `root` is that of the pages' hashes. */
+export const pagePk = (life: string, of: 'replicated' | 'local', page: string): string =>
+  `${subtree(life, of)}#${page}`
+
 /** The value of the index `tree`: which bucket an item belongs to. */
 export const bucketText = ({ pk, sk }: Bucket): string => `${pk}/${sk}`
 

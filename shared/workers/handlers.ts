@@ -3,6 +3,7 @@ import { everyHour } from '../auth-method/tidy/schedule.ts'
 import { jobRun } from '../jobs/job.ts'
 import type { CarryTo } from '../link/call.ts'
 import type { Ports } from '../ports.ts'
+import { tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
 import { runJob } from './jobs.ts'
@@ -17,6 +18,14 @@ export const jobHandler =
   (ports: Ports) =>
   (event: unknown, context: Context): Promise<void> =>
     runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - REST_MS))
+
+/** Cells that were written, or a minute that has passed: the latter leaves no position open. */
+export const journalHandler =
+  (ports: Ports) =>
+  (event: unknown): Promise<void> =>
+    tendJournal(ports, isStream(event) ? 'below' : 'all')
+
+const isStream = (event: unknown): boolean => Array.isArray((event as { Records?: unknown } | null)?.Records)
 
 /** The hourly round. */
 export const roundHandler =

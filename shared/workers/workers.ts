@@ -39,6 +39,13 @@ export const workers = {
     summary: 'does the steps of operations, as their workflows name them',
     timeout: 15,
   },
+  'on-journal': {
+    uses: ['read', 'journal'],
+    summary: 'keeps the journal dense and its tree up to date',
+    timeout: 1,
+    every: 1,
+    stream: { table: 'cluster', partitions: 'j#' },
+  },
   'on-audit-entries': {
     uses: ['audit-log'],
     summary: 'carries audit entries from the logs of functions to the log group of the audit log',

@@ -23,7 +23,7 @@ import { linkHandler } from '../../shared/http/link.ts'
 import { linkUses } from '../../shared/link/routes.ts'
 import type { Clock } from '../../shared/ports.ts'
 import { connectBy } from '../../shared/replication/secondary/connect.ts'
-import { jobHandler, pullHandler, roundHandler } from '../../shared/workers/handlers.ts'
+import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../shared/workers/handlers.ts'
 import { operationHandler } from '../../shared/workers/operations.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from './api.ts'
@@ -208,6 +208,7 @@ function handlerOf(folder: string, environment: Environment, clock: Clock): Hand
     const ports = portsOf(workers['on-operation'].uses)
     return operationHandler(ports, connectBy(linkCarrier(), ports))
   }
+  if (folder === 'on-journal') return journalHandler(portsOf(workers['on-journal'].uses))
   if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
   if (folder === 'on-pull') return pullHandler(portsOf(workers['on-pull'].uses), linkCarrier())
   if (folder === 'link') return linkHandler(portsOf(linkUses)) as Handler
