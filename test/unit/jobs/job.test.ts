@@ -188,5 +188,6 @@ test('a worker that nothing else starts has a schedule', () => {
   expect(scheduled).toEqual([
     ['on-tidy-schedule', 60],
     ['on-pull', 1],
+    ['on-journal', 1],
   ])
 })
