@@ -40,6 +40,8 @@ export interface PendingLink {
   id: string
   primaryAddr: string
   addrs: readonly string[]
+  /** where other clusters of the set have been met, as the primary told */
+  met: readonly string[]
   primaryKey: string
   /** encrypted by the keyring below, for the cluster record */
   ownKey: Encrypted

@@ -32,7 +32,7 @@ export async function handshake(run: ActivationRun, id: string): Promise<Activat
   if (!pair) return AGAIN
   const activation = await tokenOf(run, stand, linkPair(pair))
   const activated = await handedIn(run, stand, activation, linkPair(pair))
-  const link = await pendingLink(run, id, { activation, activated, pair })
+  const link = await pendingLink(run, stand, { activation, activated, pair })
   const { token: _, ...input } = stand.operation.data.activation ?? { primaryApiAddr: '' }
   const now = ports.clock.now()
   return commitStep(
@@ -90,10 +90,11 @@ async function handedIn(
 
 async function pendingLink(
   { ports }: ActivationRun,
-  operation: string,
+  { operation }: ActivationStand,
   { activation, activated, pair }: { activation: Activation; activated: Activated; pair: string },
 ): Promise<PendingLink> {
   const { set, id, addr } = activation
+  const { primaryApiAddr = '' } = operation.data.activation ?? {}
   const { exchange } = linkPair(pair)
   const { keyring, cipher } = await ports.genesis.importFrom(
     activated.keyring,
@@ -102,9 +103,10 @@ async function pendingLink(
     ports.clock.now(),
   )
   return {
-    ...{ operation, set, id, keyring },
+    ...{ operation: operation.sk, set, id, keyring },
     primaryAddr: addr,
-    addrs: [...new Set([addr, ...activated.addresses])],
+    addrs: [...new Set([primaryApiAddr || addr, addr, ...activated.addresses])],
+    met: activated.met,
     primaryKey: activated.primaryKey,
     ownKey: await encryptOwnKey(pair, cipher),
     statement: activated.statement,

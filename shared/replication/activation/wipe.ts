@@ -82,7 +82,10 @@ async function takeKeys(run: ActivationRun, stand: ActivationStand, id: string):
     [
       replace(stand.record, stand.record, record),
       put(key('keyring'), link.keyring),
-      put(key('member', record.id), { statements: [link.statement], addresses: link.addrs }),
+      put(key('member', record.id), {
+        statements: [link.statement],
+        addresses: [...link.addrs, ...link.met],
+      }),
       remove(key('pending-key')),
       toStep(stand, ports.clock.now(), { step: 'wipe' }),
     ],

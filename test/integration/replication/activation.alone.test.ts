@@ -53,7 +53,12 @@ async function begun(given: string): Promise<void> {
   const state: OperationState = {
     ...{ name: 'activation', status: 'running', step: 'handshake' },
     ...{ startedAt: west.turn.ms, changedAt: west.turn.ms },
-    activation: { token: await west.cipher.encrypt(place, 'token', given), primaryApiAddr: '' },
+    activation: {
+      token: await west.cipher.encrypt(place, 'token', given),
+      primaryApiAddr: 'http://east.inside',
+      ca: 'PEM',
+      address: 'http://west',
+    },
   }
   const secretKey = await west.cipher.encrypt(OLD, 'secretKey', 'of west alone')
   await west.store.commit(
@@ -125,7 +130,9 @@ describe('an activation', () => {
     await takeSteps(runOf())
     await isNew()
     const { record, operation } = await recordOf()
-    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, link: { id: 'west' } })
+    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, clusterAddr: 'http://west' })
+    const addrs = ['http://east.inside', 'http://east']
+    expect(record.link).toMatchObject({ id: 'west', primaryAddr: 'http://east', addrs, ca: 'PEM' })
     expect(record).not.toHaveProperty('operation')
     expect(operation).toMatchObject({ status: 'done' })
     expect(JSON.stringify(operation)).not.toContain('token')
