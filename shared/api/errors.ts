@@ -22,6 +22,7 @@ export const errorCodes = {
   unsupported_media_type: { status: 415 },
   too_many_requests: { status: 429 },
   internal: { status: 500, always: 'internal error' },
+  activation_failed: { status: 500 },
   provider_failed: { status: 502 },
   busy: { status: 503 },
   not_initialised: { status: 503, always: 'this cluster is not initialised' },

@@ -10,6 +10,7 @@ import {
   revokeSecondary,
   secondaryTokenFields,
 } from '../replication/manage/secondaries.ts'
+import { becomeFields, becomeSecondary, prepareActivation } from '../replication/manage/secondary.ts'
 import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/manage/show-status.ts'
 import { licenseStatus } from '../system/license-status.ts'
 
@@ -94,6 +95,17 @@ export const replicationGroup: Group = {
       serves: 'primary',
       uses: ['link'],
       handle: revokeSecondary,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/enable',
+      summary: 'Make this cluster a secondary: it loses what it has',
+      fields: becomeFields,
+      access: policy('update'),
+      licence: unexpired,
+      uses: ['link', 'genesis', 'workflow'],
+      prepare: prepareActivation,
+      handle: becomeSecondary,
     }),
     endpoint({
       ...change,

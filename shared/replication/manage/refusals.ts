@@ -76,3 +76,45 @@ export const alreadyPrimary = (): ApiError =>
     'this cluster is a DR primary already',
     'give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
   )
+
+export const primaryInstead = (): ApiError =>
+  refused(
+    'invalid_request',
+    'this cluster is a DR primary',
+    'end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
+  )
+
+export const tokenUnusable = (): ApiError =>
+  refused(
+    'invalid_request',
+    'token is no activation token for this cluster',
+    'make one on the primary by POST sys/replication/dr/primary/secondary-token, with the newest public key of this cluster if with any',
+  )
+
+export const tokenLapsed = (): ApiError =>
+  refused(
+    'invalid_request',
+    'token has lapsed',
+    'revoke its id on the primary, and make another one by POST sys/replication/dr/primary/secondary-token',
+  )
+
+export const caUnusable = (): ApiError =>
+  refused(
+    'invalid_request',
+    'ca_cert must be certificates of authorities, PEM, of 32 KiB at most',
+    'leave it out where an authority that everybody knows vouches for the primary',
+  )
+
+export const caFilesUnusable = (): ApiError =>
+  refused(
+    'invalid_request',
+    'ca_file and ca_path name files, and there is no disk to put them on',
+    'give what they hold as ca_cert',
+  )
+
+export const primaryRefused = (why: string): ApiError =>
+  refused(
+    'activation_failed',
+    why,
+    'nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
+  )

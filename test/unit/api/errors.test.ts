@@ -21,6 +21,7 @@ const rows: [code: Code, status: number, text: string | undefined][] = [
   ['unsupported_media_type', 415, undefined],
   ['too_many_requests', 429, undefined],
   ['internal', 500, 'internal error'],
+  ['activation_failed', 500, undefined],
   ['provider_failed', 502, undefined],
   ['busy', 503, undefined],
   ['not_initialised', 503, 'this cluster is not initialised'],

@@ -178,6 +178,7 @@ const capabilities: [string, string][] = [
   ['POST /sys/replication/dr/primary/disable', 'update'],
   ['POST /sys/replication/dr/primary/secondary-token', 'update with sudo'],
   ['POST /sys/replication/dr/primary/revoke-secondary', 'update'],
+  ['POST /sys/replication/dr/secondary/enable', 'update'],
   ['POST /sys/replication/dr/secondary/generate-public-key', 'update'],
 ]
 

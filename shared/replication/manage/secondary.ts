@@ -1,0 +1,100 @@
+import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { text, unsupported } from '../../api/fields.ts'
+import { openSealedToken, readActivation } from '../../link/activation-token.ts'
+import { decryptPending } from '../../link/admin/keys.ts'
+import { linkPair } from '../../link/pair.ts'
+import type { OperationState } from '../../model/operation.ts'
+import { create, replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { noteEvent } from '../events.ts'
+import { addressOf, ownAddress } from './addresses.ts'
+import { authoritiesOf } from './certificates.ts'
+import { primaryInstead, primaryRefused, roleChanging, tokenLapsed, tokenUnusable } from './refusals.ts'
+
+export const becomeFields = {
+  token: text('Activation token that the primary has made', { secret: true, required: true }),
+  primary_api_addr: text('Where the primary is reached, instead of the address in the token'),
+  ca_cert: text('Certificates that vouch for the primary’s, PEM; default: the usual ones'),
+  ca_file: text('Not used: there is no disk; give ca_cert'),
+  ca_path: text('Not used: there is no disk; give ca_cert'),
+  client_cert_pem: unsupported('Certificate of the caller'),
+  client_key_pem: unsupported('Key of the caller'),
+}
+
+/** What an activation is judged by, read with the request's first read. */
+export const prepareActivation = async () => ({
+  keys: [key('cluster'), key('pending-key')] as const,
+  prepared: undefined,
+})
+
+/** How long the caller waits for the primary's answer, and how often it is looked for, milliseconds. */
+const PATIENCE = 18_000
+const EVERY = 250
+
+/**
+ * POST sys/replication/dr/secondary/enable: this cluster becomes a secondary, and loses what it has. The primary is asked
+ * first: whatever it refuses, nothing has happened here.
+ */
+export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
+  const { given, ports, now, request } = call
+  const { record } = clusterOf(call)
+  if (record.mode === 'primary') throw primaryInstead()
+  const item = call.fetched.get(key('cluster'))
+  if (!item) throw new ApiError('not_initialised')
+  if (record.operation !== undefined) throw roleChanging()
+  const ca = authoritiesOf(given)
+  const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr')
+  const token = await usableToken(given.token ?? '', call)
+  const id = ports.entropy.uuid()
+  const place = key('operation', id)
+  const operation: OperationState = {
+    ...{ name: 'activation', status: 'running', step: 'handshake', startedAt: now, changedAt: now },
+    activation: {
+      token: await ports.cipher.encrypt(place, 'token', token),
+      primaryApiAddr,
+      address: ownAddress(record, ports.deployment, request),
+      ...(ca === undefined ? {} : { ca }),
+    },
+  }
+  await noteEvent('activation', id, record, { request: request.id }, ports)
+  const changes = [create(place, operation), replace(item, item, { ...item.data, operation: id })]
+  if ((await ports.store.commit(changes, clusterOf(call))) !== 'done') throw roleChanging()
+  await ports.workflows.start('activation', id)
+  await admitted(id, call)
+  return { answer: nothing([BECOMING]) }
+}
+
+const BECOMING =
+  'the primary has admitted this cluster, which becomes its secondary: what it holds is removed, and it serves nobody until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares count here'
+
+/** The token, as far as this cluster can judge it. @throws ApiError */
+async function usableToken(
+  given: string,
+  { fetched, ports, now }: Call<typeof becomeFields>,
+): Promise<string> {
+  const pending = fetched.get(key('pending-key'))
+  const sealed = !given.includes('.')
+  const pair = sealed && pending && linkPair(await decryptPending(pending.data.pair, ports.cipher))
+  const token = sealed ? pair && openSealedToken(pair.exchange, given) : given
+  const activation = token ? readActivation(token) : undefined
+  if (!activation) throw tokenUnusable()
+  if (activation.exp * 1000 <= now) throw tokenLapsed()
+  return given
+}
+
+/** Waits until the primary has answered. @throws ApiError with what it said, or `busy` while it says nothing */
+async function admitted(id: string, { ports }: Call<typeof becomeFields>): Promise<void> {
+  const end = ports.clock.now() + PATIENCE
+  while (ports.clock.now() < end) {
+    const [operation] = await ports.store.read([key('operation', id)])
+    const { status, step, fault } = operation?.data ?? {}
+    if (status === 'failed')
+      throw fault?.code === 'invalid_request'
+        ? invalid(fault.text)
+        : primaryRefused(fault?.text ?? 'the activation failed')
+    if (step !== undefined && step !== 'handshake') return
+    await ports.clock.sleep(EVERY)
+  }
+  throw roleChanging()
+}
