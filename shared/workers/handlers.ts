@@ -19,11 +19,16 @@ export const jobHandler =
   (event: unknown, context: Context): Promise<void> =>
     runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - REST_MS))
 
-/** Cells that were written, or a minute that has passed: the latter leaves no position open. */
+/**
+ * Cells that were written, or a minute that has passed: the latter leaves no position open.
+ * @param notify tells secondaries that there is something to fetch
+ */
 export const journalHandler =
-  (ports: Ports) =>
-  (event: unknown): Promise<void> =>
-    tendJournal(ports, isStream(event) ? 'below' : 'all')
+  (ports: Ports, notify: () => Promise<void>) =>
+  async (event: unknown): Promise<void> => {
+    await tendJournal(ports, isStream(event) ? 'below' : 'all')
+    if (isStream(event)) await notify()
+  }
 
 const isStream = (event: unknown): boolean => Array.isArray((event as { Records?: unknown } | null)?.Records)
 

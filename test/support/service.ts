@@ -20,6 +20,7 @@ import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer, FrontEvent } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 import { linkHandler } from '../../shared/http/link.ts'
+import { notifier } from '../../shared/link/outgoing/notify.ts'
 import { linkUses } from '../../shared/link/routes.ts'
 import type { Clock } from '../../shared/ports.ts'
 import { connectBy } from '../../shared/replication/secondary/connect.ts'
@@ -208,7 +209,10 @@ function handlerOf(folder: string, environment: Environment, clock: Clock): Hand
     const ports = portsOf(workers['on-operation'].uses)
     return operationHandler(ports, connectBy(linkCarrier(), ports))
   }
-  if (folder === 'on-journal') return journalHandler(portsOf(workers['on-journal'].uses))
+  if (folder === 'on-journal') {
+    const ports = portsOf(workers['on-journal'].uses)
+    return journalHandler(ports, notifier(ports, linkCarrier()))
+  }
   if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
   if (folder === 'on-pull') return pullHandler(portsOf(workers['on-pull'].uses), linkCarrier())
   if (folder === 'link') return linkHandler(portsOf(linkUses)) as Handler
