@@ -17,22 +17,43 @@ export function dynamoTables(dependencies: Dependencies): {
   const engine = storageEngine(() => new DynamoDBClient(ownService()), dependencies)
   let loaded: Promise<Journaling> | undefined
   const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
-    loadedLater(async () => {
+    loadedLater(methods[name], async () => {
       loaded ??= import('./storage/journaling.ts').then(({ journaling }) => journaling(engine))
       return (await loaded)[name]
     })
-  const commit = commits(engine, {
-    plain: plainWriter(engine),
-    journaled: (...given) => part('writer').commit(...given),
-  })
+  const { commit: journaled } = part('writer')
+  const commit = commits(engine, { plain: plainWriter(engine), journaled })
   return { store: { ...reads(engine), commit }, journal: part('journal'), journalView: part('view') }
 }
 
+const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], true> } = {
+  journal: {
+    head: true,
+    moveHead: true,
+    allocate: true,
+    cells: true,
+    putCell: true,
+    transact: true,
+    raw: true,
+    scan: true,
+    wipe: true,
+    stamp: true,
+    unstamp: true,
+    buckets: true,
+    page: true,
+    pageHashes: true,
+    putPageHash: true,
+  },
+  view: { look: true },
+  writer: { commit: true },
+}
+
 /** An object that has only asynchronous methods, before it is there. */
-const loadedLater = <T extends object>(load: () => Promise<T>): T =>
-  new Proxy({} as T, {
-    get:
-      (_, name) =>
+const loadedLater = <T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T =>
+  Object.fromEntries(
+    Object.keys(names).map(name => [
+      name,
       async (...given: unknown[]) =>
-        ((await load()) as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]?.(...given),
-  })
+        ((await load()) as Record<string, (...given: unknown[]) => unknown>)[name]?.(...given),
+    ]),
+  ) as T

@@ -66,7 +66,7 @@ describe('the lifetime at login', () => {
   ])('%s', async (_, role, config, seconds, warned) => {
     const { auth, warnings } = await granted(role, config)
     expect([auth.lease_duration, Boolean(warnings?.length)]).toEqual([seconds, warned])
-    if (warned) expect(warnings?.join()).toContain(`${seconds} seconds`)
+    if (warned) expect(warnings?.join()).toContain(`reduced to ${seconds} s`)
   })
 })
 
@@ -101,7 +101,7 @@ describe('the lifetime at renewal', () => {
     clock.advance(60)
     const { body } = await renewSelf(auth.client_token, { increment: '5h' })
     expect(body.auth.lease_duration).toBe(2 * H - 60)
-    expect(body.warnings.join()).toContain('cut to')
+    expect(body.warnings.join()).toContain('reduced to')
   })
 
   test('the mount as it is now counts', async () => {
