@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defined } from '../../shared/values/defined.ts'
 import { type Model, readAssembly } from './assembly.ts'
@@ -269,7 +269,8 @@ function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void
 
 function lineWriter({ onLine }: HostOptions, directory: string): (folder: string, line: string) => void {
   return (folder, line) => {
-    appendFileSync(`${directory}/functions.log`, `${line}\n`)
+    // a cluster that keeps nothing may be gone before the last word of its functions
+    if (existsSync(directory)) appendFileSync(`${directory}/functions.log`, `${line}\n`)
     onLine?.(folder, line)
   }
 }

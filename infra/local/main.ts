@@ -4,6 +4,7 @@ import { type Demonstrated, demonstrate } from './demonstration.ts'
 import { HOME, WORKLOAD } from './home.ts'
 import { type Host, startHost } from './host.ts'
 import { remoteControl } from './provider/control.ts'
+import { runPair } from './run-pair.ts'
 
 const options = {
   cluster: { type: 'string', default: 'local' },
@@ -11,6 +12,7 @@ const options = {
   'link-port': { type: 'string', default: '0' },
   'provider-port': { type: 'string', default: '0' },
   'metadata-port': { type: 'string', default: '0' },
+  pair: { type: 'boolean', default: false },
   provider: { type: 'string' },
   region: { type: 'string', default: HOME.region },
   memory: { type: 'boolean', default: false },
@@ -30,6 +32,7 @@ const HELP = `npm start [-- options]        a cluster on this machine, then a lo
   --link-port N          port on which other clusters reach this one, by gRPC (0: any)
   --provider-port N      port of the imitated AWS (0: any)
   --metadata-port N      port of the metadata service of the instance that logs in (0: any)
+  --pair                 two clusters: east, a DR primary, on the port N, and west, its secondary, on N + 1
   --provider URL         an imitated AWS that runs already, of another cluster, say; then none is started
   --region REGION        where the cluster pretends to be (us-east-1)
   --memory               keep nothing
@@ -54,6 +57,7 @@ function watch(functionName: string, line: string): void {
 async function main(): Promise<void> {
   const { values } = parseArgs({ options })
   if (values.help) return print(HELP)
+  if (values.pair) return runPair(pairOptions(values), print)
   const host = await startHost(
     defined({
       cluster: values.cluster,
@@ -87,6 +91,22 @@ async function main(): Promise<void> {
   if (values.once) return host.close()
   print('Serving. Stop with Ctrl-C.')
 }
+
+/** What of the options a pair takes: names, regions and the provider are its own. */
+const pairOptions = (values: {
+  port: string
+  memory: boolean
+  once: boolean
+  'legacy-signatures': boolean
+  'one-at-a-time': boolean
+}) =>
+  defined({
+    port: Number(values.port),
+    memory: values.memory,
+    once: values.once,
+    legacySignatures: values['legacy-signatures'],
+    capacity: values['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
+  })
 
 const providerAt = (url: string) => ({ url, control: remoteControl(url) })
 

@@ -4,8 +4,8 @@ import { fill } from '../density.ts'
 import { refreshTree } from '../refresh.ts'
 
 /**
- * Keeps the journal of a primary dense, and the hashes of its tree up to date. What one run leaves undone, the next
- * one finds: it looks at the journal, not at what it was told.
+ * Keeps the journal of a primary dense, and the hashes of the tree up to date, on a secondary too. What one run leaves
+ * undone, the next one finds: it looks at the journal, not at what it was told.
  * @param which positions that may be closed: `below` a later one, or `all`
  */
 export async function tendJournal(
@@ -15,9 +15,9 @@ export async function tendJournal(
   const { store, journal, clock } = ports
   const [cluster] = await store.read([key('cluster')])
   const { mode, life } = cluster?.data ?? {}
-  if (mode !== 'primary' || life === undefined) return
-  await fill(ports, which)
+  if ((mode !== 'primary' && mode !== 'secondary') || life === undefined) return
+  if (mode === 'primary') await fill(ports, which)
   const head = await journal.head()
-  if (head?.mode !== 'writing') return
+  if (head?.mode !== (mode === 'primary' ? 'writing' : 'applying')) return
   await refreshTree({ journal, life, head, now: Math.floor(clock.now() / 1000) })
 }

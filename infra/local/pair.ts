@@ -1,0 +1,133 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Host, type HostOptions, startHost } from './host.ts'
+import { remoteControl } from './provider/control.ts'
+
+/** Two clusters of one DR set on this machine. */
+export interface ClusterPair {
+  /** the primary */
+  east: Host
+  /** its secondary */
+  west: Host
+  close(): Promise<void>
+}
+
+/** Where a cluster of the pair stands, as its status says. */
+export interface Stand {
+  mode: string
+  state: string
+  position: number
+  root: string
+  /** milliseconds; undefined: nothing has been heard of the other */
+  lag: number | undefined
+}
+
+const REGIONS = { east: 'us-east-1', west: 'us-west-2' }
+
+/** Seconds for which nobody may write before the secondary's own data are deleted. */
+const WIPE_WAIT = 30
+
+export type PairOptions = Omit<HostOptions, 'cluster' | 'region' | 'provider'>
+
+/** Starts both clusters, beside one imitated AWS; what they were before, they are again. */
+export async function startPair(options: PairOptions): Promise<ClusterPair> {
+  const { port } = options
+  const east = await startHost({ ...options, cluster: 'east', region: REGIONS.east })
+  try {
+    const provider = { url: east.provider_url, control: remoteControl(east.provider_url) }
+    const west = await startHost({
+      ...options,
+      cluster: 'west',
+      region: REGIONS.west,
+      port: port === 0 ? 0 : port + 1,
+      provider,
+    })
+    const close = async () => {
+      await west.close()
+      await east.close()
+    }
+    return { east, west, close }
+  } catch (error) {
+    await east.close()
+    throw error
+  }
+}
+
+/** Makes `west` the secondary of `east`, unless it is. @param say told what takes long, and why */
+export async function join({ east, west }: ClusterPair, say: (text: string) => void): Promise<void> {
+  if ((await statusOf(west))['mode'] === 'secondary') return
+  if ((await statusOf(east))['mode'] !== 'primary')
+    await ask(east, 'primary/enable', { primary_cluster_addr: east.link_address })
+  await until('the journal of east is not built', async () => {
+    const { state, reindex_in_progress: building } = await statusOf(east)
+    return state === 'running' && building !== true
+  })
+  say(
+    `Making west a secondary takes ${WIPE_WAIT} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
+  )
+  // of an earlier attempt that was broken off
+  await ask(east, 'primary/revoke-secondary', { id: 'west' })
+  const { wrap_info: wrapped } = await ask(east, 'primary/secondary-token', { id: 'west' })
+  await ask(west, 'secondary/enable', { token: wrapped?.token })
+  await until('west does not follow east', async () => (await statusOf(west))['state'] === 'stream-wals')
+  west.forgetKeys()
+}
+
+const WAIT_MS = 120_000
+const PAUSE_MS = 200
+
+/** Waits until both stand at one position with one root. @throws Error when they do not come to that */
+export async function settled({ east, west }: ClusterPair): Promise<{ east: Stand; west: Stand }> {
+  let stands: { east: Stand; west: Stand } | undefined
+  await until('east and west do not come to one position and one root', async () => {
+    const [e, w] = await Promise.all([standOf(east), standOf(west)])
+    stands = { east: e, west: w }
+    return e.root !== '' && e.root === w.root && e.position === w.position
+  })
+  if (!stands) throw new Error('nobody was asked')
+  return stands
+}
+
+async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + WAIT_MS
+  while (!(await probe())) {
+    if (Date.now() > end) throw new Error(`${otherwise}, even after ${WAIT_MS / 1000} s`)
+    await setTimeout(PAUSE_MS)
+  }
+}
+
+const DR = 'sys/replication/dr'
+
+type Status = Readonly<Record<string, unknown>>
+
+async function statusOf({ base_url }: Host): Promise<Status> {
+  const answer = await fetch(`${base_url}/${DR}/status`)
+  return ((await answer.json()) as { data: Status }).data
+}
+
+async function standOf(host: Host): Promise<Stand> {
+  const status = await statusOf(host)
+  const peers = (status['secondaries'] ?? status['primaries'] ?? []) as readonly Record<string, string>[]
+  const age = peers[0]?.['replication_primary_canary_age_ms']
+  return {
+    mode: String(status['mode']),
+    state: String(status['state']),
+    position: Number(status['last_dr_wal'] ?? status['last_remote_wal']),
+    root: String(status['merkle_root'] ?? ''),
+    lag: age === undefined ? undefined : Number(age),
+  }
+}
+
+interface Asked {
+  wrap_info?: { token?: string }
+}
+
+async function ask({ base_url, root_token, cluster }: Host, path: string, body: object): Promise<Asked> {
+  const answer = await fetch(`${base_url}/${DR}/${path}`, {
+    method: 'POST',
+    headers: { 'x-vault-token': root_token },
+    body: JSON.stringify(body),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${path} on ${cluster}: ${answer.status} ${text}`)
+  return (text === '' ? {} : JSON.parse(text)) as Asked
+}

@@ -1,0 +1,59 @@
+import { afterAll, expect, test } from 'vitest'
+import type { ClusterFile } from '../../../infra/local/cluster-file.ts'
+import { call } from '../../support/api.ts'
+import { cleanUp, clusterFile, start } from '../../support/npm-start.ts'
+
+afterAll(cleanUp)
+
+/** Asks again until the answer is what was waited for; the test's own limit ends it. */
+async function eventually<T>(probe: () => Promise<T | false>): Promise<T> {
+  for (;;) {
+    const found = await probe()
+    if (found !== false) return found
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+}
+
+const STATUS = '/sys/replication/dr/status'
+const statusOf = async ({ base_url }: ClusterFile) => (await call(base_url, 'GET', STATUS)).body.data
+
+test('two clusters on one machine: what logs in on the first, the second holds, and serves to nobody', async () => {
+  const run = start('--pair', '--memory', '--port', '0')
+  await run.until('Serving.')
+  const [east, west] = [clusterFile('east'), clusterFile('west')]
+  expect(run.output()).toMatch(/ec2 login on east[\s\S]*iam login on east/)
+  expect({ root: west.root_token, shares: west.recovery_keys }).toEqual({ root: "the primary's", shares: [] })
+
+  const [primary, secondary] = await eventually(async () => {
+    const both = await Promise.all([statusOf(east), statusOf(west)])
+    const [e, w] = both
+    return e.last_dr_wal === w.last_remote_wal && e.merkle_root === w.merkle_root ? both : false
+  })
+  expect(primary).toMatchObject({ mode: 'primary', state: 'running', known_secondaries: ['west'] })
+  expect(secondary).toMatchObject({ mode: 'secondary', state: 'stream-wals', cluster_id: primary.cluster_id })
+  expect(secondary.merkle_root).not.toBe('')
+
+  const refused: [method: string, path: string][] = [
+    ['POST', '/auth/cloud/login'],
+    ['GET', '/auth/cloud/role/demo-ec2'],
+    ['LIST', '/auth/cloud/roles'],
+    ['GET', '/sys/mounts'],
+    ['DELETE', '/sys/policies/acl/demo'],
+  ]
+  for (const [method, path] of refused) {
+    for (const token of [east.root_token, 'hvs.bad', '']) {
+      const { status, text } = await call(west.base_url, method, path, method === 'POST' ? {} : undefined, {
+        token,
+      })
+      expect({ path, status, text }).toMatchObject({
+        status: 400,
+        text: expect.stringMatching(/path disabled.*DR secondary/),
+      })
+    }
+  }
+  expect((await call(west.base_url, 'HEAD', '/auth/cloud/roles')).status).toBe(400)
+  expect((await call(west.base_url, 'GET', '/sys/health')).status).toBe(472)
+
+  run.child.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+}, 300_000)
