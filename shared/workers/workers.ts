@@ -35,7 +35,7 @@ export const workers = {
     every: 1,
   },
   'on-operation': {
-    uses: ['read', 'write', 'genesis', 'journal', 'apply', 'link'],
+    uses: ['read', 'write', 'genesis', 'journal', 'apply', 'link', 'pull'],
     summary: 'does the steps of operations, as their workflows name them',
     timeout: 15,
   },

@@ -51,7 +51,7 @@ export async function endActivation(run: ActivationRun, id: string): Promise<Act
   if (operation.data.status !== 'running') return DONE
   const [pending] = await run.ports.store.read([key('pending-link')])
   await auditEvent(run, 'following', id, record.data)
-  return commitStep(
+  const ended = await commitStep(
     run,
     [
       toStep(stand, run.ports.clock.now(), { status: 'done', step: '' }),
@@ -60,6 +60,9 @@ export async function endActivation(run: ActivationRun, id: string): Promise<Act
     ],
     stand,
   )
+  // else it begins within a minute
+  if (ended === DONE) await run.ports.puller.wake().catch(() => undefined)
+  return ended
 }
 
 function withoutOperation({ operation: _, ...record }: ClusterRecord): ClusterRecord {

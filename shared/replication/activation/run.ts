@@ -8,7 +8,16 @@ import type { Connect } from '../secondary/connect.ts'
 export interface ActivationRun {
   ports: Pick<
     Ports,
-    'store' | 'journal' | 'cipher' | 'genesis' | 'clock' | 'entropy' | 'log' | 'audit' | 'deployment'
+    | 'store'
+    | 'journal'
+    | 'cipher'
+    | 'genesis'
+    | 'clock'
+    | 'entropy'
+    | 'log'
+    | 'audit'
+    | 'deployment'
+    | 'puller'
   >
   connect: Connect
   /** epoch milliseconds at which this Lambda has to stop */

@@ -73,6 +73,7 @@ async function begun(given: string): Promise<void> {
 }
 
 const audited: Record<string, unknown>[] = []
+let woken = 0
 
 function runOf(watched: <T extends object>(port: T) => T = port => port): ActivationRun {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -82,6 +83,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Activa
       ...{ store: watched(store), journal: watched(journal), cipher, genesis, clock, entropy, log },
       audit: { write: async entry => void audited.push(entry) },
       deployment: { apiAddress: '', version: '1' } as ActivationRun['ports']['deployment'],
+      puller: { wake: async () => void woken++ },
     },
     connect,
     deadline: Number.POSITIVE_INFINITY,
@@ -135,6 +137,7 @@ describe('an activation', () => {
     expect(record.link).toMatchObject({ id: 'west', primaryAddr: 'http://east', addrs, ca: 'PEM' })
     expect(record).not.toHaveProperty('operation')
     expect(operation).toMatchObject({ status: 'done' })
+    expect(woken, 'and goes on to follow at once').toBe(1)
     expect(JSON.stringify(operation)).not.toContain('token')
     expect(await west.store.read([key('pending-link'), key('pending-key')])).toEqual([undefined, undefined])
     expect(audited.map(({ event }) => event)).toEqual(['activated', 'wiped', 'following'])
