@@ -44,8 +44,8 @@ export type Element =
   | { readonly bucket: Bucket; readonly sums: Sums; readonly mark?: string }
   /** writes a cell where there is none */
   | { readonly cell: Cell }
-  /** changes the head where all of `expect` is so: for a claim, never for a commit */
-  | { readonly head: Partial<Head>; readonly expect: Partial<Head> }
+  /** changes the head where all of `expect` is so (`none`: where there is no head yet): never for a commit */
+  | { readonly head: Partial<Head>; readonly expect: Partial<Head> | 'none' }
 
 /**
  * What became of a transaction: done, or cancelled. `condition`: the places of the elements whose condition did not

@@ -6,6 +6,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
+import type { Element } from '../journal.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
 import { addressOf } from './addresses.ts'
 import { alreadyPrimary, roleChanging } from './refusals.ts'
@@ -35,7 +36,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   const item = recordOf(call)
   const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr')
   if (item.data.mode === 'primary') return readdressed(item, given.primary_cluster_addr, address)
-  const { epoch, life } = await beginJournal(ports, item.data)
+  const { epoch, life, head } = await beginJournal(ports, item.data)
   const record: ClusterRecord = {
     ...item.data,
     ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, life, built: false, generation: 0 },
@@ -43,7 +44,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
     link: { ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' }, ownKey: await newOwnKey(ports) },
   }
   await noteEvent('primary-enabled', request.id, record, {}, ports)
-  await becomePrimary(item, record, ports)
+  await becomePrimary(item, record, head, ports)
   await ports.background.start(stamping(life, now))
   return { answer: nothing([BECOMING]) }
 }
@@ -51,22 +52,16 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
 const BECOMING =
   'this cluster is becoming a DR primary, with a short interruption; others can follow it once its journal is built, which GET sys/replication/dr/status shows'
 
-/**
- * The record together with the head that was begun for it, which another request may have begun anew meanwhile.
- * @throws ApiError `busy` when it has, or the record is another one
- */
+/** @throws ApiError `busy` when another request was faster */
 async function becomePrimary(
   item: Item<'cluster'>,
   data: ClusterRecord,
+  head: Element,
   { journal, entropy }: Pick<Call['ports'], 'journal' | 'entropy'>,
 ): Promise<void> {
   const { kind, pk, sk, rev } = item
   const put = { kind, pk, sk, rev: entropy.bytes(12).toString('base64url'), data }
-  const { epoch = '' } = data
-  const done = await journal.transact([
-    { item: { kind, pk, sk }, put, if: { rev } },
-    { head: { mode: 'writing' }, expect: { epoch, mode: 'writing', seq: 0 } },
-  ])
+  const done = await journal.transact([{ item: { kind, pk, sk }, put, if: { rev } }, head])
   if (done !== 'done') throw roleChanging()
 }
 

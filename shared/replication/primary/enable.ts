@@ -3,6 +3,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { endEpoch } from '../density.ts'
 import { firstHead } from '../head.ts'
+import type { Element } from '../journal.ts'
 import { epochName, posText } from '../position.ts'
 
 /**
@@ -14,22 +15,20 @@ export const CHANGEOVER = 30_000
 const LIFE_BYTES = 6
 
 /**
- * Begins a journal in an epoch of its own. Nobody writes to it before the cluster record names it, so it may be begun
- * again.
- * @returns what the record takes, together with the mode `primary`
- * @throws ApiError `busy` when another role change is under way
+ * What begins a journal in an epoch of its own.
+ * @returns what the record takes, together with the mode `primary`, and the head, which has to be written in one
+ * transaction with it: of requests at once one succeeds, and no other moves the head of a journal in use
  */
 export async function beginJournal(
   { journal, entropy }: Pick<Ports, 'journal' | 'entropy'>,
   { id }: Pick<ClusterRecord, 'id'>,
-): Promise<{ epoch: string; life: string }> {
+): Promise<{ epoch: string; life: string; head: Element }> {
   const old = await journal.head()
   const n = (old?.n ?? 0) + 1
   const epoch = epochName(n, id)
   const head = { ...firstHead(epoch, n), hold: (old?.hold ?? 0) + 1 }
-  const begun = await journal.moveHead(old ? { n: old.n, hold: old.hold, mode: old.mode } : 'none', head)
-  if (begun === 'refused') throw new ApiError('busy', 'another role change is under way', { retryAfter: 1 })
-  return { epoch, life: entropy.bytes(LIFE_BYTES).toString('hex') }
+  const expect = old ? { n: old.n, hold: old.hold, mode: old.mode } : 'none'
+  return { epoch, life: entropy.bytes(LIFE_BYTES).toString('hex'), head: { head, expect } }
 }
 
 /**

@@ -56,7 +56,8 @@ async function become(change: (record: ClusterRecord) => ClusterRecord): Promise
 
 /** What primary/enable does to the record. */
 async function enabled(): Promise<string> {
-  const begun = await beginJournal(ports, await recordNow())
+  const { head, ...begun } = await beginJournal(ports, await recordNow())
+  expect(await ports.journal.transact([head])).toBe('done')
   await become(record => ({ ...record, mode: 'primary', built: false, ...begun }))
   return begun.life
 }

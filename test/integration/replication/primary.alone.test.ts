@@ -23,7 +23,10 @@ const status = async () => {
 describe('a cluster that becomes a primary', () => {
   test('says so, keeps what it has, and counts what it writes', async () => {
     await host.api('POST', '/auth/cloud/role/before', iamRole.body)
-    const enabled = await post('/primary/enable', { primary_cluster_addr: 'east.example.com/' })
+    // PUT is what clients of the incumbent send
+    const enabled = await host.api('PUT', `${R}/primary/enable`, {
+      primary_cluster_addr: 'east.example.com/',
+    })
     expect([enabled.status, enabled.body.data, enabled.body.warnings]).toEqual([
       200,
       null,
@@ -62,7 +65,7 @@ describe('a cluster that becomes a primary', () => {
   })
 
   test('by many requests at once, becomes it once', async () => {
-    const replies = await Promise.all(Array.from({ length: 5 }, () => post('/primary/enable')))
+    const replies = await Promise.all(Array.from({ length: 16 }, () => post('/primary/enable')))
     const codes = replies.map(reply => reply.status)
     expect(codes.filter(code => code === 200)).toHaveLength(1)
     expect(codes.every(code => [200, 400, 503].includes(code))).toBe(true)
