@@ -9,10 +9,10 @@ const EVERY_MS = 10_000
 export const isByRole = ({ reason }: ApiError): boolean => reason?.['why'] === BY_ROLE
 export const BY_ROLE = 'cluster-role'
 
-type Around = Pick<Ports, 'memory' | 'audit' | 'clock'>
+type Dependencies = Pick<Ports, 'memory' | 'audit' | 'clock'>
 
 /** Counts a refusal. The audit log gets the first one at once, and what follows in one entry for ten seconds. */
-export async function countRefusal(operation: string, ports: Around): Promise<void> {
+export async function countRefusal(operation: string, ports: Dependencies): Promise<void> {
   ports.memory.refusals ??= { toldAt: 0, counts: new Map() }
   const { counts } = ports.memory.refusals
   counts.set(operation, (counts.get(operation) ?? 0) + 1)
@@ -20,7 +20,7 @@ export async function countRefusal(operation: string, ports: Around): Promise<vo
 }
 
 /** Writes what has been counted, unless the last entry is too young. Every request of an environment sees to it. */
-export async function tellRefusals({ memory, audit, clock }: Around): Promise<void> {
+export async function tellRefusals({ memory, audit, clock }: Dependencies): Promise<void> {
   const { refusals } = memory
   const now = clock.now()
   if (!refusals || refusals.counts.size === 0 || now - refusals.toldAt < EVERY_MS) return

@@ -5,7 +5,7 @@ import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
 import { epochNumber } from './position.ts'
 
-type Around = Pick<Ports, 'journal' | 'clock'>
+type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
 const WINDOW = 500
 /** Milliseconds for which a cell may be missing below a later one before its position is closed. */
@@ -23,19 +23,20 @@ export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
   return head.seq
 }
 
-/** Positions without a cell, and whether any later one has one. */
+/** The last position below which no cell is missing, those without a cell behind it, and whether a later one has one. */
 async function holes(
-  { journal }: Around,
+  { journal }: Dependencies,
   head: Head,
-): Promise<{ seq: number; below: boolean; since: number }[]> {
-  const after = await denseUpTo(journal, head)
-  const cells = await journal.cells(head.line, after, head.seq)
+): Promise<{ dense: number; open: { seq: number; below: boolean; since: number }[] }> {
+  const dense = await denseUpTo(journal, head)
+  const cells = await journal.cells(head.line, dense, head.seq)
   const last = cells.findLastIndex(cell => cell !== undefined)
-  return cells.flatMap((cell, index) => {
+  const open = cells.flatMap((cell, index) => {
     if (cell) return []
     const later = cells.slice(index).find(one => one !== undefined)
-    return [{ seq: after + 1 + index, below: index < last, since: later?.at ?? Number.POSITIVE_INFINITY }]
+    return [{ seq: dense + 1 + index, below: index < last, since: later?.at ?? Number.POSITIVE_INFINITY }]
   })
+  return { dense, open }
 }
 
 /**
@@ -44,11 +45,12 @@ async function holes(
  * @param which `below`: those that a later one has overtaken; `all`: the newest too
  * @returns the frontier
  */
-export async function fill(ports: Around, which: 'below' | 'all'): Promise<number> {
+export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
   const { journal, clock } = ports
   const head = await journal.head()
   if (head?.mode !== 'writing' || head.own !== head.epoch) return head?.done ?? 0
-  const found = (await holes(ports, head)).filter(({ below }) => below || which === 'all')
+  const { dense: before, open } = await holes(ports, head)
+  const found = open.filter(({ below }) => below || which === 'all')
   if (found.length > 0) {
     const age = Math.min(...found.map(({ since }) => clock.now() - since))
     if (age < PATIENCE) await clock.sleep(Math.min(PATIENCE, PATIENCE - Math.max(age, 0)))
@@ -56,7 +58,7 @@ export async function fill(ports: Around, which: 'below' | 'all'): Promise<numbe
       found.map(({ seq }) => journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))),
     )
   }
-  const dense = await denseUpTo(journal, head)
+  const dense = found.length > 0 ? await denseUpTo(journal, head) : before
   if (dense > head.done)
     await journal.moveHead(
       { mode: 'writing', epoch: head.epoch, hold: head.hold, done: head.done },
@@ -69,8 +71,8 @@ export async function fill(ports: Around, which: 'below' | 'all'): Promise<numbe
  * Closes every open position of the epoch that this cluster wrote, each until it is decided.
  * @throws ApiError `busy` when one stays undecided: repeat
  */
-async function fillAll({ journal, clock }: Around, head: Head): Promise<void> {
-  const open = await holes({ journal, clock }, head)
+async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<void> {
+  const { open } = await holes({ journal, clock }, head)
   for (const { seq } of open) {
     let result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
     for (let tries = 1; result === 'conflict'; tries++) {
@@ -89,7 +91,7 @@ async function fillAll({ journal, clock }: Around, head: Head): Promise<void> {
  * @returns the end, which may be acknowledged; undefined where there is no epoch of this cluster's to end
  */
 export async function endEpoch(
-  ports: Around,
+  ports: Dependencies,
   below?: string,
 ): Promise<{ epoch: string; seq: number } | undefined> {
   const { journal } = ports

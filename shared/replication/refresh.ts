@@ -17,7 +17,7 @@ const MANY = 20_000
 const AT_ONCE = 16
 const LOOKS = 5
 
-interface Around {
+interface Standing {
   journal: Journal
   life: string
   head: Head
@@ -30,8 +30,8 @@ interface Around {
  * exactly one position: what buckets already hold of later ones is taken out again.
  * @returns how many pages were made anew
  */
-export async function refreshTree(around: Around): Promise<number> {
-  const { journal, life, head } = around
+export async function refreshTree(standing: Standing): Promise<number> {
+  const { journal, life, head } = standing
   if (head.mode === 'syncing' || head.until > 0) return 0
   const own = head.mode === 'writing' || head.mode === 'closed'
   const seq = own ? await denseUpTo(journal, head) : head.done
@@ -40,7 +40,7 @@ export async function refreshTree(around: Around): Promise<number> {
   const roots = await journal.pageHashes(rootsPk(life))
   if (SUBTREES.every(of => roots.get(of)?.asOf === asOf)) return 0
   const changed = await changedPages(
-    around,
+    standing,
     Math.min(...SUBTREES.map(of => reached(roots.get(of), head))),
     seq,
   )
@@ -53,7 +53,7 @@ export async function refreshTree(around: Around): Promise<number> {
     for (let index = 0; index < due.length; index += AT_ONCE)
       await Promise.all(
         due.slice(index, index + AT_ONCE).map(async page => {
-          const hash = await hashOf(around, pagePk(life, of, page), at)
+          const hash = await hashOf(standing, pagePk(life, of, page), at)
           hashes.set(page, { hash, asOf })
           await journal.putPageHash(pk, page, { hash, asOf })
         }),
@@ -73,7 +73,7 @@ function reached(root: StoredPage | undefined, { line }: Head): number {
 
 /** Partitions of the pages that positions behind `after` up to `to` have changed. */
 async function changedPages(
-  { journal, life, head, now }: Around,
+  { journal, life, head, now }: Standing,
   after: number,
   to: number,
 ): Promise<ReadonlySet<string> | 'all'> {
@@ -92,7 +92,7 @@ const posIn = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
  * The hash of a page as it was at a position.
  * @throws ApiError `busy` when buckets are ahead of the cells that can be read
  */
-async function hashOf({ journal, life, head, now }: Around, pk: string, at: Position): Promise<string> {
+async function hashOf({ journal, life, head, now }: Standing, pk: string, at: Position): Promise<string> {
   for (let looks = 0; looks < LOOKS; looks++) {
     const buckets = await journal.page(pk)
     const ahead = [...buckets.values()].flatMap(({ mark }) =>

@@ -4,13 +4,13 @@ import { key } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { keysOf, type LinkPair, linkPair, newLinkPair, publicKeyText } from '../pair.ts'
 
-interface Around {
+interface Dependencies {
   cipher: Pick<FieldCipher, 'encrypt'>
   entropy: Pick<Entropy, 'bytes'>
 }
 
 /** The link key of a cluster that becomes a primary, sealed for the cluster record. */
-export const newOwnKey = ({ cipher, entropy }: Around): Promise<Encrypted> =>
+export const newOwnKey = ({ cipher, entropy }: Dependencies): Promise<Encrypted> =>
   encryptOwnKey(newLinkPair(entropy.bytes), cipher)
 
 /** Seals a pair for the cluster record. @param text from `newLinkPair` */
@@ -26,7 +26,7 @@ export const decryptOwnKey = async (
 /** New keys for a secondary's next link, which take the place of those made before; a link that is alive keeps its own. */
 export async function newPublicKey(
   now: number,
-  { cipher, entropy }: Around,
+  { cipher, entropy }: Dependencies,
 ): Promise<{ publicKey: string; changes: Change[] }> {
   const text = newLinkPair(entropy.bytes)
   const place = key('pending-key')

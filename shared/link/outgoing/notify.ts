@@ -6,7 +6,7 @@ import { secondariesOf } from '../admin/secondaries.ts'
 import { asker, type CarryTo } from '../call.ts'
 import { readPublicKey } from '../pair.ts'
 
-type Around = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log'>
+type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log'>
 
 /** Notices that a secondary gets in a second, at most; one that is not sent is made good by the next, or by time. */
 const SPACING_MS = 200
@@ -16,7 +16,7 @@ const SPACING_MS = 200
  * matter: they look by themselves every minute.
  * @returns a function that does it, for one environment
  */
-export function notifier(ports: Around, to: CarryTo): () => Promise<void> {
+export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> {
   let last = 0
   let next: Promise<void> | undefined
   const soon = async () => {
@@ -33,7 +33,7 @@ export function notifier(ports: Around, to: CarryTo): () => Promise<void> {
   }
 }
 
-async function notifyAll(ports: Around, to: CarryTo): Promise<void> {
+async function notifyAll(ports: Dependencies, to: CarryTo): Promise<void> {
   const { store, cipher, log } = ports
   const [record] = await store.read([key('cluster')])
   const { mode, link, set, id } = record?.data ?? {}
