@@ -1,9 +1,12 @@
 import type { Encrypted } from '../values/secret.ts'
 import type { Keyring } from './cluster.ts'
 
+/** What takes several steps, each by the workflow of that name. */
+export type OperationName = 'activation'
+
 /** A change of the cluster's role that takes several steps: the truth of its workflow. Times are epoch milliseconds. */
 export interface OperationState {
-  name: 'activation'
+  name: OperationName
   status: 'running' | 'done' | 'failed'
   /** the step that comes next */
   step: string
@@ -13,8 +16,9 @@ export interface OperationState {
   fault?: OperationFault
 }
 
+/** Why an operation was given up, in the words that its caller is told. */
 export interface OperationFault {
-  code: 'invalid_request' | 'internal'
+  code: 'invalid_request' | 'busy' | 'activation_failed' | 'internal'
   text: string
 }
 

@@ -1,23 +1,27 @@
 import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
+import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
-import type { ActivationRun } from '../replication/activation/run.ts'
 import { activationFailed, activationSteps } from '../replication/activation/steps.ts'
+import {
+  type OperationEnd,
+  OperationFailed,
+  type OperationRun,
+  type OperationStep,
+  type StepResult,
+} from '../replication/operation/run.ts'
 import type { Connect } from '../replication/secondary/connect.ts'
-import type { StepResult, workflows } from './workflows.ts'
-
-type Step = (run: ActivationRun, operation: string) => Promise<StepResult>
 
 /** What the steps of each workflow do, and what follows when one is given up. */
 const operations: Record<
-  keyof typeof workflows,
-  { steps: Readonly<Record<string, Step>>; failed: typeof activationFailed }
+  OperationName,
+  { steps: Readonly<Record<string, OperationStep>>; failed: OperationEnd }
 > = {
   activation: { steps: activationSteps, failed: activationFailed },
 }
 
 const order = v.object({
-  workflow: v.picklist(Object.keys(operations) as (keyof typeof operations)[]),
+  workflow: v.picklist(Object.keys(operations) as OperationName[]),
   operation: v.pipe(v.string(), v.nonEmpty()),
   step: v.string(),
   at: v.optional(v.string(), ''),
@@ -38,14 +42,28 @@ export const operationHandler =
     const { steps, failed } = operations[workflow]
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - REST_MS
     const run = { ports, connect, deadline }
-    if (step === 'failed') {
-      const { next } = await failed(run, operation, `the step ${at} failed: ${error}`)
-      if (next === 'again') throw new Error('the operation was changed meanwhile')
-      return { next }
-    }
+    if (step === 'failed') return given(failed, run, operation, `the step ${at} failed: ${error}`)
     const work = steps[step]
     if (!work) throw new Error(`the workflow ${workflow} has no step ${step}`)
-    const { value: result, calls } = await ports.meter.measured(() => work(run, operation))
+    const { value: result, calls } = await ports.meter.measured(() =>
+      work(run, operation).catch(async (cause: unknown) => {
+        // the machine learns nothing but the error's name: the text is noted here
+        if (cause instanceof OperationFailed) await given(failed, run, operation, cause.message, cause.code)
+        throw cause
+      }),
+    )
     ports.log.info('step', { workflow, operation, step, result: result.next, calls })
     return result
   }
+
+async function given(
+  failed: OperationEnd,
+  run: OperationRun,
+  operation: string,
+  text: string,
+  code: OperationFailed['code'] = 'internal',
+): Promise<StepResult> {
+  const { next } = await failed(run, operation, { code, text })
+  if (next === 'again') throw new Error('the operation was changed meanwhile')
+  return { next }
+}

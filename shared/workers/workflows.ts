@@ -1,13 +1,10 @@
+import type { OperationName } from '../model/operation.ts'
+
 /** A state machine that runs the steps of an operation one after the other. */
 export interface Workflow {
   summary: string
   /** what the worker `on-operation` does, by name, and waits between */
   steps: readonly (string | { seconds: number })[]
-}
-
-/** What a step answers: whether the next one follows, or the same is done again. */
-export interface StepResult {
-  next: 'done' | 'again'
 }
 
 /** The error after which a step is not tried again. */
@@ -20,4 +17,4 @@ export const workflows = {
     // whoever read the cluster record before `close` has stopped writing by it before anything is wiped
     steps: ['handshake', 'close', { seconds: 30 }, 'wipe', 'sync', 'serve'],
   },
-} as const satisfies Record<string, Workflow>
+} as const satisfies Record<OperationName, Workflow>

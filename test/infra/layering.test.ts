@@ -47,7 +47,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
       of: /^shared\/endpoints\//,
       may: ['api', 'domain', 'model', 'storage', 'values'],
     },
-    { name: 'workers', of: /^shared\/workers\//, may: ['api', 'domain'], typesFrom: ['ports'] },
+    { name: 'workers', of: /^shared\/workers\//, may: ['api', 'domain'], typesFrom: ['model', 'ports'] },
     {
       name: 'domain',
       of: /^shared\//,
@@ -88,6 +88,7 @@ const folders = [
   'shared/ceremony',
   'shared/replication/manage',
   'shared/replication/activation',
+  'shared/replication/operation',
   'shared/replication/secondary',
   'shared/replication/sync',
   'shared/link/serve',

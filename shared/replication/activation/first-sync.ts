@@ -1,25 +1,26 @@
-import type { ClusterRecord } from '../../model/cluster.ts'
 import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { followOn } from '../secondary/follow.ts'
-import { ask, type Follower } from '../secondary/follower.ts'
-import { newFollower } from '../secondary/new-follower.ts'
 import {
-  type ActivationResult,
-  type ActivationRun,
   AGAIN,
   commitStep,
   DONE,
+  type OperationEnd,
   OperationFailed,
+  type OperationRun,
+  type StepResult,
   standing,
   toStep,
-} from './run.ts'
+  withoutOperation,
+} from '../operation/run.ts'
+import { followOn } from '../secondary/follow.ts'
+import { ask, type Follower } from '../secondary/follower.ts'
+import { newFollower } from '../secondary/new-follower.ts'
 import { auditEvent } from './wipe.ts'
 
 const PAUSE_MS = 1000
 
 /** Fetches all items for the first time. What is not done in time is gone on with. */
-export async function firstSync(run: ActivationRun, id: string): Promise<ActivationResult> {
+export async function firstSync(run: OperationRun, id: string): Promise<StepResult> {
   const { ports, connect, deadline } = run
   const { record } = await standing(run, id)
   if (record.data.life !== id)
@@ -33,7 +34,7 @@ export async function firstSync(run: ActivationRun, id: string): Promise<Activat
   return AGAIN
 }
 
-async function carefulStep({ ports }: ActivationRun, follower: Follower): Promise<void> {
+async function carefulStep({ ports }: OperationRun, follower: Follower): Promise<void> {
   try {
     if (!follower.source) await ask(follower)
     if ((await followOn(follower)) === 'worked') return
@@ -45,7 +46,7 @@ async function carefulStep({ ports }: ActivationRun, follower: Follower): Promis
 }
 
 /** The operation is over: the puller goes on by itself. */
-export async function endActivation(run: ActivationRun, id: string): Promise<ActivationResult> {
+export async function endActivation(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await standing(run, id)
   const { operation, record } = stand
   if (operation.data.status !== 'running') return DONE
@@ -65,15 +66,11 @@ export async function endActivation(run: ActivationRun, id: string): Promise<Act
   return ended
 }
 
-function withoutOperation({ operation: _, ...record }: ClusterRecord): ClusterRecord {
-  return record
-}
-
 /**
  * An activation that is given up. Up to the wipe the cluster becomes what it was; behind it there is no way back,
  * and whoever starts the operation again goes on where it stopped.
  */
-export async function abandon(run: ActivationRun, id: string, error: string): Promise<ActivationResult> {
+export const abandon: OperationEnd = async (run, id, fault) => {
   const stand = await standing(run, id)
   const { operation, record } = stand
   if (operation.data.status !== 'running') return DONE
@@ -81,7 +78,7 @@ export async function abandon(run: ActivationRun, id: string, error: string): Pr
   const failed = toStep(stand, run.ports.clock.now(), {
     status: 'failed',
     activation,
-    fault: { code: 'internal', text: error },
+    fault,
   })
   const wiped = record.data.life === id
   const over = record.data.operation === id && (!wiped || record.data.mode === 'secondary')

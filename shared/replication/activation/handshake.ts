@@ -6,23 +6,23 @@ import type { PendingLink } from '../../model/operation.ts'
 import { create, put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import {
-  type ActivationResult,
-  type ActivationRun,
-  type ActivationStand,
   AGAIN,
   commitStep,
   DONE,
   OperationFailed,
+  type OperationRun,
+  type OperationStand,
+  type StepResult,
   standing,
   toStep,
-} from './run.ts'
+} from '../operation/run.ts'
 
 /**
  * Hands the activation token in, and keeps what the primary gives for it. Nothing of this cluster has been touched
  * when that fails. The keys are stored before they are shown, so that a repetition shows the same ones.
  * @throws OperationFailed
  */
-export async function handshake(run: ActivationRun, id: string): Promise<ActivationResult> {
+export async function handshake(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await standing(run, id)
   const { ports } = run
   const pending = key('pending-link')
@@ -43,7 +43,7 @@ export async function handshake(run: ActivationRun, id: string): Promise<Activat
 }
 
 /** The text of the keys that this cluster shows: those that were made for the token, or new ones. */
-async function ownPair({ ports }: ActivationRun, { cluster }: ActivationStand): Promise<string | undefined> {
+async function ownPair({ ports }: OperationRun, { cluster }: OperationStand): Promise<string | undefined> {
   const place = key('pending-key')
   const [made] = await ports.store.read([place])
   if (made) return decryptPending(made.data.pair, ports.cipher)
@@ -54,8 +54,8 @@ async function ownPair({ ports }: ActivationRun, { cluster }: ActivationStand): 
 }
 
 async function tokenOf(
-  { ports }: ActivationRun,
-  { operation }: ActivationStand,
+  { ports }: OperationRun,
+  { operation }: OperationStand,
   pair: LinkPair,
 ): Promise<Activation & { token: string }> {
   const sealed = operation.data.activation?.token
@@ -69,8 +69,8 @@ async function tokenOf(
 }
 
 async function handedIn(
-  { ports, connect }: ActivationRun,
-  { operation, record }: ActivationStand,
+  { ports, connect }: OperationRun,
+  { operation, record }: OperationStand,
   { token, set, id, primaryKey, addr }: Activation & { token: string },
   pair: LinkPair,
 ): Promise<Activated> {
@@ -89,8 +89,8 @@ async function handedIn(
 }
 
 async function pendingLink(
-  { ports }: ActivationRun,
-  { operation }: ActivationStand,
+  { ports }: OperationRun,
+  { operation }: OperationStand,
   { activation, activated, pair }: { activation: Activation; activated: Activated; pair: string },
 ): Promise<PendingLink> {
   const { set, id, addr } = activation

@@ -7,22 +7,22 @@ import { printTime } from '../../values/time.ts'
 import { firstHead, type Head } from '../head.ts'
 import type { Place, ScanPage } from '../journal.ts'
 import {
-  type ActivationResult,
-  type ActivationRun,
-  type ActivationStand,
   AGAIN,
   commitStep,
   DONE,
   OperationFailed,
+  type OperationRun,
+  type OperationStand,
+  type StepResult,
   standing,
   toStep,
-} from './run.ts'
+} from '../operation/run.ts'
 
 /**
  * Stops serving. What other environments still write is over half a minute later: none uses a cluster record for
  * longer. Up to here there is a way back.
  */
-export async function close(run: ActivationRun, id: string): Promise<ActivationResult> {
+export async function close(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await standing(run, id)
   const { record } = stand
   if (record.data.mode !== 'disabled') return isOurs(record.data, id) ? DONE : notOurs()
@@ -43,7 +43,7 @@ const notOurs = (): never => {
  * deletes what is not of the new tree. A deletion looks at each item as it is by then, so that one that comes late
  * takes nothing that has been fetched since.
  */
-export async function wipe(run: ActivationRun, id: string): Promise<ActivationResult> {
+export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await standing(run, id)
   const { data: record } = stand.record
   if (record.mode === 'secondary' && record.life === id) return DONE
@@ -66,7 +66,7 @@ export async function wipe(run: ActivationRun, id: string): Promise<ActivationRe
 }
 
 /** The record names the set, its keyring and the link: from here on there is only one way. */
-async function takeKeys(run: ActivationRun, stand: ActivationStand, id: string): Promise<ActivationResult> {
+async function takeKeys(run: OperationRun, stand: OperationStand, id: string): Promise<StepResult> {
   const { ports } = run
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
@@ -106,7 +106,7 @@ const linked = (
 })
 
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */
-async function emptyHead({ ports }: ActivationRun, head: Head | undefined): Promise<boolean> {
+async function emptyHead({ ports }: OperationRun, head: Head | undefined): Promise<boolean> {
   if (head && isEmpty(head)) return true
   const hold = (head?.hold ?? 0) + 1
   const next: Head = {
@@ -123,7 +123,7 @@ const isEmpty = ({ mode, line, dirty }: Head): boolean =>
 const SEGMENTS = 4
 
 /** @returns whether nothing is left that is not of this tree */
-async function deleteOthers({ ports, deadline }: ActivationRun, life: string): Promise<boolean> {
+async function deleteOthers({ ports, deadline }: OperationRun, life: string): Promise<boolean> {
   for (let index = 0; index < SEGMENTS; index++) {
     for (let from: ScanPage['next']; ; ) {
       const page = await ports.journal.scan({ index, of: SEGMENTS, from })
@@ -142,7 +142,7 @@ async function deleteOthers({ ports, deadline }: ActivationRun, life: string): P
 
 /** An entry of the audit log: what happened to this cluster, and by which operation. */
 export async function auditEvent(
-  { ports }: ActivationRun,
+  { ports }: OperationRun,
   event: string,
   operation: string,
   { id, set }: ClusterRecord,

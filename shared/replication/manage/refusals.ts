@@ -70,6 +70,14 @@ export const roleChanging = (): ApiError =>
     { retryAfter: 5 },
   )
 
+export const operationRuns = (name: string, id: string, step: string): ApiError =>
+  refused(
+    'busy',
+    `the operation ${id} (${name}) goes on by itself; its step is ${step}`,
+    'GET sys/replication/dr/status shows what becomes of it',
+    { retryAfter: 5 },
+  )
+
 export const alreadyPrimary = (): ApiError =>
   refused(
     'invalid_request',

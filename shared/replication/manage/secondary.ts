@@ -4,12 +4,12 @@ import { text, unsupported } from '../../api/fields.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
 import { decryptPending } from '../../link/admin/keys.ts'
 import { linkPair } from '../../link/pair.ts'
-import type { OperationState } from '../../model/operation.ts'
-import { create, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import { noteEvent } from '../events.ts'
 import { addressOf, ownAddress } from './addresses.ts'
 import { authoritiesOf } from './certificates.ts'
+import { awaitOperation, beginOperation, newOperation } from './operate.ts'
 import { primaryInstead, primaryRefused, roleChanging, tokenLapsed, tokenUnusable } from './refusals.ts'
 
 export const becomeFields = {
@@ -28,16 +28,12 @@ export const prepareActivation = async () => ({
   prepared: undefined,
 })
 
-/** How long the caller waits for the primary's answer, and how often it is looked for, milliseconds. */
-const PATIENCE = 18_000
-const EVERY = 250
-
 /**
  * POST sys/replication/dr/secondary/enable: this cluster becomes a secondary, and loses what it has. The primary is asked
  * first: whatever it refuses, nothing has happened here.
  */
 export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
-  const { given, ports, now, request } = call
+  const { given, ports, request } = call
   const { record } = clusterOf(call)
   if (record.mode === 'primary') throw primaryInstead()
   const item = call.fetched.get(key('cluster'))
@@ -46,22 +42,20 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   const ca = authoritiesOf(given)
   const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr')
   const token = await usableToken(given.token ?? '', call)
-  const id = ports.entropy.uuid()
-  const place = key('operation', id)
-  const operation: OperationState = {
-    ...{ name: 'activation', status: 'running', step: 'handshake', startedAt: now, changedAt: now },
-    activation: {
-      token: await ports.cipher.encrypt(place, 'token', token),
-      primaryApiAddr,
-      address: ownAddress(record, ports.deployment, request),
-      ...(ca === undefined ? {} : { ca }),
-    },
-  }
-  await noteEvent('activation', id, record, { request: request.id }, ports)
-  const changes = [create(place, operation), replace(item, item, { ...item.data, operation: id })]
-  if ((await ports.store.commit(changes, clusterOf(call))) !== 'done') throw roleChanging()
-  await ports.workflows.start('activation', id)
-  await admitted(id, call)
+  const operating = newOperation(ports)
+  await noteEvent('activation', operating.id, record, { request: request.id }, ports)
+  const activation = defined({
+    token: await ports.cipher.encrypt(operating.place, 'token', token),
+    primaryApiAddr,
+    address: ownAddress(record, ports.deployment, request),
+    ca,
+  })
+  await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
+  const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
+  if (status === 'failed')
+    throw fault?.code === 'invalid_request'
+      ? invalid(fault.text)
+      : primaryRefused(fault?.text ?? 'the activation failed')
   return { answer: nothing([BECOMING]) }
 }
 
@@ -81,20 +75,4 @@ async function usableToken(
   if (!activation) throw tokenUnusable()
   if (activation.exp * 1000 <= now) throw tokenLapsed()
   return given
-}
-
-/** Waits until the primary has answered. @throws ApiError with what it said, or `busy` while it says nothing */
-async function admitted(id: string, { ports }: Call<typeof becomeFields>): Promise<void> {
-  const end = ports.clock.now() + PATIENCE
-  while (ports.clock.now() < end) {
-    const [operation] = await ports.store.read([key('operation', id)])
-    const { status, step, fault } = operation?.data ?? {}
-    if (status === 'failed')
-      throw fault?.code === 'invalid_request'
-        ? invalid(fault.text)
-        : primaryRefused(fault?.text ?? 'the activation failed')
-    if (step !== undefined && step !== 'handshake') return
-    await ports.clock.sleep(EVERY)
-  }
-  throw roleChanging()
 }

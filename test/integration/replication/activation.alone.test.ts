@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { OperationState } from '../../../shared/model/operation.ts'
-import type { ActivationRun } from '../../../shared/replication/activation/run.ts'
 import { activationFailed, activationSteps } from '../../../shared/replication/activation/steps.ts'
+import type { OperationRun } from '../../../shared/replication/operation/run.ts'
 import type { Connect } from '../../../shared/replication/secondary/connect.ts'
 import { put, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
@@ -75,14 +75,14 @@ async function begun(given: string): Promise<void> {
 const audited: Record<string, unknown>[] = []
 let woken = 0
 
-function runOf(watched: <T extends object>(port: T) => T = port => port): ActivationRun {
+function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const { store, journal, cipher, genesis, clock, entropy } = west
   return {
     ports: {
       ...{ store: watched(store), journal: watched(journal), cipher, genesis, clock, entropy, log },
       audit: { write: async entry => void audited.push(entry) },
-      deployment: { apiAddress: '', version: '1' } as ActivationRun['ports']['deployment'],
+      deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
       puller: { wake: async () => void woken++ },
     },
     connect,
@@ -91,7 +91,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Activa
 }
 
 /** Takes all steps, as the workflow does. */
-async function takeSteps(run: ActivationRun, names: readonly string[] = STEPS): Promise<void> {
+async function takeSteps(run: OperationRun, names: readonly string[] = STEPS): Promise<void> {
   for (const name of names)
     for (let tries = 0; (await activationSteps[name]?.(run, OPERATION))?.next === 'again'; tries++)
       if (tries > 50) throw new Error(`${name} never ends`)
@@ -151,7 +151,7 @@ describe('an activation', () => {
       },
     })
     await expect(takeSteps(runOf())).rejects.toThrow('nobody answers')
-    await activationFailed(runOf(), OPERATION, 'nobody answers')
+    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'nobody answers' })
     await isOld()
     expect((await recordOf()).operation).toMatchObject({
       status: 'failed',
@@ -162,7 +162,7 @@ describe('an activation', () => {
   test('can be given up until the wipe, and serves again as before', async () => {
     await takeSteps(runOf(), ['handshake', 'close'])
     expect((await recordOf()).record.mode).toBe('bootstrapping')
-    await activationFailed(runOf(), OPERATION, 'given up')
+    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
     await isOld()
   })
 })
@@ -205,7 +205,7 @@ describe('an activation that is killed', () => {
         () => false,
         () => true,
       )
-      await activationFailed(runOf(), OPERATION, 'given up')
+      await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
       await isOld()
       if (!died) return
       await begun(token)

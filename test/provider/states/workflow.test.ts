@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
-import type { StepResult, Workflow } from '../../../shared/workers/workflows.ts'
+import type { StepResult } from '../../../shared/replication/operation/run.ts'
+import type { Workflow } from '../../../shared/workers/workflows.ts'
 import { stateMachine, until } from './support.ts'
 
 interface Order {

@@ -1,11 +1,12 @@
-import type { OperationState } from '../../model/operation.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { OperationFault, OperationState } from '../../model/operation.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Connect } from '../secondary/connect.ts'
 
-/** What a step of an activation may reach. */
-export interface ActivationRun {
+/** What a step of an operation may reach. */
+export interface OperationRun {
   ports: Pick<
     Ports,
     | 'store'
@@ -25,32 +26,42 @@ export interface ActivationRun {
 }
 
 /** Whether the next step follows, or the same one is done again. */
-export interface ActivationResult {
+export interface StepResult {
   next: 'done' | 'again'
 }
 
-export const DONE: ActivationResult = { next: 'done' }
-export const AGAIN: ActivationResult = { next: 'again' }
+export const DONE: StepResult = { next: 'done' }
+export const AGAIN: StepResult = { next: 'again' }
 
-/** Trying again would come to the same. */
+/** A step of an operation. It may be taken any number of times, by several at once, and be left at any point. */
+export type OperationStep = (run: OperationRun, operation: string) => Promise<StepResult>
+
+/** What follows when a step is given up: the operation is noted as failed, and the cluster is free for another one. */
+export type OperationEnd = (
+  run: OperationRun,
+  operation: string,
+  fault: OperationFault,
+) => Promise<StepResult>
+
+/** Trying again would come to the same: the operation is given up. The text is for whoever asked for it. */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
-  readonly code: 'invalid_request' | 'internal'
-  constructor(code: OperationFailed['code'], text: string, options?: ErrorOptions) {
+  readonly code: OperationFault['code']
+  constructor(code: OperationFault['code'], text: string, options?: ErrorOptions) {
     super(text, options)
     this.code = code
   }
 }
 
 /** An operation and the cluster record as they are now. */
-export interface ActivationStand {
+export interface OperationStand {
   operation: Item<'operation'>
   record: Item<'cluster'>
   cluster: ClusterRead
 }
 
 /** @throws OperationFailed where there is no such operation, or another one is under way */
-export async function standing({ ports }: ActivationRun, id: string): Promise<ActivationStand> {
+export async function standing({ ports }: OperationRun, id: string): Promise<OperationStand> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
   if (!operation || !record) throw new OperationFailed('internal', 'there is no such operation')
@@ -59,16 +70,20 @@ export async function standing({ ports }: ActivationRun, id: string): Promise<Ac
 
 /** The operation, gone on to a step. */
 export const toStep = (
-  { operation }: Pick<ActivationStand, 'operation'>,
+  { operation }: Pick<OperationStand, 'operation'>,
   now: number,
   change: Partial<OperationState>,
 ): Change => replace(operation, operation, { ...operation.data, ...change, changedAt: now })
 
 /** Commits, or says that something was changed meanwhile: then the step is done again. */
 export async function commitStep(
-  { ports }: ActivationRun,
+  { ports }: OperationRun,
   changes: readonly Change[],
-  { cluster }: ActivationStand,
-): Promise<ActivationResult> {
+  { cluster }: OperationStand,
+): Promise<StepResult> {
   return (await ports.store.commit(changes, cluster)) === 'done' ? DONE : AGAIN
+}
+
+export function withoutOperation({ operation: _, ...record }: ClusterRecord): ClusterRecord {
+  return record
 }

@@ -1,0 +1,69 @@
+import { type Call, clusterOf } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { OperationState } from '../../model/operation.ts'
+import type { Ports } from '../../ports.ts'
+import { create, replace } from '../../storage/changes.ts'
+import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { operationRuns, roleChanging } from './refusals.ts'
+
+/** Milliseconds that a caller waits for what it has begun, and between two looks. */
+const PATIENCE = 20_000
+const EVERY = 250
+
+/** An operation that is about to begin: fields of it are encrypted for its place. */
+export interface Operating {
+  id: string
+  place: Key<'operation'>
+}
+
+/** A new operation. Nothing is stored yet. */
+export function newOperation({ entropy }: Pick<Ports, 'entropy'>): Operating {
+  const id = entropy.uuid()
+  return { id, place: key('operation', id) }
+}
+
+/**
+ * Begins an operation: stored in one commit with the record, which it keeps from others until it has ended, and then
+ * given to its workflow. A workflow that cannot be started now is started within a minute.
+ * @param record as it was read; other changes of it may go along
+ * @throws ApiError `busy` when another change of the role is under way
+ */
+export async function beginOperation(
+  { id, place }: Operating,
+  record: Item<'cluster'>,
+  { name, step, ...input }: Pick<OperationState, 'name' | 'step'> & Partial<OperationState>,
+  call: Pick<Call, 'ports' | 'now' | 'cluster'>,
+): Promise<void> {
+  const { ports, now } = call
+  if (record.data.operation !== undefined) throw roleChanging()
+  const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...input }
+  const data: ClusterRecord = { ...record.data, operation: id }
+  const begun = await ports.store.commit(
+    [create(place, state), replace(record, record, data)],
+    clusterOf(call),
+  )
+  if (begun !== 'done') throw roleChanging()
+  await ports.workflows.start(name, id)
+}
+
+/**
+ * Waits until an operation has come far enough.
+ * @param enough what the caller waits for; default: its end
+ * @returns the operation, which may have failed
+ * @throws ApiError `busy` when that takes too long: the operation goes on by itself
+ */
+export async function awaitOperation(
+  id: string,
+  { store, clock }: Pick<Ports, 'store' | 'clock'>,
+  enough: (state: OperationState) => boolean = () => false,
+): Promise<OperationState> {
+  const end = clock.now() + PATIENCE
+  for (;;) {
+    const [item] = await store.read([key('operation', id)])
+    if (!item) throw new ApiError('internal', `there is no operation ${id}`)
+    if (item.data.status !== 'running' || enough(item.data)) return item.data
+    if (clock.now() >= end) throw operationRuns(item.data.name, id, item.data.step)
+    await clock.sleep(EVERY)
+  }
+}
