@@ -19,13 +19,14 @@ import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
 import { differences, replayed, standing, wrongSums } from '../../support/journal.ts'
+import { sized } from '../../support/size.ts'
 import { tableStore } from '../../support/store.ts'
 
 // A journal is begun over a table that is in use, and ended again: nothing is lost, nothing is left out, and late
 // writers do no harm. The service itself stands still; its tables are used directly.
 
-/** Items that a journal is begun over; `npm run test:long` takes a hundred thousand. */
-const SIZE = Number(process.env['LONG'] ? 100_000 : 1000)
+/** Items that a journal is begun over. */
+const SIZE = sized(1000, 10_000)
 
 const pass = (ms: number): void => {
   clock.ms += ms

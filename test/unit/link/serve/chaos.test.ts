@@ -7,12 +7,13 @@ import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import { type Cell, noopCell } from '../../../../shared/replication/cell.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
+import { sized } from '../../../support/size.ts'
 import { follower, primaryWorld, START, type World } from './world.ts'
 
 // A network that loses, repeats, reorders, delays, cuts, changes and plays back what it carries, between one primary
 // and its secondaries.
 
-const MESSAGES = Number(process.env['LINK_CHAOS_MESSAGES'] ?? 1000)
+const MESSAGES = sized(1000, 10_000)
 const SEED = Number(process.env['LINK_CHAOS_SEED'] ?? 20_261_122)
 const SECONDARIES = 4
 

@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config'
+
+const root = new URL('../', import.meta.url).pathname
+
+/** Ten minutes for a test, and for a hook. */
+const PATIENCE = 600_000
+
+/** What takes minutes: tests of their own, and those of `npm test` that take larger sizes here (`sized`). */
+export default defineConfig({
+  root,
+  test: {
+    name: 'long',
+    include: [
+      'test/long/**/*.test.ts',
+      'test/unit/link/serve/chaos.test.ts',
+      'test/integration/replication/enable.alone.test.ts',
+      'test/integration/replication/requests.alone.test.ts',
+    ],
+    pool: 'threads',
+    // one after the other: each of them takes the whole machine
+    maxWorkers: 1,
+    env: { LONG: 'true' },
+    globalSetup: './test/support/running-engine.ts',
+    provide: { tap: true },
+    reporters: ['verbose', `${root}.config/slowest.ts`],
+    testTimeout: PATIENCE,
+    hookTimeout: PATIENCE,
+  },
+})
