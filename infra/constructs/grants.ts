@@ -101,6 +101,13 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(founding.cluster)),
   ],
   ceremony: ({ store }) => [allow(['dynamodb:BatchGetItem', 'dynamodb:PutItem'], [store.ceremony.tableArn])],
+  'operation-token': ({ store }) => [
+    allow(
+      ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
+      [store.ceremony.tableArn],
+      within(['operation-token']),
+    ),
+  ],
   link: ({ store }) => [
     allow(['dynamodb:DeleteItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(links)),
   ],

@@ -161,7 +161,8 @@ export class GroupFunction extends Construct {
       PULL_FUNCTION: uses.includes('pull') ? nameOf(settings, 'on-pull') : undefined,
       WORKFLOWS: uses.includes('workflow') ? workflowArns(this, settings) : undefined,
       INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
-      CEREMONY_TABLE: uses.includes('ceremony') ? store.ceremony.tableName : undefined,
+      CEREMONY_TABLE:
+        uses.includes('ceremony') || uses.includes('operation-token') ? store.ceremony.tableName : undefined,
       KEY_ARN: uses.includes('genesis') ? store.key.keyArn : undefined,
       ...(uses.includes('licence') && settings.license && settings.licensePublicKey
         ? { LICENSE: settings.license, LICENSE_PUBLIC_KEY: settings.licensePublicKey }

@@ -24,6 +24,9 @@ export interface Caller {
   identityPolicies: readonly string[]
 }
 
+/** A DR operation token: the one that was generated on this cluster, or a batch token, whose holder is the caller. */
+export type Operator = 'generated' | 'batch'
+
 /** What is known of a request before anything has been read. */
 export interface Early<F extends Fields = Fields> {
   readonly request: RequestFacts
@@ -65,6 +68,8 @@ export interface Call<F extends Fields = Fields> extends Early<F> {
   /** parameters as sent, for the one endpoint that takes any */
   readonly raw: Readonly<Record<string, unknown>>
   readonly caller?: Caller
+  /** what kind of DR operation token the request was admitted by; absent: by none */
+  readonly operator?: Operator
   /** where the item stands that the endpoint is about */
   readonly subjectKey?: Key | undefined
   /** that item, if there is one, read together with the caller's policies */

@@ -1,7 +1,7 @@
 import type { Capability } from '../model/policy.ts'
 import type { Key } from '../storage/kinds.ts'
 import type { Anew, Call, Early, Operation, Outcome } from './call.ts'
-import type { Fields } from './fields.ts'
+import { type Fields, text } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
 
 /** What an endpoint reaches; grants and environment of its Lambda follow from it. */
@@ -34,6 +34,8 @@ export const usable = [
   'genesis',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
   'ceremony',
+  /** checks the DR operation token that was generated, and voids it: every endpoint that asks for one does */
+  'operation-token',
   /** has this cluster fetch what its primary has */
   'pull',
   /** keeps what a cluster knows of the others of its set: secondaries, revocations, keys, the last contact */
@@ -62,6 +64,11 @@ export type AccessRule =
   /** whoever has a valid token */
   | { by: 'token' }
   | { by: 'policy'; capability: Needed; sudo?: true }
+  /**
+   * On a DR secondary whoever has a DR operation token, in the body. A cluster of another role looks at the token in
+   * the header alone; the row's `serves` says whether it is refused there then, or the handler sees to that.
+   */
+  | { by: 'operation-token' }
 
 /** Names in a path by which a subject is found. */
 export interface SubjectPlace {
@@ -140,9 +147,24 @@ type Row<F extends Fields> = Omit<Endpoint, 'fields' | 'prepare' | 'handle' | 's
 
 /** Declares an endpoint; its handler sees the fields with their types. */
 export const endpoint = <F extends Fields = Record<never, never>>(row: Row<F>): Endpoint =>
-  ({ fields: {}, serves: 'active', uses: [], ...row }) as unknown as Endpoint
+  ({
+    serves: 'active',
+    uses: [],
+    ...row,
+    fields: { ...(row.access.by === 'operation-token' ? operationTokenFields : {}), ...row.fields },
+  }) as unknown as Endpoint
 
 export const anyone: AccessRule = { by: 'anyone' }
+
+/** @see docs/spec/replication.md#operation-tokens */
+export const operationToken: AccessRule = { by: 'operation-token' }
+
+const operationTokenFields = {
+  dr_operation_token: text('DR operation token: one that was generated here, or a batch token', {
+    secret: true,
+    required: true,
+  }),
+}
 
 export const policy = (capability: Needed, options: { sudo?: true } = {}): AccessRule => ({
   by: 'policy',
@@ -150,10 +172,16 @@ export const policy = (capability: Needed, options: { sudo?: true } = {}): Acces
   ...options,
 })
 
+/** Whether a request without a token in its header may be answered. */
+export const needsNoHeader = ({ access: { by } }: Pick<Endpoint, 'access'>): boolean =>
+  by === 'anyone' || by === 'operation-token'
+
 /** Who may call, in words. */
 export const accessText = ({ access }: Pick<Endpoint, 'access'>): string => {
   if (access.by === 'anyone') return 'Needs no token.'
   if (access.by === 'token') return 'Needs a valid token.'
+  if (access.by === 'operation-token')
+    return 'Needs a DR operation token in the body, and no token in the header.'
   return `Needs the capability ${neededText(access.capability)}${access.sudo ? ' and `sudo`' : ''} on the path.`
 }
 
@@ -185,6 +213,7 @@ export const usesOf = (group: Group): Use[] =>
         row =>
           row.uses.includes(use) ||
           (use === 'mint' && isWrappable(row)) ||
+          (use === 'operation-token' && row.access.by === 'operation-token') ||
           (use === 'licence' && row.licence !== undefined),
       ),
   )

@@ -1,5 +1,6 @@
 import type { Group } from '../api/endpoint.ts'
 import { auditGroup } from './audit.ts'
+import { ceremonyGroup } from './ceremony.ts'
 import { configGroup } from './config.ts'
 import { explainGroup } from './explain.ts'
 import { generateRootGroup } from './generate-root.ts'
@@ -39,5 +40,6 @@ export const groups: readonly Group[] = [
   systemGroup,
   replicationGroup,
   initGroup,
+  ceremonyGroup,
   generateRootGroup,
 ]

@@ -1,4 +1,4 @@
-import { accessText, type Endpoint, type Group } from '../api/endpoint.ts'
+import { accessText, type Endpoint, type Group, needsNoHeader } from '../api/endpoint.ts'
 import { type Code, errorCodes } from '../api/errors.ts'
 import type { Field, Fields } from '../api/fields.ts'
 import { defined } from '../values/defined.ts'
@@ -77,7 +77,7 @@ function operation(row: Endpoint, path: string, tag: string, deprecated: boolean
     summary: row.summary,
     description: accessText(row),
     deprecated: deprecated || undefined,
-    security: row.access.by === 'anyone' ? [] : undefined,
+    security: needsNoHeader(row) ? [] : undefined,
     parameters: [
       ...inPath,
       ...(row.method === 'LIST' ? [listFlag(true)] : []),

@@ -1,5 +1,5 @@
-import type { Caller } from '../api/call.ts'
-import type { Endpoint, Needed } from '../api/endpoint.ts'
+import type { Caller, Operator } from '../api/call.ts'
+import { type Endpoint, type Needed, policy } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
@@ -8,18 +8,23 @@ import { accessorIn } from '../model/token.ts'
 import { type AccessRequest, permits } from '../policies/access.ts'
 import type { Parameter } from '../policies/parameters.ts'
 import type { Ports } from '../ports.ts'
-import type { Item, Key } from '../storage/kinds.ts'
+import { notASecondary } from '../replication/manage/refusals.ts'
+import { type Item, type Key, key } from '../storage/kinds.ts'
 import { standingOf } from '../tokens/rights.ts'
 import { defined } from '../values/defined.ts'
 import { type Alive, authenticate, takeUse } from './authenticate.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
+import { operatorOf } from './operation-token.ts'
 
 export interface Admitted {
-  caller: Caller
+  caller?: Caller
+  operator?: Operator
   subjectKey: Key | undefined
   subject: Item | undefined
 }
+
+type Known = Admitted & { caller: Caller }
 
 /**
  * Who calls, and whether they may: undefined for endpoints that are for anyone.
@@ -50,9 +55,42 @@ export async function admit(
     return undefined
   }
   if (intake.bodyFault) throw intake.bodyFault
+  if (found.endpoint.access.by === 'operation-token')
+    return admitOperator(found.endpoint, intake, base, ports, identified)
   const admission = await authorise(found.endpoint, intake, await identified(), { mounts, mount }, ports)
   if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
   return admission
+}
+
+/**
+ * Whether a DR operation token admits a request. Where the cluster is no secondary only the token in the header is
+ * looked at; without one nobody is asked who they are.
+ * @throws ApiError `permission_denied`, `invalid_request`
+ * @see docs/spec/replication.md#operation-tokens
+ */
+async function admitOperator(
+  endpoint: Endpoint,
+  intake: Intake,
+  { cluster, mounts, fetched, now }: Base,
+  ports: Ports,
+  identified: () => Promise<Alive>,
+): Promise<Admitted | undefined> {
+  if (cluster && cluster.record.mode !== 'secondary') {
+    if (intake.token) await loadCaller(await identified(), undefined, mounts, ports)
+    if (endpoint.serves === 'secondary') throw notASecondary(cluster.record.mode)
+    return undefined
+  }
+  const source = intake.facts.source
+  const holder = await operatorOf(
+    intake.raw,
+    fetched.get(key('operation-token')),
+    { mounts, source, now },
+    ports,
+  )
+  if (holder === 'generated') return { operator: 'generated', subjectKey: undefined, subject: undefined }
+  const row = { ...endpoint, access: policy('update') }
+  const admitted = await authorise(row, intake, holder, { mounts, mount: undefined }, ports)
+  return { ...admitted, operator: 'batch' }
 }
 
 /**
@@ -81,7 +119,7 @@ export async function authorise(
   alive: Alive,
   { mounts, mount }: { mounts: MountTable; mount: Mount | undefined },
   ports: Ports,
-): Promise<Admitted> {
+): Promise<Known> {
   const params = 'miss' in intake.found ? {} : intake.found.params
   const known = !('mount' in params) || mount !== undefined
   const subjectKey = known ? endpoint.subject?.({ mount: mount?.accessor ?? '', params }) : undefined
@@ -103,7 +141,7 @@ async function loadCaller(
   subjectKey: Key | undefined,
   mounts: MountTable,
   ports: Ports,
-): Promise<Admitted> {
+): Promise<Known> {
   const standing = await standingOf(token, { ports, mounts }, subjectKey)
   if ('why' in standing) throw denied(standing.why)
   const { rights, identityPolicies, along } = standing

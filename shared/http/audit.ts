@@ -1,4 +1,4 @@
-import type { Answer, Caller } from '../api/call.ts'
+import type { Answer, Caller, Operator } from '../api/call.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { type ApiError, errorCodes } from '../api/errors.ts'
 import type { Fields } from '../api/fields.ts'
@@ -15,6 +15,7 @@ import type { Intake } from './intake.ts'
 /** What is known of the one who calls, once that is known. */
 export interface CallerSeen {
   caller?: Caller | undefined
+  operator?: Operator | undefined
   mount?: Mount | undefined
   /** the mount whose tuning says what is shown: the same one, or the token store */
   tuned?: Mount | undefined
@@ -149,8 +150,9 @@ const shownFields = (fields: Fields, given: Intake['given']): string[] =>
     field.secret || !Object.hasOwn(given, name) ? [] : [name, field.formerly ?? name],
   )
 
-const authOf = ({ caller }: CallerSeen): Record<string, unknown> =>
-  caller
+const authOf = ({ caller, operator }: CallerSeen): Record<string, unknown> => ({
+  ...(operator ? { operation_token: operator } : {}),
+  ...(caller
     ? {
         auth: defined({
           accessor: caller.accessor,
@@ -162,7 +164,8 @@ const authOf = ({ caller }: CallerSeen): Record<string, unknown> =>
           token_type: caller.token.type,
         }),
       }
-    : {}
+    : {}),
+})
 
 const errorOf = (error: ApiError | undefined, { facts }: Intake, path: string): Record<string, unknown> =>
   error

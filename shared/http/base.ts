@@ -48,10 +48,12 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
 type Found = Omit<Base, 'presented'>
 
 /** Whether a request is refused whatever is stored: without token, say, or with a proof of nothing. */
-function isRefusedAnyway({ found, token, bodyFault, fault }: Intake): boolean {
+function isRefusedAnyway({ found, token, bodyFault, fault, raw }: Intake): boolean {
   if (bodyFault) return true
   if ('miss' in found) return found.open || !token
-  return found.endpoint.access.by === 'anyone' ? fault !== undefined : !token
+  const { by } = found.endpoint.access
+  if (by === 'operation-token') return !token && raw['dr_operation_token'] === undefined
+  return by === 'anyone' ? fault !== undefined : !token
 }
 
 async function recordOnly(ports: Ports): Promise<Found> {

@@ -177,8 +177,9 @@ async function admitted(
     if (first && base.cluster) await trail?.request({ mount, tuned }, asApiError(error))
     throw error
   })
-  state.accessor = admission?.caller.accessor ?? ''
-  if (first && base.cluster) await trail?.request({ caller: admission?.caller, mount, tuned })
+  state.accessor = admission?.caller?.accessor ?? ''
+  if (first && base.cluster)
+    await trail?.request({ caller: admission?.caller, operator: admission?.operator, mount, tuned })
   if (!endpoint) throw missed(intake)
   if (intake.fault) throw intake.fault
   checkRole(base, endpoint.serves)

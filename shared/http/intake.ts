@@ -1,9 +1,9 @@
 import type { Early, Operation, RequestFacts } from '../api/call.ts'
-import type { Endpoint, Group } from '../api/endpoint.ts'
+import { type Endpoint, type Group, needsNoHeader } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { FieldFault, readFields, unknownWarning } from '../api/fields.ts'
 import type { Ports } from '../ports.ts'
-import type { Key } from '../storage/kinds.ts'
+import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 import { helpWith } from './help.ts'
@@ -58,7 +58,7 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
     raw: {},
     given: {},
     warnings: [],
-    keys: [],
+    keys: 'miss' in found || found.endpoint.access.by !== 'operation-token' ? [] : [key('operation-token')],
     prepared: undefined,
   }
   return 'miss' in found ? base : readParameters(base, found, request, operation ?? 'read', ports)
@@ -80,7 +80,7 @@ const isProbe = (found: Match): boolean => !('miss' in found) && found.endpoint.
 
 /** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
-  wrapTtl === undefined || access.by !== 'anyone' || answers === 'auth'
+  wrapTtl === undefined || !needsNoHeader({ access }) || answers === 'auth'
     ? undefined
     : invalid('X-Vault-Wrap-TTL: of what anyone may call only a login can be wrapped')
 
@@ -116,7 +116,8 @@ async function readParameters(
   const { prepare } = endpoint
   if (!prepare) return read
   const prepared = await settled(() => prepare({ request: base.facts, params, given, ports }))
-  return 'fault' in prepared ? { ...read, fault: prepared.fault } : { ...read, ...prepared.value }
+  if ('fault' in prepared) return { ...read, fault: prepared.fault }
+  return { ...read, prepared: prepared.value.prepared, keys: [...base.keys, ...prepared.value.keys] }
 }
 
 /** The result of some reading, or the fault that its caller will be told of later. */

@@ -1,5 +1,5 @@
 import type { Operation } from '../api/call.ts'
-import { type Endpoint, type Group, operations, pathsOf } from '../api/endpoint.ts'
+import { type Endpoint, type Group, needsNoHeader, operations, pathsOf } from '../api/endpoint.ts'
 import { normalForm, paramOf } from '../api/params.ts'
 
 /** The endpoint of a request with its path parameters, or how the request missed. */
@@ -52,9 +52,7 @@ export function match(group: Group, operation: Operation | undefined, path: stri
   const hit = hits.find(({ route }) => route.operation === operation)
   if (hit)
     return { endpoint: hit.route.endpoint, params: hit.params, path: typed(hit.route.template, hit.params) }
-  const open = hits.some(
-    ({ route }) => route.endpoint.access.by === 'anyone' && !route.template.includes(':mount'),
-  )
+  const open = hits.some(({ route }) => needsNoHeader(route.endpoint) && !route.template.includes(':mount'))
   return {
     miss: hits.length > 0 ? 'operation' : 'path',
     open,

@@ -1,6 +1,6 @@
 import type { AccessEntry } from '../model/access-entry.ts'
 import type { Alias, Pointer } from '../model/alias.ts'
-import type { Slot } from '../model/ceremony.ts'
+import type { OperationToken, Slot } from '../model/ceremony.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
@@ -45,6 +45,7 @@ export interface Stored {
   keyring: Keyring
   'recovery-key': RecoveryKey
   ceremony: Slot
+  'operation-token': OperationToken
   secondary: Secondary
   revoked: Revoked
   member: Member
@@ -101,6 +102,8 @@ interface Spec {
   counter?: string
   /** the use that storing one needs instead of `write`; but for `mint`, nobody deletes one either */
   guard?: 'mint' | 'genesis' | 'ceremony' | 'link' | 'apply'
+  /** the use that deleting one needs, where storing one needs another */
+  voids?: 'operation-token'
   /** fields that hold an `Encrypted` text */
   encrypted?: readonly string[]
 }
@@ -211,6 +214,15 @@ export const kinds = {
     expiry: 'dies',
     guard: 'ceremony',
     encrypted: ['secrets'],
+  },
+  // alone in its partition: those who check it reach it, and not the secrets of an attempt
+  'operation-token': {
+    table: 'ceremony',
+    class: 'local',
+    pk: 'operation-token',
+    sk: 'token',
+    guard: 'ceremony',
+    voids: 'operation-token',
   },
   secondary: { table: 'cluster', class: 'local', pk: 'secondary', guard: 'link' },
   revoked: { table: 'cluster', class: 'local', pk: 'revoked', guard: 'link' },

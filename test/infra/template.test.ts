@@ -332,6 +332,7 @@ const actions: Record<Use, readonly string[]> = {
   workflow: ['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+  'operation-token': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
   link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   apply: ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
   licence: [],
@@ -421,7 +422,7 @@ describe('grants come from the table', () => {
   const like = (pattern: string, text: string): boolean =>
     pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern
   /** Whether a function may do something to items of a partition, as IAM reads its statements. */
-  const may = (name: string, action: string, table: 'Data' | 'Cluster', pk: string): boolean =>
+  const may = (name: string, action: string, table: 'Data' | 'Cluster' | 'Ceremony', pk: string): boolean =>
     statementsOf(name)
       .filter(one => [one.Action].flat().includes(action) && JSON.stringify(one.Resource).includes(table))
       .some(({ Condition = {} }) => {
@@ -500,13 +501,17 @@ describe('grants come from the table', () => {
     },
   )
 
-  test('only the function of a ceremony knows and reaches the table of its secrets', () => {
+  test('only functions of a ceremony reach its secrets; who checks operation tokens reaches these alone', () => {
     const reaching = functionNames().filter(
       name =>
         JSON.stringify(statementsOf(name)).includes('Ceremony') ||
         functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
     )
-    expect(reaching).toEqual(['generate-root'])
+    expect(reaching).toEqual(['ceremony', 'generate-root'])
+    const readers = (pk: string) =>
+      reaching.filter(name => may(name, 'dynamodb:BatchGetItem', 'Ceremony', pk))
+    expect(readers('ceremony')).toEqual(['generate-root'])
+    expect(readers('operation-token')).toEqual(reaching)
   })
 
   test.each(['login', 'roles', 'system'])('%s reaches no other Lambda and makes no keys', name => {

@@ -234,6 +234,7 @@ describe('the table as a whole', () => {
         'input',
         'key',
         'otp',
+        'dr_operation_token',
       ].sort(),
     )
   })
@@ -246,6 +247,8 @@ describe('the table as a whole', () => {
         'spend',
         ...(wraps ? ['mint'] : []),
         ...group.endpoints.flatMap(row => row.uses),
+        ...(group.endpoints.some(row => row.access.by === 'operation-token') ? ['operation-token'] : []),
+        ...(group.endpoints.some(row => row.licence) ? ['licence'] : []),
       ])
       expect(usesOf(group)).toEqual(usable.filter(use => wanted.has(use)))
     }

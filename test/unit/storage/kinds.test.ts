@@ -91,7 +91,7 @@ describe('what follows from a kind', () => {
   })
 
   test('what no copy may be made of is alone in a table', () => {
-    expect(rowsWith(kind => specOf(kind).table === 'ceremony')).toEqual(['ceremony'])
+    expect(rowsWith(kind => specOf(kind).table === 'ceremony')).toEqual(['ceremony', 'operation-token'])
   })
 
   test('what a secondary must not have is in the table of the cluster', () => {

@@ -1,0 +1,35 @@
+import { ApiError } from '../api/errors.ts'
+import { BATCH_PREFIX, hashOf, isRoot, LONGEST_TOKEN } from '../model/token.ts'
+import type { FieldCipher } from '../ports.ts'
+import { operationTokenMissing, operationTokenUnreadable } from '../replication/manage/refusals.ts'
+import type { Item } from '../storage/kinds.ts'
+import { Secret, sameSecret } from '../values/secret.ts'
+import { type Alive, authenticate, present } from './authenticate.ts'
+
+/**
+ * Who holds the DR operation token of a request: whoever generated it, or the holder of a batch token, which has been
+ * judged by itself so far and not by its policies.
+ * @param raw parameters as sent
+ * @throws ApiError `invalid_request` when there is none, `permission_denied` when it is none
+ */
+export async function operatorOf(
+  raw: Readonly<Record<string, unknown>>,
+  generated: Item<'operation-token'> | undefined,
+  facts: Parameters<typeof authenticate>[2],
+  { cipher }: { cipher: FieldCipher },
+): Promise<'generated' | Alive> {
+  const text = raw['dr_operation_token'] ?? ''
+  if (text === '') throw operationTokenMissing()
+  if (typeof text !== 'string') throw operationTokenUnreadable()
+  if (text.length > LONGEST_TOKEN) throw denied('operation-token-unknown')
+  if (generated && sameSecret(generated.data.hash, hashOf(text))) return 'generated'
+  // others are looked up where they are stored, and what stands there is good for the header alone
+  if (!text.startsWith(BATCH_PREFIX)) throw denied('operation-token-unknown')
+  const presented = await present(new Secret(text), cipher)
+  const alive = authenticate(await presented?.open(), undefined, facts)
+  if (isRoot(alive.token)) throw denied('operation-token-root')
+  if (alive.token.parent !== undefined) throw denied('operation-token-not-orphan')
+  return alive
+}
+
+const denied = (why: string): ApiError => new ApiError('permission_denied', '', { reason: { why } })

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest'
+import { answer, type Call, data } from '../../../shared/api/call.ts'
+import { endpoint, type Group, operationToken } from '../../../shared/api/endpoint.ts'
+import { bool } from '../../../shared/api/fields.ts'
+import { serve } from '../../../shared/http/dispatch.ts'
+import type { ClusterMode } from '../../../shared/model/cluster.ts'
+import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { memoryStore } from '../support/memory-store.ts'
+import { clearCipher, mount, NOW, rootToken, token } from '../tokens/support.ts'
+
+const GENERATED = 'hvs.generated-on-this-cluster'
+const PROMOTE = 'sys/replication/dr/secondary/promote'
+
+const told = ({ operator, caller }: Call) =>
+  answer(data({ operator: operator ?? null, caller: caller?.token.displayName ?? null }))
+
+const row = { method: 'POST', summary: 'x', access: operationToken, answers: 'data', handle: told } as const
+const group: Group = {
+  name: 'things',
+  endpoints: [
+    endpoint({ ...row, path: `/${PROMOTE}`, fields: { force: bool('') }, serves: 'secondary' }),
+    endpoint({ ...row, path: '/sys/of-any-role', serves: 'dr' }),
+  ],
+}
+
+const batch = (parts: Partial<Token> = {}): string =>
+  `hvb.${Buffer.from(JSON.stringify(token({ type: 'batch', hash: '', policies: ['ops'], ...parts }))).toString('base64url')}`
+
+const OPS = `path "${PROMOTE}" { capabilities = ["update"] }`
+/** The endpoint's own refusals are thrown in its words; only `permission denied` says nothing. */
+const DENIED = { status: 403, text: 'permission denied' }
+
+interface World {
+  mode?: ClusterMode
+  body?: unknown
+  /** in the header */
+  bearer?: string
+  rules?: string
+  path?: string
+}
+
+/** One request to a cluster on which an operation token was generated, and which holds the token `hvs.t` and root. */
+async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path = PROMOTE }: World) {
+  const stored = [
+    { text: 'hvs.t', data: token({ hash: hashOf('hvs.t') }) },
+    { text: 'hvs.root', data: { ...rootToken, hash: hashOf('hvs.root') } },
+  ].map(({ text, data }): Item => ({ ...key('token', accessorOf(hashOf(text))), rev: 'r', data }))
+  const { store } = memoryStore([
+    {
+      ...key('cluster'),
+      rev: 'r',
+      data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, initialisedAt: 0 },
+    },
+    { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
+    { ...key('policy', 'ops'), rev: 'r', data: { text: rules } },
+    { ...key('operation-token'), rev: 'r', data: { hash: hashOf(GENERATED), madeAt: NOW } },
+    ...stored,
+  ])
+  const audited: Record<string, unknown>[] = []
+  const ports = {
+    store,
+    cipher: {
+      ...clearCipher,
+      expect: () => undefined,
+      decryptToken: async (text: string) =>
+        ['', 'garbage'].includes(text) ? undefined : clearCipher.decryptToken(text),
+    },
+    clock: { now: () => NOW, sleep: async () => {} },
+    entropy: { uuid: () => 'r-1', bytes: (length: number) => Buffer.alloc(length, 3) },
+    memory: {},
+    audit: { write: async (entry: Record<string, unknown>) => void audited.push(entry) },
+  } as unknown as Ports
+  const sent = JSON.stringify(body)
+  const { response, error } = await serve(
+    group,
+    ports,
+  )({
+    method: 'POST',
+    path: `/v1/${path}`,
+    query: [],
+    headers: bearer === undefined ? {} : { 'x-vault-token': bearer },
+    body: sent,
+    bodyLength: Buffer.byteLength(sent),
+    source: '192.0.2.1',
+    domain: '',
+    gatewayId: 'g-1',
+    deadline: 0,
+  })
+  const answered = JSON.parse(response.body)
+  return {
+    status: response.status,
+    text: answered.errors?.[0] as string | undefined,
+    data: answered.data,
+    why: error?.reason?.['why'],
+    audited,
+  }
+}
+
+describe('on a DR secondary', () => {
+  test.each([undefined, 'hvs.root', 'hvs.unknown', 'hvb.garbage'])(
+    'the token that was generated admits, with %s in the header, and names no caller',
+    async bearer => {
+      const { status, data, audited } = await send({
+        bearer,
+        body: { dr_operation_token: GENERATED },
+      } as World)
+      expect([status, data]).toEqual([200, { operator: 'generated', caller: null }])
+      expect(JSON.stringify(audited)).not.toContain(GENERATED)
+      expect(audited[0]).toMatchObject({
+        operation_token: 'generated',
+        request: { data: { dr_operation_token: await clearCipher.hmac(GENERATED) } },
+      })
+    },
+  )
+
+  test.each([{}, { dr_operation_token: '' }, { dr_operation_token: null }, { token: GENERATED }])(
+    'without one (%j) it says which field is missing, and where such a token comes from',
+    async body => {
+      const { status, text } = await send({ bearer: 'hvs.root', body })
+      expect(status).toBe(400)
+      expect(text).toMatch(
+        /^dr_operation_token is required: .*generate-operation-token\/attempt.*batch token/,
+      )
+    },
+  )
+
+  test.each([[['a']], [{ a: 1 }], [7]])('%j is no text', async dr_operation_token => {
+    const { status, text } = await send({ body: { dr_operation_token } })
+    expect([status, text]).toEqual([400, 'dr_operation_token is no text; give the token as a JSON string'])
+  })
+
+  test.each([
+    'hvs.unknown',
+    'hvs.t',
+    'hvs.root',
+    'hvb.garbage',
+    'hvb.',
+    `${GENERATED} `,
+    GENERATED.slice(0, -1),
+    'x'.repeat(9000),
+  ])('%.20s is none', async dr_operation_token => {
+    expect(await send({ body: { dr_operation_token } })).toMatchObject(DENIED)
+  })
+
+  test('it is looked at before the other parameters', async () => {
+    expect(await send({ body: { dr_operation_token: 'hvs.unknown', force: ['?'] } })).toMatchObject(DENIED)
+    const { status, text } = await send({ body: { dr_operation_token: GENERATED, force: ['?'] } })
+    expect([status, text]).toEqual([400, 'Field validation failed: force must be a boolean'])
+  })
+
+  test('the one that was generated is no token for the header', async () => {
+    const { status, why } = await send({ mode: 'primary', bearer: GENERATED })
+    expect([status, why]).toEqual([403, 'token-unknown'])
+  })
+})
+
+describe('a batch token on a DR secondary', () => {
+  test('admits its holder, by the policies that stand here', async () => {
+    const { status, data, audited } = await send({ body: { dr_operation_token: batch() } })
+    expect([status, data]).toEqual([200, { operator: 'batch', caller: 'cloud-dev' }])
+    expect(audited[0]).toMatchObject({ operation_token: 'batch', auth: { token_type: 'batch' } })
+  })
+
+  test.each<[what: string, parts: Partial<Token>, rules: string | undefined, why: string]>([
+    ['that has ended', { ttl: 10, createdAt: NOW - 10_000 }, undefined, 'token-expired'],
+    ['that has a parent', { parent: 'x' }, undefined, 'operation-token-not-orphan'],
+    ['of root', { policies: ['root'] }, undefined, 'operation-token-root'],
+    ['for another network', { boundCidrs: ['198.51.100.0/24'] }, undefined, 'source-address'],
+    ['of a mount that is gone', { mount: 'gone' }, undefined, 'mount-gone'],
+    ['whose policies are not there', { policies: ['other'] }, undefined, 'policy'],
+    ['for another path', {}, `path "${PROMOTE}x" { capabilities = ["update"] }`, 'policy'],
+    ['that may do something else', {}, `path "${PROMOTE}" { capabilities = ["create", "sudo"] }`, 'policy'],
+    ['whose policy denies by now', {}, `path "${PROMOTE}" { policy = "deny" }`, 'policy'],
+  ])('%s: 403', async (_, parts, rules = OPS, why) => {
+    const reply = await send({ body: { dr_operation_token: batch(parts) }, rules })
+    expect(reply).toMatchObject({ ...DENIED, why })
+  })
+
+  test('rules about parameters hold', async () => {
+    const rules = `path "${PROMOTE}" { capabilities = ["update"] denied_parameters = { force = [] } }`
+    const dr_operation_token = batch()
+    expect((await send({ body: { dr_operation_token }, rules })).status).toBe(200)
+    expect(await send({ body: { dr_operation_token, force: true }, rules })).toMatchObject(DENIED)
+  })
+})
+
+describe.each(['primary', 'disabled'] as const)('on a cluster that is %s', mode => {
+  test.each([undefined, 'hvs.t', 'hvs.root'])('with %s in the header: no DR secondary', async bearer => {
+    for (const body of [{}, { dr_operation_token: GENERATED }, { dr_operation_token: 'x', force: ['?'] }]) {
+      const { status, text } = await send({ mode, body, bearer } as World)
+      expect([status, text]).toEqual([
+        400,
+        expect.stringContaining(`not a DR secondary: the mode of this cluster is ${mode}`),
+      ])
+    }
+  })
+
+  test('a token in the header that is none is refused before', async () => {
+    for (const bearer of ['hvs.unknown', 'hvb.garbage'])
+      expect(await send({ mode, bearer, body: { dr_operation_token: GENERATED } })).toMatchObject(DENIED)
+  })
+
+  test('an endpoint for any role sees to the role itself: nobody has been admitted', async () => {
+    const world = { mode, path: 'sys/of-any-role', body: { dr_operation_token: GENERATED } }
+    expect((await send(world)).data).toEqual({ operator: null, caller: null })
+    expect(await send({ ...world, bearer: 'hvs.unknown' })).toMatchObject(DENIED)
+  })
+})
+
+test('while the role changes: 503, before anything', async () => {
+  expect((await send({ mode: 'bootstrapping' })).status).toBe(503)
+})
