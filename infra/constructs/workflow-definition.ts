@@ -1,3 +1,4 @@
+import { LAPSE_MS } from '../../shared/replication/operation/waiting.ts'
 import { FINAL, type Workflow } from '../../shared/workers/workflows.ts'
 
 const RETRY = [
@@ -5,30 +6,34 @@ const RETRY = [
   { ErrorEquals: ['States.ALL'], IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2, JitterStrategy: 'FULL' },
 ]
 
+/** The state that tells an execution begun by a request from one begun by hand. */
+const GIVEN = 'operation given?'
+
+interface Arns {
+  /** of what invokes a function */
+  invoke: string
+  /** of the function that does the steps */
+  worker: string
+}
+
 /**
  * The definition of a workflow. A step that fails for good is followed by the step `failed`, which is told where and
- * with what error. Nothing but names and the operation's id goes through the machine.
- * @param arns of the function that does the steps, and of what invokes it
+ * with what error. An execution that was started without an operation, from the console say, waits for the request that
+ * carries the authority, and goes on with the operation that this one begins. Nothing but names and the operation's id
+ * goes through the machine, no secrets.
  */
-export function definitionOf(
-  name: string,
-  { summary, steps }: Workflow,
-  { invoke: Resource, worker: FunctionName }: { invoke: string; worker: string },
-) {
+export function definitionOf(name: string, { summary, authority, steps }: Workflow, arns: Arns) {
+  const names = steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
+  const [first = 'done'] = names
   const invoke = (payload: object) => ({
     Type: 'Task',
-    Resource,
+    Resource: arns.invoke,
     Arguments: {
-      FunctionName,
-      Payload: {
-        workflow: name,
-        operation: '{% $states.context.Execution.Input.operation %}',
-        ...payload,
-      },
+      FunctionName: arns.worker,
+      Payload: { workflow: name, operation: '{% $operation %}', ...payload },
     },
     Retry: RETRY,
   })
-  const names = steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
   const states = steps.map((step, index) => {
     const [here = '', next = 'done'] = [names[index], names[index + 1]]
     if (typeof step !== 'string') return { [here]: { Type: 'Wait', Seconds: step.seconds, Next: next } }
@@ -50,8 +55,9 @@ export function definitionOf(
   return {
     Comment: summary,
     QueryLanguage: 'JSONata',
-    StartAt: names[0],
+    StartAt: GIVEN,
     States: {
+      ...arrivals(name, authority, first, arns),
       ...Object.assign({}, ...states),
       done: { Type: 'Succeed' },
       failed: {
@@ -65,5 +71,36 @@ export function definitionOf(
         Cause: "{% $states.input.at & ': ' & $states.input.error %}",
       },
     },
+  }
+}
+
+/** With an operation the first step follows at once; without, somebody has to come with one. */
+function arrivals(name: string, authority: string, Next: string, { invoke, worker: FunctionName }: Arns) {
+  const waiting = `wait for ${authority}`
+  const token = '{% $states.context.Task.Token %}'
+  const options = '{% $states.context.Execution.Input %}'
+  return {
+    [GIVEN]: {
+      Type: 'Choice',
+      Choices: [
+        {
+          Condition: '{% $exists($states.context.Execution.Input.operation) %}',
+          Assign: { operation: '{% $states.context.Execution.Input.operation %}' },
+          Next,
+        },
+      ],
+      Default: waiting,
+    },
+    [waiting]: {
+      Type: 'Task',
+      Resource: `${invoke}.waitForTaskToken`,
+      Arguments: { FunctionName, Payload: { workflow: name, step: 'wait', token, options } },
+      TimeoutSeconds: LAPSE_MS / 1000,
+      Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...RETRY],
+      Catch: [{ ErrorEquals: ['States.Timeout'], Next: 'nobody came' }],
+      Assign: { operation: '{% $states.result.operation %}' },
+      Next,
+    },
+    'nobody came': { Type: 'Succeed' },
   }
 }

@@ -16,6 +16,16 @@ export interface OperationState {
   fault?: OperationFault
 }
 
+/** An execution that somebody has started by hand: it waits for the request that carries the authority. */
+export interface WaitingExecution {
+  /** epoch milliseconds: then it is over */
+  until: number
+  /** by which it is answered, encrypted as the field `token` */
+  token: Encrypted
+  /** what it was started with: the request's own parameters come first */
+  options: Readonly<Record<string, unknown>>
+}
+
 /** Why an operation was given up, in the words that its caller is told. */
 export interface OperationFault {
   code: 'invalid_request' | 'busy' | 'activation_failed' | 'internal'

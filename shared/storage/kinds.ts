@@ -6,7 +6,7 @@ import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../mode
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Member, PendingKey, PrimaryContact, Revoked, Secondary, TokenKey } from '../model/link.ts'
 import type { MountTable } from '../model/mount.ts'
-import type { OperationState, PendingLink } from '../model/operation.ts'
+import type { OperationState, PendingLink, WaitingExecution } from '../model/operation.ts'
 import type { StoredPolicy } from '../model/policy.ts'
 import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
@@ -53,6 +53,7 @@ export interface Stored {
   'pending-key': PendingKey
   contact: PrimaryContact
   operation: OperationState
+  waiting: WaitingExecution
   'pending-link': PendingLink
   segment: SyncSegment
   report: Report
@@ -251,6 +252,8 @@ export const kinds = {
     guard: 'link',
     encrypted: ['token'],
   },
+  // the newest execution of each workflow that waits to be adopted
+  waiting: { table: 'cluster', class: 'local', pk: 'waiting', guard: 'link', encrypted: ['token'] },
   // its own key is encrypted for the place in the cluster record where it will stand
   'pending-link': { table: 'cluster', class: 'local', pk: 'link', sk: 'pending-link', guard: 'link' },
   // what a secondary keeps of its own following: how far a sync is, what one took away, who is at it

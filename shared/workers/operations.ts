@@ -4,12 +4,14 @@ import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
 import { activationFailed, activationSteps } from '../replication/activation/steps.ts'
 import {
+  DONE,
   type OperationEnd,
   OperationFailed,
   type OperationRun,
   type OperationStep,
   type StepResult,
 } from '../replication/operation/run.ts'
+import { noteWaiting } from '../replication/operation/waiting.ts'
 import type { Connect } from '../replication/secondary/connect.ts'
 
 /** What the steps of each workflow do, and what follows when one is given up. */
@@ -28,6 +30,14 @@ const order = v.object({
   error: v.optional(v.string(), ''),
 })
 
+/** An execution that was started by hand, and waits. */
+const wait = v.object({
+  workflow: order.entries.workflow,
+  step: v.literal('wait'),
+  token: v.pipe(v.string(), v.nonEmpty()),
+  options: v.optional(v.record(v.string(), v.unknown()), {}),
+})
+
 /** Time to finish what is in hand, milliseconds. */
 const REST_MS = 5000
 
@@ -38,6 +48,11 @@ const REST_MS = 5000
 export const operationHandler =
   (ports: Ports, connect: Connect) =>
   async (event: unknown, context: Context): Promise<StepResult> => {
+    const waiting = v.safeParse(wait, event)
+    if (waiting.success) {
+      await noteWaiting(waiting.output.workflow, waiting.output, ports)
+      return DONE
+    }
     const { workflow, operation, step, at, error } = v.parse(order, event)
     const { steps, failed } = operations[workflow]
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - REST_MS

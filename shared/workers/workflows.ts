@@ -3,6 +3,8 @@ import type { OperationName } from '../model/operation.ts'
 /** A state machine that runs the steps of an operation one after the other. */
 export interface Workflow {
   summary: string
+  /** the request for which an execution that was started by hand, without an operation, waits */
+  authority: string
   /** what the worker `on-operation` does, by name, and waits between */
   steps: readonly (string | { seconds: number })[]
 }
@@ -14,6 +16,7 @@ export const FINAL = 'OperationFailed'
 export const workflows = {
   activation: {
     summary: 'makes this cluster the DR secondary of another',
+    authority: 'POST sys/replication/dr/secondary/enable',
     // whoever read the cluster record before `close` has stopped writing by it before anything is wiped
     steps: ['handshake', 'close', { seconds: 30 }, 'wipe', 'sync', 'serve'],
   },

@@ -7,7 +7,11 @@ import { WorkflowMachine } from '../../infra/constructs/workflow.ts'
 import { definitionOf } from '../../infra/constructs/workflow-definition.ts'
 import { readSettings } from '../../infra/settings.ts'
 
-const workflow = { summary: 'of the test', steps: ['first', { seconds: 30 }, 'second'] }
+const workflow = {
+  summary: 'of the test',
+  authority: 'POST sys/example',
+  steps: ['first', { seconds: 30 }, 'second'],
+}
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
 describe('the state machine of a workflow', () => {

@@ -3,8 +3,9 @@ import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { Ports } from '../../ports.ts'
-import { create, replace } from '../../storage/changes.ts'
+import { create, remove, replace } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
 import { operationRuns, roleChanging } from './refusals.ts'
 
 /** Milliseconds that a caller waits for what it has begun, and between two looks. */
@@ -25,8 +26,10 @@ export function newOperation({ entropy }: Pick<Ports, 'entropy'>): Operating {
 
 /**
  * Begins an operation: stored in one commit with the record, which it keeps from others until it has ended, and then
- * given to its workflow. A workflow that cannot be started now is started within a minute.
+ * given to its workflow: to an execution that somebody has started by hand and that waits, or to a new one. One that
+ * cannot be started now is started within a minute.
  * @param record as it was read; other changes of it may go along
+ * @param waiting the execution that is adopted
  * @throws ApiError `busy` when another change of the role is under way
  */
 export async function beginOperation(
@@ -34,17 +37,17 @@ export async function beginOperation(
   record: Item<'cluster'>,
   { name, step, ...input }: Pick<OperationState, 'name' | 'step'> & Partial<OperationState>,
   call: Pick<Call, 'ports' | 'now' | 'cluster'>,
+  waiting?: Item<'waiting'>,
 ): Promise<void> {
   const { ports, now } = call
   if (record.data.operation !== undefined) throw roleChanging()
   const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...input }
   const data: ClusterRecord = { ...record.data, operation: id }
-  const begun = await ports.store.commit(
-    [create(place, state), replace(record, record, data)],
-    clusterOf(call),
-  )
+  const adopted = waiting ?? (await waitingExecution(name, ports))
+  const changes = [create(place, state), replace(record, record, data), ...(adopted ? [remove(adopted)] : [])]
+  const begun = await ports.store.commit(changes, clusterOf(call))
   if (begun !== 'done') throw roleChanging()
-  await ports.workflows.start(name, id)
+  await runWorkflow(name, id, adopted, ports)
 }
 
 /**

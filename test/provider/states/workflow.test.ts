@@ -1,3 +1,4 @@
+import { SendTaskSuccessCommand } from '@aws-sdk/client-sfn'
 import { describe, expect, test } from 'vitest'
 import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
@@ -11,20 +12,29 @@ interface Order {
   step: string
   at?: string
   error?: string
+  token?: string
+  options?: object
 }
 
-const workflow: Workflow = { summary: 'of the test', steps: ['first', { seconds: 30 }, 'second'] }
+const workflow: Workflow = {
+  summary: 'of the test',
+  authority: 'POST sys/example',
+  steps: ['first', { seconds: 30 }, 'second'],
+}
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
 /** Runs the workflow; its steps answer, or throw, as a test says. */
-async function running(answer: (order: Order, times: number) => StepResult | undefined) {
+async function running(
+  answer: (order: Order, times: number) => StepResult | undefined,
+  input: object = { operation: 'op-1' },
+) {
   const orders: Order[] = []
   const { States } = definitionOf('example', workflow, arns)
   const machine = await stateMachine(States, (_, order: Order) => {
     orders.push(order)
     return answer(order, orders.filter(({ step }) => step === order.step).length) ?? { next: 'done' }
   })
-  return { machine, orders, arn: await machine.start({ operation: 'op-1' }, 'op-1') }
+  return { machine, orders, arn: await machine.start(input, 'op-1') }
 }
 const steps = (orders: readonly Order[]) => orders.map(({ step }) => step)
 
@@ -77,5 +87,34 @@ describe('a workflow of the table', () => {
     }
     expect(await machine.ended(arn)).toMatchObject({ cause: 'first: TypeError' })
     expect(steps(orders)).toEqual(['first', 'first', 'first', 'first', 'failed'])
+  })
+
+  test('started by hand, waits for the request with the authority, and goes on with its operation', async () => {
+    const { machine, orders, arn } = await running(() => undefined, { force: true })
+    await until(() => orders.length === 1)
+    const [{ token = '', ...order } = { token: '' }] = orders
+    expect(order).toEqual({ workflow: 'example', step: 'wait', options: { force: true } })
+    const sent = machine.client.send(
+      new SendTaskSuccessCommand({ taskToken: token, output: JSON.stringify({ operation: 'op-2' }) }),
+    )
+    await sent
+    await until(async () => (await machine.events(arn)).some(({ type }) => type === 'WaitStateEntered'))
+    machine.time.pass(30)
+    expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
+    expect(orders.slice(1)).toEqual([
+      { workflow: 'example', operation: 'op-2', step: 'first' },
+      { workflow: 'example', operation: 'op-2', step: 'second' },
+    ])
+  })
+
+  test('started by hand, ends by itself after an hour in which nobody came', async () => {
+    const { machine, orders, arn } = await running(() => undefined, {})
+    await until(async () => (await machine.events(arn)).some(({ type }) => type === 'TaskScheduled'))
+    await until(() => orders.length === 1)
+    machine.time.pass(3599)
+    expect((await machine.describe(arn)).status).toBe('RUNNING')
+    machine.time.pass(1)
+    expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
+    expect(steps(orders)).toEqual(['wait'])
   })
 })

@@ -80,6 +80,7 @@ describe('what follows from a kind', () => {
         'recovery-key',
         'role',
         'token-key',
+        'waiting',
         'wrapped',
       ].sort(),
     )

@@ -1,0 +1,52 @@
+import type { OperationName, WaitingExecution } from '../../model/operation.ts'
+import type { Ports } from '../../ports.ts'
+import { put } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+
+/** Milliseconds that an execution waits for somebody with the authority. */
+export const LAPSE_MS = 3_600_000
+
+/**
+ * Notes that an execution waits. The newest one of a workflow is adopted; what waited before lapses by its own time.
+ * @param token by which Step Functions lets the execution go on
+ */
+export async function noteWaiting(
+  workflow: OperationName,
+  { token, options }: { token: string; options: WaitingExecution['options'] },
+  { store, cipher, clock }: Pick<Ports, 'store' | 'cipher' | 'clock'>,
+): Promise<void> {
+  const readAt = clock.now()
+  const [record] = await store.read([key('cluster')])
+  if (!record) throw new Error('this cluster is not initialised')
+  cipher.expect(record.data)
+  const place = key('waiting', workflow)
+  const sealed = await cipher.encrypt(place, 'token', token)
+  const waiting: WaitingExecution = { until: readAt + LAPSE_MS, token: sealed, options }
+  await store.commit([put(place, waiting)], { record: record.data, readAt })
+}
+
+/** The execution that a request may adopt. */
+export async function waitingExecution(
+  workflow: OperationName,
+  { store, clock }: Pick<Ports, 'store' | 'clock'>,
+): Promise<Item<'waiting'> | undefined> {
+  const [waiting] = await store.read([key('waiting', workflow)])
+  return waiting && waiting.data.until > clock.now() ? waiting : undefined
+}
+
+/**
+ * Has the workflow of an operation go on, or begin.
+ * @param waiting an execution that is adopted; one that has ended meanwhile is replaced by a new one
+ */
+export async function runWorkflow(
+  workflow: OperationName,
+  operation: string,
+  waiting: Item<'waiting'> | undefined,
+  { workflows, cipher }: Pick<Ports, 'workflows' | 'cipher'>,
+): Promise<void> {
+  if (waiting) {
+    const token = (await cipher.decrypt(key('waiting', workflow), 'token', waiting.data.token)).reveal()
+    if (await workflows.signal(token, { operation }).catch(() => false)) return
+  }
+  await workflows.start(workflow, operation)
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import type { Ports } from '../../../../shared/ports.ts'
+import {
+  LAPSE_MS,
+  noteWaiting,
+  runWorkflow,
+  waitingExecution,
+} from '../../../../shared/replication/operation/waiting.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
+import { memoryStore } from '../../support/memory-store.ts'
+
+const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data: { id: 'c-1' } as ClusterRecord }
+
+function world({ signalled = async () => true }: { signalled?: () => Promise<boolean> } = {}) {
+  const { store, commits } = memoryStore([record], [])
+  const clock = { ms: 1000 }
+  const calls: string[] = []
+  const ports = {
+    store,
+    clock: { now: () => clock.ms },
+    cipher: {
+      expect: () => undefined,
+      encrypt: async (_: unknown, __: string, text: string) => `sealed ${text}` as Encrypted,
+      decrypt: async (_: unknown, __: string, text: string) => new Secret(text.replace('sealed ', '')),
+    },
+    workflows: {
+      start: async (name: string, id: string) => void calls.push(`start ${name} ${id}`),
+      signal: async (token: string, answer: unknown) => {
+        calls.push(`signal ${token} ${JSON.stringify(answer)}`)
+        return signalled()
+      },
+    },
+  } as unknown as Ports
+  return { ports, clock, commits, calls }
+}
+
+const waitingItem = (): Item<'waiting'> => ({
+  ...key('waiting', 'activation'),
+  rev: 'w',
+  data: { until: 1, token: 'sealed t' as Encrypted, options: {} },
+})
+
+describe('an execution that was started by hand', () => {
+  test('is remembered for an hour, with its token encrypted', async () => {
+    const { ports, clock, commits } = world()
+    await noteWaiting('activation', { token: 't', options: { force: false } }, ports)
+    expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([
+      { until: 1000 + LAPSE_MS, token: 'sealed t', options: { force: false } },
+    ])
+    expect(await waitingExecution('activation', ports)).toMatchObject({ data: { options: { force: false } } })
+    clock.ms += LAPSE_MS
+    expect(await waitingExecution('activation', ports)).toBeUndefined()
+  })
+
+  test('is told the operation, and none is started beside it', async () => {
+    const { ports, calls } = world()
+    await runWorkflow('activation', 'op-1', waitingItem(), ports)
+    expect(calls).toEqual(['signal t {"operation":"op-1"}'])
+  })
+
+  test.each<[string, () => Promise<boolean>]>([
+    ['has ended', async () => false],
+    ['cannot be reached', () => Promise.reject(new Error('no'))],
+  ])('that %s is replaced by a new one', async (_, signalled) => {
+    const { ports, calls } = world({ signalled })
+    await runWorkflow('activation', 'op-1', waitingItem(), ports)
+    expect(calls).toEqual(['signal t {"operation":"op-1"}', 'start activation op-1'])
+  })
+
+  test('is not needed', async () => {
+    const { ports, calls } = world()
+    await runWorkflow('activation', 'op-1', undefined, ports)
+    expect(calls).toEqual(['start activation op-1'])
+  })
+})
