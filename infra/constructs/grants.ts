@@ -1,6 +1,6 @@
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Use } from '../../shared/api/endpoint.ts'
-import { guardedPartitions, journalPartitions } from '../../shared/storage/kinds.ts'
+import { guardedPartitions, journalPartitions, key } from '../../shared/storage/kinds.ts'
 import type { Storage } from './storage.ts'
 
 /** What grants are made for. */
@@ -100,6 +100,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['dynamodb:PutItem'], [store.data.tableArn], within(founding.data)),
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(founding.cluster)),
   ],
+  role: ({ store }) => [allow(['dynamodb:PutItem'], [store.cluster.tableArn], within([key('cluster').pk]))],
   ceremony: ({ store }) => [allow(['dynamodb:BatchGetItem', 'dynamodb:PutItem'], [store.ceremony.tableArn])],
   'operation-token': ({ store }) => [
     allow(

@@ -32,6 +32,8 @@ export const usable = [
   'workflow',
   /** makes keys, of a new cluster or for a further term, and stores record, keyring and recovery key */
   'genesis',
+  /** changes the cluster record, and makes no keys */
+  'role',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
   'ceremony',
   /** checks the DR operation token that was generated, and voids it: every endpoint that asks for one does */

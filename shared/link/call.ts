@@ -33,6 +33,7 @@ const PATIENCE: Partial<Record<Method, number>> = {
   Activate: 20_000,
   Cells: 20_000,
   Scan: 20_000,
+  Handover: 20_000,
   Notify: 2000,
 }
 const USUAL = 10_000

@@ -15,7 +15,17 @@ import {
 import type { RefusalCode } from './source.ts'
 
 /** What one cluster may ask of another. */
-export const methods = ['Activate', 'Echo', 'Cells', 'Items', 'Scan', 'Tree', 'Keyring', 'Notify'] as const
+export const methods = [
+  'Activate',
+  'Echo',
+  'Cells',
+  'Items',
+  'Scan',
+  'Tree',
+  'Keyring',
+  'Handover',
+  'Notify',
+] as const
 
 export type Method = (typeof methods)[number]
 

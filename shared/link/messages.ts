@@ -12,6 +12,8 @@ import {
   EchoRequestSchema,
   EchoResponseSchema,
   type Era,
+  HandoverRequestSchema,
+  HandoverResponseSchema,
   ItemsRequestSchema,
   ItemsResponseSchema,
   type JournalCell,
@@ -31,6 +33,7 @@ import {
   type CellsRequest,
   type EchoAnswer,
   type EchoRequest,
+  type HandedOver,
   type ItemsAnswer,
   type ItemsRequest,
   type KeyringAnswer,
@@ -283,6 +286,24 @@ export const forms = {
       KeyringResponseSchema,
       (one: KeyringAnswer) => one,
       ({ keyring, term }): KeyringAnswer => ({ keyring, term }),
+    ),
+  },
+  Handover: {
+    question: form(
+      HandoverRequestSchema,
+      (one: { epoch: string }) => one,
+      ({ epoch: name }): { epoch: string } => ({ epoch: epoch(name) }),
+    ),
+    answer: form(
+      HandoverResponseSchema,
+      ({ epoch: name, seq, addresses }: HandedOver) => ({
+        end: { epoch: name, seq: BigInt(seq) },
+        addresses: [...addresses],
+      }),
+      ({ end, addresses }): HandedOver => ({
+        ...{ epoch: epoch(end?.epoch ?? ''), seq: whole(end?.seq ?? 0n) },
+        addresses,
+      }),
     ),
   },
   Notify: {

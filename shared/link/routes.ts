@@ -4,8 +4,8 @@ import type { Method } from './envelope.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from './gen/link_pb.ts'
 import type { RefusalCode } from './source.ts'
 
-/** What the Lambda of the link reaches: it reads what replicates, and writes what it knows of others. */
-export const linkUses: readonly Use[] = ['read', 'scan', 'journal', 'pull', 'link']
+/** What the Lambda of the link reaches: it reads what replicates, writes what it knows of others, and hands over. */
+export const linkUses: readonly Use[] = ['read', 'scan', 'journal', 'pull', 'link', 'role']
 
 /** The beginning of the link's paths: they are no part of the API, and stand outside `/v1`. */
 export const linkPath = `/${LinkService.typeName}/`
@@ -35,6 +35,7 @@ export const linkRoutes =
       scan: by('Scan'),
       tree: by('Tree'),
       keyring: by('Keyring'),
+      handover: by('Handover'),
       notify: by('Notify'),
     })
   }

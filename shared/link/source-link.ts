@@ -53,6 +53,7 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
     scan: async request => (await ask('Scan', request, line)).reply,
     tree: async request => (await ask('Tree', request, line)).reply,
     keyring: async request => (await ask('Keyring', request, line)).reply,
+    handover: async request => (await ask('Handover', request, line)).reply,
   }
 }
 

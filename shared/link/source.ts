@@ -8,7 +8,7 @@ import type { StoredItem } from '../storage/requests.ts'
 export const FORMAT = 1
 
 /**
- * The primary as a secondary sees it. Everything but `activate` and `echo` may be asked twice.
+ * The primary as a secondary sees it. Everything but `activate`, `echo` and `handover` may be asked twice in one message.
  * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came
  */
 export interface SourceLink {
@@ -25,6 +25,19 @@ export interface SourceLink {
   tree(request: TreeRequest): Promise<TreeAnswer>
   /** The keyring, once it has at least this term. */
   keyring(request: { term: number }): Promise<KeyringAnswer>
+  /**
+   * Has the primary end its epoch for this cluster, and for no other. May be repeated: the answer is the same.
+   * @param request `epoch`: the one that the primary wrote when it was heard last
+   */
+  handover(request: { epoch: Epoch }): Promise<HandedOver>
+}
+
+/** The exact end of a primary's epoch: nothing is ever committed behind it. */
+export interface HandedOver {
+  epoch: Epoch
+  seq: number
+  /** of all clusters of the set that the primary knows */
+  addresses: readonly string[]
 }
 
 export interface ActivateRequest {

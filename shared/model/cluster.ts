@@ -27,7 +27,7 @@ export interface ClusterRecord {
   since?: string
   /** address that secondaries are given; absent: the one under which the cluster is reached */
   clusterAddr?: string
-  /** how this cluster follows its primary; absent: it knows none */
+  /** how this cluster takes part in its set; absent: it is in none */
   link?: Link
   /** promotions that this cluster's data has been through; absent: none */
   generation?: number
@@ -35,7 +35,7 @@ export interface ClusterRecord {
   operation?: string
 }
 
-/** A secondary's link to its primary. */
+/** A secondary's link to its primary. Without a primary it has the own key alone, and all else is empty. */
 export interface Link {
   /** id of the activation token in use */
   id: string
@@ -69,6 +69,16 @@ export interface RecoveryKey {
   threshold: number
   key: Encrypted
 }
+
+/** The link of a cluster that knows no primary, or is one itself. */
+export const emptyLink = (ownKey: Encrypted): Link => ({
+  ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' },
+  ownKey,
+})
+
+/** How a secondary reaches its primary; undefined where it knows none. */
+export const primaryOf = ({ link }: Pick<ClusterRecord, 'link'>): Link | undefined =>
+  link?.primaryKey ? link : undefined
 
 /** Whether this cluster serves clients: a DR secondary does not. */
 export const isActive = (record: ClusterRecord): boolean =>

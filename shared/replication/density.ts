@@ -87,19 +87,20 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<vo
 /**
  * Ends this cluster's epoch for good: nothing is committed in it any more, and its last position is known. May be
  * repeated at any time.
- * @param below only an epoch lower than this one
+ * @param as `below`: only an epoch lower than this one, which is remembered as seen; `heir`: UUID of the cluster that
+ * may take it over, noted where this call is the one that closes
  * @returns the end, which may be acknowledged; undefined where there is no epoch of this cluster's to end
  */
 export async function endEpoch(
   ports: Dependencies,
-  below?: string,
+  { below, heir = '' }: { below?: string | undefined; heir?: string | undefined } = {},
 ): Promise<{ epoch: string; seq: number } | undefined> {
   const { journal } = ports
   const before = await journal.head()
   if (before?.mode === 'writing' && (below === undefined || before.epoch < below))
     await journal.moveHead(
       { mode: 'writing', epoch: before.epoch },
-      { mode: 'closed', n: Math.max(before.n, below === undefined ? 0 : epochNumber(below)) },
+      { mode: 'closed', heir, n: Math.max(before.n, epochNumber(below ?? '')) },
     )
   const head = await journal.head()
   if (head?.mode !== 'closed' || head.own !== head.epoch) return undefined

@@ -6,6 +6,7 @@ import { printTime } from '../values/time.ts'
 export type ReplicationEvent =
   | 'primary-enabled'
   | 'primary-disabled'
+  | 'primary-closed'
   | 'token-made'
   | 'revocation'
   | 'admission'

@@ -30,6 +30,8 @@ export interface Head {
   dirtyFrom: Epoch | ''
   /** the highest number of an epoch ever seen */
   n: number
+  /** UUID of the only cluster that may take the closed epoch over; empty: none has asked. It means nothing while writing */
+  heir: string
 }
 
 /** The head of a journal that begins. */
@@ -46,4 +48,5 @@ export const firstHead = (epoch: Epoch, n: number): Head => ({
   dirty: null,
   dirtyFrom: '',
   n,
+  heir: '',
 })

@@ -26,9 +26,20 @@ const situations = {
   active: { status: 200, override: 'activecode' },
 } as const
 
-function situationOf(record: ClusterRecord | undefined): keyof typeof situations {
+/** What the head of the journal says. */
+type Journaling = Pick<
+  NonNullable<Awaited<ReturnType<Call['ports']['journalView']['look']>>['head']>,
+  'mode' | 'seq'
+>
+
+function situationOf(
+  record: ClusterRecord | undefined,
+  head: Journaling | undefined,
+): keyof typeof situations {
   if (!record) return 'uninitialised'
   if (record.mode === 'bootstrapping') return 'changing'
+  // whoever has taken over may be serving already
+  if (record.mode === 'primary' && head && head.mode !== 'writing') return 'changing'
   return isActive(record) ? 'active' : 'secondary'
 }
 
@@ -42,17 +53,18 @@ export async function health(call: Call<typeof healthFields>): Promise<Outcome> 
   )
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
-  const { status, override } = situations[situationOf(record)]
+  const { head } = record?.mode === 'primary' ? await call.ports.journalView.look(undefined) : {}
+  const { status, override } = situations[situationOf(record, head)]
   const wanted = override === undefined ? undefined : call.given[override]
-  const body = await healthOf(call, record)
+  const body = healthOf(call, record, head)
   return answer({ kind: 'plain', status: Number(wanted ?? status), body })
 }
 
-async function healthOf(
+function healthOf(
   { ports, now, fetched }: Call<typeof healthFields>,
   record: ClusterRecord | undefined,
-): Promise<Record<string, unknown>> {
-  const { head } = record?.mode === 'primary' ? await ports.journalView.look(undefined) : {}
+  head: Journaling | undefined,
+): Record<string, unknown> {
   const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
   const license = licenceOfHealth(ports.deployment)
   return {

@@ -331,6 +331,7 @@ const actions: Record<Use, readonly string[]> = {
   pull: ['lambda:InvokeFunction'],
   workflow: ['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
+  role: ['dynamodb:PutItem'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   'operation-token': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
   link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
@@ -439,13 +440,15 @@ describe('grants come from the table', () => {
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
   test.each(functionNames())(
-    '%s writes record, keyring and recovery key only if it makes keys, begins journals or applies one',
+    '%s writes record, keyring and recovery key only if it makes keys, changes the role, begins journals or applies one',
     name => {
       for (const action of WRITES) {
         // what takes items into a journal stores all of them anew; what applies one, stores and deletes them
         const founds = [...FOUNDERS, ...APPLIERS].includes(name) && action === 'dynamodb:PutItem'
         const applies = APPLIERS.includes(name) && action === 'dynamodb:DeleteItem'
-        expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds)
+        // the link hands over: this cluster's record says so
+        const changesRole = name === 'link' && action === 'dynamodb:PutItem'
+        expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds || changesRole)
         expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds || applies)
       }
     },

@@ -10,6 +10,7 @@ import { LinkRefused, type SourceLink } from '../../shared/link/source.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
 import { type CellChange, noopCell } from '../../shared/replication/cell.ts'
+import { endEpoch } from '../../shared/replication/density.ts'
 import { generationOf, ttlOf } from '../../shared/replication/generation.ts'
 import { firstHead, type Head } from '../../shared/replication/head.ts'
 import type { Element, Journal, Place } from '../../shared/replication/journal.ts'
@@ -239,6 +240,11 @@ export function linkTo(at: Member): SourceLink {
     activate: never,
     keyring: never,
     tree: never,
+    handover: async ({ epoch }) => {
+      const end = await endEpoch(at, { heir: 'the heir' })
+      if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
+      return { ...end, addresses: [] }
+    },
     echo: async () => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')

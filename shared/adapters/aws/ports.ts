@@ -83,9 +83,10 @@ const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
 
 /** The uses of which a change needs one, as grants have it: deletions of a token's items are everybody's. */
 export function usesFor(change: Change): readonly Use[] {
-  const { guard = 'write', voids } = specOf(keyOf(change).kind)
+  const { kind } = keyOf(change)
+  const { guard = 'write', voids } = specOf(kind)
   if ('count' in change) return ['spend']
-  if ('put' in change) return [guard]
+  if ('put' in change) return kind === 'cluster' ? [guard, 'role'] : [guard]
   if (voids) return [voids]
   if (guard === 'mint') return ['spend', 'write']
   return guard === 'write' || guard === 'link' ? [guard] : []

@@ -19,6 +19,7 @@ const names = {
   Scan: 'scan',
   Tree: 'tree',
   Keyring: 'keyring',
+  Handover: 'handover',
   Notify: 'notify',
 } as const satisfies Record<Method, keyof Client<typeof LinkService>>
 

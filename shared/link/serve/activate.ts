@@ -1,17 +1,17 @@
 import type { Secondary } from '../../model/link.ts'
 import { noteEvent } from '../../replication/events.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { type Item, key } from '../../storage/kinds.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { printTime } from '../../values/time.ts'
 import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
 import { jtiHash } from '../admin/activation.ts'
-import { secondariesOf } from '../admin/secondaries.ts'
 import { isCallOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { publicKeyText } from '../pair.ts'
 import { FORMAT, LinkRefused } from '../source.ts'
 import { statementOf } from '../statements.ts'
+import { addressesOfOthers } from './addresses.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 import { servingHead } from './reading.ts'
 
@@ -143,18 +143,12 @@ async function answerTo(
   const [recovery] = await ports.store.read([key('recovery-key')])
   const { keyring } = await ports.cipher.exportTo(exchangeKey, set)
   const membership = { set, by: record.id, id: cluster, key: signingKey.toString('base64'), epoch }
-  const all = secondariesOf(await ports.store.list(partitions('secondary')))
   return {
     primary: record.id,
     ...{ epoch, line, keyring, format: FORMAT },
     recovery: { shares: recovery?.data.shares ?? 0, threshold: recovery?.data.threshold ?? 0 },
     addresses: addressesOf(call, ports),
-    met: metBy(all, cluster),
+    met: await addressesOfOthers(ports, cluster),
     statement: statementOf(pair.signing, membership),
   }
 }
-
-/** Addresses of the other secondaries. @param cluster who asks, UUID */
-export const metBy = (all: readonly Secondary[], cluster: string): string[] => [
-  ...new Set(all.filter(one => one.cluster !== cluster && one.address !== '').map(one => one.address)),
-]

@@ -31,7 +31,7 @@ interface Asked {
 }
 
 /** Calls that change something: each must be later than all before. Everything else may be asked twice. */
-const once: readonly Method[] = ['Activate', 'Echo']
+const once: readonly Method[] = ['Activate', 'Echo', 'Handover']
 
 type Check = (asked: Asked, facts: CallFacts) => CallFault | undefined
 
@@ -64,10 +64,8 @@ const nearInTime: Check = ({ envelope }, { now }) => {
 
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
   once.includes(method) && Number(envelope.time) <= (secondary?.time ?? 0)
-    ? fault(
-        'failed_precondition',
-        'a call of this time, or a later one, has been seen: this one is played back',
-      )
+    ? // two processes of a secondary may overtake each other: the later one has only to ask again
+      fault('unavailable', 'a call of this time, or a later one, has been seen: this one is played back')
     : undefined
 
 /** What a call by an admitted secondary has to pass, in this order. */
@@ -115,7 +113,9 @@ export function headFault(
   head: Head | undefined,
 ): CallFault | undefined {
   const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.own
-  if (record.mode !== 'primary' || !serves)
+  // who has handed over, or was closed otherwise, gives the rest of its journal to those who follow it
+  const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
+  if (!isSource || !serves)
     return fault('failed_precondition', `this cluster is no primary: its mode is ${record.mode}`)
   if (epochNumber(envelope.epoch) > epochNumber(head.epoch))
     return fault(

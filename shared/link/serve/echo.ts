@@ -4,12 +4,11 @@ import { denseUpTo } from '../../replication/density.ts'
 import type { Head } from '../../replication/head.ts'
 import type { Journal } from '../../replication/journal.ts'
 import { replace } from '../../storage/changes.ts'
-import { type Item, partitions } from '../../storage/kinds.ts'
-import { secondariesOf } from '../admin/secondaries.ts'
+import type { Item } from '../../storage/kinds.ts'
 import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { FORMAT, LinkRefused } from '../source.ts'
-import { metBy } from './activate.ts'
+import { addressesOfOthers } from './addresses.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /** A journal that has been quiet for so long gets a cell that tells nothing but the time, milliseconds. */
@@ -32,11 +31,10 @@ export async function echo(
     throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
   const dense = await denseUpTo(ports.journal, head)
   const canaryAt = (await canary(ports.journal, head, dense, call.now)) ?? 0
-  const all = secondariesOf(await ports.store.list(partitions('secondary')))
   return {
     ...{ seq: head.seq, epoch: head.epoch, line: head.line, frontier: dense, canaryAt, format: FORMAT },
     addresses: addressesOf(call, ports),
-    met: metBy(all, call.secondary.data.cluster ?? ''),
+    met: await addressesOfOthers(ports, call.secondary.data.cluster),
   }
 }
 

@@ -10,8 +10,10 @@ import { type LinkPair, readPublicKey } from '../pair.ts'
 import type { Answering } from '../routes.ts'
 import { LinkRefused } from '../source.ts'
 import { activate } from './activate.ts'
+import { knownAddresses } from './addresses.ts'
 import { type CallFault, faultOf, headFault, noticeFault } from './admission.ts'
 import { echo } from './echo.ts'
+import { handover } from './handover.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 import { cells, items, scan, tree } from './reading.ts'
 
@@ -51,14 +53,19 @@ export function linkService(ports: LinkPorts): Answering {
     } catch (error) {
       return sign(refused(error, []))
     }
-    const addresses = addressesOf(asked, ports)
     const outcome = await answer(asked, ports).then(
       (body): LinkOutcome => ({ body }),
-      (error: unknown) => refused(error, addresses),
+      async (error: unknown) => refused(error, await addressesFor(asked, ports)),
     )
     return sign(outcome, asked.pair)
   }
 }
+
+/** Whoever is of this set is told where the others are, whatever it asked: it may be looking for them. */
+const addressesFor = async (asked: Asked, ports: LinkPorts): Promise<string[]> =>
+  asked.envelope.set === asked.record.set
+    ? knownAddresses(asked, ports).catch(() => addressesOf(asked, ports))
+    : addressesOf(asked, ports)
 
 type Asked = Omit<AdmittedCall, 'pair' | 'set'> & { method: Method; pair: LinkPair | undefined }
 
@@ -122,6 +129,8 @@ async function answerSecondary(
       const question = questionIn('Tree', body)
       return forms.Tree.answer.write(await tree(journal, question, call.record.life ?? call.set, call.now))
     }
+    case 'Handover':
+      return forms.Handover.answer.write(await handover(ports, call, head))
     case 'Keyring':
       return forms.Keyring.answer.write(await keyring(call, questionIn('Keyring', body).term, ports))
   }

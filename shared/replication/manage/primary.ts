@@ -2,7 +2,7 @@ import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
 import { newOwnKey } from '../../link/admin/keys.ts'
-import type { ClusterRecord } from '../../model/cluster.ts'
+import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
@@ -41,7 +41,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
     ...item.data,
     ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, life, built: false, generation: 0 },
     ...(address === '' ? {} : { clusterAddr: address }),
-    link: { ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' }, ownKey: await newOwnKey(ports) },
+    link: emptyLink(await newOwnKey(ports)),
   }
   await noteEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, ports)

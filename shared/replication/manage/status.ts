@@ -1,4 +1,4 @@
-import type { ClusterRecord } from '../../model/cluster.ts'
+import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import { printTime } from '../../values/time.ts'
 
 /** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
@@ -137,7 +137,7 @@ const peerOf = (apiAddress: string, address: string, contact: ShownContact | und
 const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - canaryAt)
 
 const secondaryStatus = (record: ClusterRecord, { journal, contact, now }: StatusFacts) => {
-  const { link } = record
+  const link = primaryOf(record)
   const told = contact?.addresses ?? []
   const known = link ? (told.length > 0 ? told : link.addrs) : []
   const primary = known[0] ?? link?.primaryAddr ?? ''
@@ -167,19 +167,19 @@ const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000
 
 /** What a secondary is doing. It streams only while its primary answers. */
 function stateOf(
-  { link, mode }: ClusterRecord,
+  record: ClusterRecord,
   journal: JournalFacts | undefined,
   contact: ShownContact | undefined,
   now: number,
 ): string {
-  if (!link || mode === 'bootstrapping' || !journal) return 'idle'
+  if (!primaryOf(record) || record.mode === 'bootstrapping' || !journal) return 'idle'
   if (journal.doing === 'syncing') return journal.sync ? 'merkle-sync' : 'merkle-diff'
   return isHeard(contact, now) && !journal.isStuck ? 'stream-wals' : 'idle'
 }
 
 /** The link in the words of a gRPC channel, as the age of the last heartbeat tells it. */
-function connectionOf({ link }: ClusterRecord, contact: ShownContact | undefined, now: number): string {
-  if (!link) return 'idle'
+function connectionOf(record: ClusterRecord, contact: ShownContact | undefined, now: number): string {
+  if (!primaryOf(record)) return 'idle'
   if (!contact) return 'connecting'
   return isHeard(contact, now) ? 'ready' : 'transient_failure'
 }

@@ -1,4 +1,5 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
+import { primaryOf } from '../../model/cluster.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
@@ -61,7 +62,8 @@ function secondaryRecord({ store, clock, cipher }: FollowerPorts) {
 }
 
 async function linkOf({ record }: ClusterRead, { cipher }: FollowerPorts, connect: Connect) {
-  const { link, set } = record
+  const { set } = record
+  const link = primaryOf(record)
   if (!link || !set) return undefined
   const pair = await decryptOwnKey(link.ownKey, cipher)
   const { id, primaryKey: otherKey, primaryAddr, addrs, ca } = link

@@ -273,9 +273,9 @@ describe('a journal is ended', () => {
   test('not below an epoch that is no higher than its own', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
-    expect(await endEpoch(ports, epoch)).toBeUndefined()
+    expect(await endEpoch(ports, { below: epoch })).toBeUndefined()
     expect((await journal.head())?.mode).toBe('writing')
-    expect(await endEpoch(ports, '999999.aaaaaaaaaaaa')).toEqual({ epoch, seq: 0 })
+    expect(await endEpoch(ports, { below: '999999.aaaaaaaaaaaa' })).toEqual({ epoch, seq: 0 })
     expect((await journal.head())?.n).toBe(999_999)
   })
 })

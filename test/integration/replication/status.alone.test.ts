@@ -94,7 +94,7 @@ describe('as it stands in the tables', () => {
     await become({
       mode: 'secondary',
       link: {
-        ...{ id: 'us-west', primaryAddr: 'https://first.example', addrs: [], primaryKey: '' },
+        ...{ id: 'us-west', primaryAddr: 'https://first.example', addrs: [], primaryKey: 'a key' },
         ownKey: 'hidden-key' as Encrypted,
       },
     })

@@ -15,7 +15,7 @@ describe('which use a change needs, so that nothing works here that the grants r
     ['taking a use', countDown({ ...stored, rev: 'r', data: token() }, 1), ['spend']],
     ['taking the last use, or revoking', remove(stored), ['spend', 'write']],
     ['removing a wrapped answer', remove(key('wrapped', 'acc')), ['spend', 'write']],
-    ['storing the record', put(key('cluster')), ['genesis']],
+    ['storing the record', put(key('cluster')), ['genesis', 'role']],
     ['storing the keyring', put(key('keyring')), ['genesis']],
     ['storing the recovery key', put(key('recovery-key')), ['genesis']],
     ['removing the keyring', remove(key('keyring')), []],

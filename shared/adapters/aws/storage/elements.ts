@@ -161,8 +161,10 @@ export function headFrom({
   dirty,
   dirtyFrom,
   n,
+  heir = '',
 }: Raw): Head {
-  return { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n } as unknown as Head
+  const stored = { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n, heir }
+  return stored as unknown as Head
 }
 
 /** @param now epoch seconds: sums long forgotten are dropped with the update */

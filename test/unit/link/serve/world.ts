@@ -62,9 +62,15 @@ function memoryJournal(first: Head) {
   const all = new Map<number, Cell>()
   const journal: Pick<
     Journal,
-    'head' | 'allocate' | 'cells' | 'putCell' | 'raw' | 'scan' | 'page' | 'pageHashes'
+    'head' | 'moveHead' | 'allocate' | 'cells' | 'putCell' | 'raw' | 'scan' | 'page' | 'pageHashes'
   > = {
     head: async () => head,
+    moveHead: async (expect, next) => {
+      const asExpected = Object.entries(expect).every(([name, value]) => head[name as keyof Head] === value)
+      if (expect === 'none' || !asExpected) return 'refused'
+      head = { ...head, ...next }
+      return head
+    },
     allocate: async epoch => {
       if (head.mode !== 'writing' || head.epoch !== epoch) return 'refused'
       head = { ...head, seq: head.seq + 1 }

@@ -1,0 +1,31 @@
+import { partitions } from '../../storage/kinds.ts'
+import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
+
+/**
+ * Addresses of other clusters of the set: of those that follow or followed this one, and of those that were met or
+ * heard of.
+ * @param except whose own addresses are not wanted: UUID of a cluster; absent: nobody's
+ */
+export async function addressesOfOthers(
+  { store }: Pick<LinkPorts, 'store'>,
+  except?: string,
+): Promise<string[]> {
+  const [secondaries, members] = await Promise.all([
+    store.list(partitions('secondary')),
+    store.list(partitions('member')),
+  ])
+  const own = new Set(
+    secondaries.filter(({ data }) => data.cluster === except).map(({ data }) => data.address),
+  )
+  const all = [
+    ...secondaries.map(({ data }) => data.address),
+    ...members.flatMap(({ data }) => data.addresses),
+  ]
+  return [...new Set(all)].filter(one => one !== '' && !(except !== undefined && own.has(one)))
+}
+
+/** Where clusters of the set are reached, this one first, as far as it knows. */
+export const knownAddresses = async (
+  call: Pick<AdmittedCall, 'record' | 'reachedAt'>,
+  ports: Pick<LinkPorts, 'store' | 'deployment'>,
+): Promise<string[]> => [...new Set([...addressesOf(call, ports), ...(await addressesOfOthers(ports))])]

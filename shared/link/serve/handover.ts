@@ -1,0 +1,55 @@
+import type { Head } from '../../replication/head.ts'
+import type { Journal } from '../../replication/journal.ts'
+import { stepDown } from '../../replication/step-down.ts'
+import { replace } from '../../storage/changes.ts'
+import type { Item } from '../../storage/kinds.ts'
+import { questionIn, type Reply } from '../messages.ts'
+import { LinkRefused } from '../source.ts'
+import { knownAddresses } from './addresses.ts'
+import type { AdmittedCall, LinkPorts } from './ports.ts'
+
+/**
+ * Ends this cluster's epoch for the secondary that asks, and makes a secondary of this cluster. One that was closed
+ * without an heir hands over as well; one that has an heir answers to that one alone.
+ * @throws LinkRefused
+ */
+export async function handover(
+  ports: LinkPorts,
+  call: AdmittedCall & { secondary: Item<'secondary'> },
+  head: Head,
+): Promise<Reply<'Handover'>> {
+  const asked = questionIn('Handover', call.body)
+  const heir = call.secondary.data.cluster ?? ''
+  if (asked.epoch !== head.epoch)
+    throw new LinkRefused('failed_precondition', `this cluster writes ${head.epoch}, not ${asked.epoch}`)
+  if (head.mode === 'closed') await bequeath(ports.journal, head, heir)
+  const { data } = call.secondary
+  const seen = replace(call.secondary, call.secondary, { ...data, time: Number(call.envelope.time) })
+  if ((await ports.store.commit([seen], call)) === 'conflict')
+    throw new LinkRefused('unavailable', 'two calls at once: repeat')
+  const operation = Buffer.from(call.envelope.nonce).toString('hex')
+  const end = await stepDown(ports, { reason: 'handover', heir }, operation)
+  const now = await ports.journal.head()
+  if (!end || !now) throw new LinkRefused('failed_precondition', 'this cluster is no primary any more')
+  // somebody else's call may have closed the journal in between
+  await bequeath(ports.journal, now, heir)
+  return { ...end, addresses: await knownAddresses(call, ports) }
+}
+
+/** Names the heir of an epoch that was closed without one. @throws LinkRefused where it has another one */
+async function bequeath(
+  journal: Pick<Journal, 'head' | 'moveHead'>,
+  head: Head,
+  heir: string,
+): Promise<void> {
+  const { mode, epoch, heir: noted } = head
+  if (noted === heir) return
+  const moved = noted === '' && (await journal.moveHead({ mode, epoch, heir: '' }, { heir }))
+  if (moved && moved !== 'refused') return
+  const other = noted || (await journal.head())?.heir
+  if (other === heir) return
+  throw new LinkRefused(
+    'failed_precondition',
+    `this cluster has been handed over to ${other}: only force promotes another one`,
+  )
+}

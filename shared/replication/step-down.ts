@@ -1,0 +1,53 @@
+import { ApiError } from '../api/errors.ts'
+import { type ClusterRecord, emptyLink } from '../model/cluster.ts'
+import type { Ports } from '../ports.ts'
+import { replace } from '../storage/changes.ts'
+import { key } from '../storage/kinds.ts'
+import { endEpoch } from './density.ts'
+import { noteEvent } from './events.ts'
+import type { Position } from './position.ts'
+
+/** Why a primary ceases to be one. */
+export type StepDown =
+  | { reason: 'demote' }
+  /** `heir`: UUID of the secondary that asked */
+  | { reason: 'handover'; heir: string }
+  /** `heir`: UUID of the cluster that writes the higher epoch `below` */
+  | { reason: 'fence'; heir: string; below: string }
+
+/** Tries at changing the record while others change it too. */
+const TRIES = 5
+
+/**
+ * Makes a secondary of a primary, one that knows no primary: its epoch ends for good, then the record says so. It keeps
+ * its set, its key and its data, and gives the rest of its journal to those who follow it. May be left at any point
+ * and repeated at any time; on a cluster that has stepped down already it only tells the end once more.
+ * @param operation id of the role change or of the request, for the audit log
+ * @returns the end, which may be acknowledged; undefined where this cluster has no epoch of its own to end
+ * @throws ApiError `busy` while the end is not decided: repeat
+ */
+export async function stepDown(
+  ports: Pick<Ports, 'store' | 'journal' | 'clock' | 'audit'>,
+  why: StepDown,
+  operation: string,
+): Promise<Position | undefined> {
+  const { heir, below } = { heir: undefined, below: undefined, ...why }
+  const end = await endEpoch(ports, { heir, below })
+  if (!end) return undefined
+  for (let tries = 0; tries < TRIES; tries++) {
+    const readAt = ports.clock.now()
+    const [record] = await ports.store.read([key('cluster')])
+    if (record?.data.mode === 'secondary' && record.data.epoch === end.epoch) return end
+    if (record?.data.mode !== 'primary' || record.data.epoch !== end.epoch || !record.data.link)
+      return undefined
+    const closed: ClusterRecord = {
+      ...record.data,
+      mode: 'secondary',
+      link: emptyLink(record.data.link.ownKey),
+    }
+    await noteEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
+    const as = { record: record.data, readAt }
+    if ((await ports.store.commit([replace(record, record, closed)], as)) === 'done') return end
+  }
+  throw new ApiError('busy', 'the cluster record is being changed', { retryAfter: 1 })
+}

@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { noopCell } from '../../../../shared/replication/cell.ts'
+import { stepDown } from '../../../../shared/replication/step-down.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+  w.memory.cells.set(1, noopCell({ epoch: w.epoch, seq: 1 }, w.clock.ms))
+  // the second position was given away, and nobody has written there
+  w.memory.set({ seq: 3 })
+  w.memory.cells.set(3, noopCell({ epoch: w.epoch, seq: 3 }, w.clock.ms))
+})
+
+async function admitted(name = 'west') {
+  const one = follower(w, name)
+  await one.activate(await w.token(name))
+  w.clock.ms += 1000
+  const handover = (epoch = w.epoch) => {
+    w.clock.ms += 1000
+    return one.source.handover({ epoch })
+  }
+  return { ...one, handover }
+}
+
+const record = async () => (await w.store.read([key('cluster')]))[0]?.data
+const demote = () => stepDown(w.ports, { reason: 'demote' }, 'a request')
+
+describe('a handover', () => {
+  test('ends the epoch exactly, for the secondary that asks, and makes a secondary of the primary', async () => {
+    const one = await admitted()
+    const got = await one.handover()
+    expect(got).toEqual({ epoch: w.epoch, seq: 3, addresses: [ADDRESS, 'https://west.example'] })
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', heir: one.cluster, done: 3 })
+    expect(w.memory.cells.get(2)).toMatchObject({ noop: true })
+    const { link: before, ...rest } = w.record
+    expect(await record()).toEqual({
+      ...{ ...rest, mode: 'secondary' },
+      link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: before?.ownKey },
+    })
+    expect(w.audited.at(-1)).toMatchObject({
+      ...{ event: 'primary-closed', reason: 'handover', heir: one.cluster, epoch: w.epoch, seq: 3 },
+    })
+  })
+
+  test('may be repeated by the heir, and comes to the same; the heir gets the rest of the journal', async () => {
+    const one = await admitted()
+    const end = await one.handover()
+    expect(await one.handover()).toEqual(end)
+    expect(w.audited.filter(entry => 'reason' in entry)).toHaveLength(1)
+    const cells = await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 })
+    expect(cells).toMatchObject({ frontier: 3 })
+    w.clock.ms += 1000
+    expect(await one.echo(3)).toMatchObject({ seq: 3, frontier: 3 })
+  })
+
+  test('that was played back is none', async () => {
+    const one = await admitted()
+    await one.handover()
+    const again = follower(w, 'west', { ahead: -1 })
+    const late = one.sourceAs(w.set, w.keys.signing)
+    w.clock.ms -= 1
+    await expect(late.handover({ epoch: w.epoch })).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(again.source.handover({ epoch: w.epoch })).rejects.toMatchObject({ code: 'unauthenticated' })
+  })
+
+  test('goes to one heir: a second one is refused, and told who it is (heir)', async () => {
+    const [one, other] = [await admitted(), await admitted('north')]
+    await one.handover()
+    await expect(other.handover()).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: `this cluster has been handed over to ${one.cluster}: only force promotes another one`,
+      addresses: [ADDRESS, 'https://west.example', 'https://north.example'],
+    })
+    expect(w.memory.head().heir).toBe(one.cluster)
+  })
+
+  test('of a cluster that was demoted first goes to whoever asks first', async () => {
+    const [one, other] = [await admitted(), await admitted('north')]
+    expect(await demote()).toEqual({ epoch: w.epoch, seq: 3 })
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', heir: '' })
+    expect(await one.handover()).toMatchObject({ seq: 3 })
+    await expect(other.handover()).rejects.toThrow('has been handed over')
+    expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })
+  })
+
+  test('of two at once, one comes about', async () => {
+    const [one, other] = [await admitted(), await admitted('north')]
+    const results = await Promise.allSettled([one.handover(), other.handover()])
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  })
+
+  test('goes to registered clusters that are not revoked, and to nobody else (handoverMember)', async () => {
+    const [one, other] = [await admitted(), await admitted('north')]
+    await w.revoke('west')
+    await expect(one.handover()).rejects.toMatchObject({ code: 'permission_denied' })
+    await expect(follower(w, 'south').source.handover({ epoch: w.epoch })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    })
+    expect(w.memory.head().mode).toBe('writing')
+    expect(await other.handover()).toMatchObject({ seq: 3 })
+  })
+
+  test('of an epoch that is not the primary’s is refused, and nothing has happened', async () => {
+    const one = await admitted()
+    await expect(one.handover('000007.aaaaaaaaaaaa')).rejects.toMatchObject({ code: 'failed_precondition' })
+    expect(w.memory.head().mode).toBe('writing')
+    expect((await record())?.mode).toBe('primary')
+  })
+
+  test('is no business of a cluster that follows another one', async () => {
+    const one = await admitted()
+    await demote()
+    w.memory.set({ mode: 'applying', own: '' })
+    await expect(one.handover()).rejects.toThrow('this cluster is no primary: its mode is secondary')
+    expect(await demote()).toBeUndefined()
+  })
+})
