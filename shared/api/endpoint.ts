@@ -93,9 +93,10 @@ export interface Endpoint {
   access: AccessRule
   /**
    * Which role of a cluster it is for. `active`: serves clients, so no DR secondary. `dr`: any. `primary`, `secondary`:
-   * that one. `always`: also before initialisation, and while the role changes.
+   * that one. `demotion`: a primary, and a secondary that was one and has followed nobody since. `always`: also before
+   * initialisation, and while the role changes.
    */
-  serves: 'active' | 'always' | 'primary' | 'secondary' | 'dr'
+  serves: 'active' | 'always' | 'primary' | 'secondary' | 'dr' | 'demotion'
   /** what the deployment's licence has to say; absent: nothing */
   licence?: LicenceRule
   /** a namespace that does not exist is not looked at */

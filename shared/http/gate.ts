@@ -2,13 +2,17 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
 import type { ClusterMode } from '../model/cluster.ts'
 import { changing, notAPrimary, notASecondary } from '../replication/manage/refusals.ts'
+import { hasSteppedDown } from '../replication/manage/transitions.ts'
 import type { Base } from './base.ts'
 import { BY_ROLE } from './refusals.ts'
 
 type Serves = Endpoint['serves']
 
-/** What the gate says; `open` may still meet the role that an endpoint wants, once it is known who calls. */
-type Verdict = 'open' | 'path_disabled' | 'changing' | 'not_initialised'
+/**
+ * What the gate says; `open` may still meet the role that an endpoint wants, once it is known who calls.
+ * `stepped-down`: open for a secondary that was the primary of its set, `path_disabled` for all others.
+ */
+type Verdict = 'open' | 'path_disabled' | 'changing' | 'not_initialised' | 'stepped-down'
 
 type Verdicts = Readonly<Record<ClusterMode | 'none', Verdict>>
 
@@ -31,6 +35,7 @@ const gate: Readonly<Record<Serves, Verdicts>> = {
   primary: clients,
   secondary: everyRole,
   dr: everyRole,
+  demotion: { ...clients, secondary: 'stepped-down' },
 }
 
 /**
@@ -42,6 +47,10 @@ export function checkCluster({ cluster }: Pick<Base, 'cluster'>, serves: Serves 
   const verdict = gate[serves ?? 'active'][cluster?.record.mode ?? 'none']
   if (verdict === 'open') return
   if (verdict === 'changing') throw changing(byRole)
+  if (verdict === 'stepped-down') {
+    if (cluster && hasSteppedDown(cluster.record)) return
+    throw new ApiError('path_disabled', '', byRole)
+  }
   throw new ApiError(verdict, '', verdict === 'path_disabled' ? byRole : {})
 }
 
@@ -54,5 +63,6 @@ const byRole = { reason: { why: BY_ROLE } }
 export function checkRole({ cluster }: Pick<Base, 'cluster'>, serves: Serves): void {
   const mode = cluster?.record.mode
   if (serves === 'primary' && mode && mode !== 'primary') throw notAPrimary(mode)
+  if (serves === 'demotion' && mode === 'disabled') throw notAPrimary(mode)
   if (serves === 'secondary' && mode && mode !== 'secondary') throw notASecondary(mode)
 }

@@ -9,7 +9,8 @@ import { noteEvent } from '../events.ts'
 import type { Element } from '../journal.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
 import { addressOf } from './addresses.ts'
-import { alreadyPrimary, roleChanging } from './refusals.ts'
+import { roleChanging } from './refusals.ts'
+import { checkTransition } from './transitions.ts'
 
 export const primaryFields = {
   primary_cluster_addr: text(
@@ -23,7 +24,6 @@ export const prepareRecord = async () => ({ keys: [key('cluster')] as const, pre
 function recordOf(call: Pick<Call, 'fetched' | 'cluster'>): Item<'cluster'> {
   const item = call.fetched.get(key('cluster'))
   if (!item) throw new ApiError('not_initialised')
-  if (item.data.operation !== undefined) throw roleChanging()
   return item
 }
 
@@ -35,7 +35,9 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   const { given, ports, now, request } = call
   const item = recordOf(call)
   const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr')
-  if (item.data.mode === 'primary') return readdressed(item, given.primary_cluster_addr, address)
+  const isNewAddress = given.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
+  checkTransition('primary/enable', item.data, { isNewAddress })
+  if (item.data.mode === 'primary') return readdressed(item, address)
   const { epoch, life, head } = await beginJournal(ports, item.data)
   const record: ClusterRecord = {
     ...item.data,
@@ -66,8 +68,7 @@ async function becomePrimary(
 }
 
 /** A primary takes another address for those who follow it later; its set stays what it is. */
-function readdressed(item: Item<'cluster'>, given: string | undefined, clusterAddr: string): Outcome {
-  if (given === undefined || clusterAddr === (item.data.clusterAddr ?? '')) throw alreadyPrimary()
+function readdressed(item: Item<'cluster'>, clusterAddr: string): Outcome {
   return {
     answer: nothing([
       'this cluster is a DR primary already: secondaries are given the new address with their next activation token',
@@ -86,6 +87,7 @@ const MOST = 80
 export async function disablePrimary(call: Call): Promise<Outcome> {
   const { ports, now, request } = call
   const item = recordOf(call)
+  checkTransition('primary/disable', item.data)
   const { since } = await endJournal(ports)
   const gone = (await ports.store.list(partitions('secondary'))).map(one => remove(one))
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)

@@ -92,6 +92,13 @@ export const primaryInstead = (): ApiError =>
     'end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
   )
 
+export const addressesNeedLink = (): ApiError =>
+  refused(
+    'invalid_request',
+    'this cluster has no credentials for a primary, so update_primary_addrs would not help it',
+    'use token: one that the primary has made by POST sys/replication/dr/primary/secondary-token',
+  )
+
 export const tokenUnusable = (): ApiError =>
   refused(
     'invalid_request',

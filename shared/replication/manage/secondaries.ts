@@ -11,7 +11,8 @@ import { NAME } from '../../values/names.ts'
 import { printTime } from '../../values/time.ts'
 import { noteEvent } from '../events.ts'
 import { ownAddress } from './addresses.ts'
-import { idTaken, idUnusable, lifetimeUnusable, noKeyForAPrimary, publicKeyUnusable } from './refusals.ts'
+import { idTaken, idUnusable, lifetimeUnusable, publicKeyUnusable } from './refusals.ts'
+import { checkTransition } from './transitions.ts'
 
 export const secondaryTokenFields = {
   id: text('Name of the secondary, which no other one has', { required: true }),
@@ -43,6 +44,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   const { id, ttl, publicKey } = wanted(call.given)
   const { ports, now, request } = call
   const { record } = clusterOf(call)
+  checkTransition('primary/secondary-token', record)
   const [secondaryKey, signerKey] = tokenKeys(id)
   const items = { secondary: call.fetched.get(secondaryKey), tokenKey: call.fetched.get(signerKey) }
   if (isTaken(items)) throw idTaken(id)
@@ -85,6 +87,7 @@ export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<
   const { given, ports, now, request } = call
   const { id = '' } = given
   const { record } = clusterOf(call)
+  checkTransition('primary/revoke-secondary', record)
   const changes = revocation(await ports.store.list(partitions('secondary')), id, now)
   if (changes.length > 0)
     await call.once('note', () => noteEvent('revocation', request.id, record, { id }, ports))
@@ -96,7 +99,7 @@ export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<
  * made before. A link that lives keeps its own.
  */
 export async function generatePublicKey(call: Call): Promise<Outcome> {
-  if (clusterOf(call).record.mode === 'primary') throw noKeyForAPrimary()
+  checkTransition('secondary/generate-public-key', clusterOf(call).record)
   const { publicKey, changes } = await newPublicKey(call.now, call.ports)
   return after(changes, data({ secondary_public_key: publicKey }))
 }

@@ -10,7 +10,8 @@ import { noteEvent } from '../events.ts'
 import { addressOf, ownAddress } from './addresses.ts'
 import { authoritiesOf } from './certificates.ts'
 import { awaitOperation, beginOperation, newOperation } from './operate.ts'
-import { primaryInstead, primaryRefused, roleChanging, tokenLapsed, tokenUnusable } from './refusals.ts'
+import { primaryRefused, tokenLapsed, tokenUnusable } from './refusals.ts'
+import { checkTransition } from './transitions.ts'
 
 export const becomeFields = {
   token: text('Activation token that the primary has made', { secret: true, required: true }),
@@ -35,10 +36,9 @@ export const prepareActivation = async () => ({
 export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
   const { given, ports, request } = call
   const { record } = clusterOf(call)
-  if (record.mode === 'primary') throw primaryInstead()
   const item = call.fetched.get(key('cluster'))
   if (!item) throw new ApiError('not_initialised')
-  if (record.operation !== undefined) throw roleChanging()
+  checkTransition('secondary/enable', record)
   const ca = authoritiesOf(given)
   const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr')
   const token = await usableToken(given.token ?? '', call)

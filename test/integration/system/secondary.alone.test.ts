@@ -37,7 +37,7 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
   })
   afterAll(() => become('disabled'))
 
-  const closed = ways.filter(({ endpoint }) => ['active', 'primary'].includes(endpoint.serves))
+  const closed = ways.filter(({ endpoint }) => ['active', 'primary', 'demotion'].includes(endpoint.serves))
   test.each(closed)('refuses $title, with any token or none', async ({ endpoint, path: template }) => {
     const path = filled(template, '/auth/cloud')
     for (const token of [host.root_token, '', 'hvs.unknown'])

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
 import { checkCluster, checkRole } from '../../../shared/http/gate.ts'
-import type { ClusterMode } from '../../../shared/model/cluster.ts'
+import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
 
 type Mode = ClusterMode | undefined
 
@@ -35,9 +36,24 @@ describe('before anybody is asked who they are', () => {
     ['primary', [503, 0, 0, 400, 503]],
     ['secondary', [503, 0, 0, 0, 503]],
     ['dr', [503, 0, 0, 0, 503]],
+    ['demotion', [503, 0, 0, 400, 503]],
     [undefined, [503, 0, 0, 400, 503]],
   ])('%s', (serves, statuses) => {
     expect(modes.map(mode => refusalOf(() => checkCluster(base(mode), serves)).status)).toEqual(statuses)
+  })
+
+  test('a demotion is for a secondary, too, that was the primary until its epoch ended, and follows nobody', () => {
+    const gone = { mode: 'secondary', epoch: '000001.0123456789ab' } as const
+    const link = { id: 'a', primaryAddr: 'https://b', addrs: [], ownKey: 'k' as Encrypted }
+    const on = (parts: object) => {
+      const { cluster } = base('secondary')
+      const record = { ...cluster?.record, ...parts } as ClusterRecord
+      return refusalOf(() => checkCluster({ cluster: { record, readAt: 0 } }, 'demotion')).status
+    }
+    expect(on(gone)).toBe(0)
+    expect(on({ ...gone, link: { ...link, id: '', primaryAddr: '', primaryKey: '' } })).toBe(0)
+    expect(on({ ...gone, link: { ...link, primaryKey: 'p' } })).toBe(400)
+    expect(on({ mode: 'secondary' })).toBe(400)
   })
 
   test('a secondary names itself in the words that monitors look for, and where to go', () => {
@@ -68,6 +84,13 @@ describe('once it is known who calls', () => {
     ['primary', 'primary', ''],
     [
       'primary',
+      'disabled',
+      'not a DR primary: the mode of this cluster is disabled; POST sys/replication/dr/primary/enable makes a cluster without replication one',
+    ],
+    ['demotion', 'primary', ''],
+    ['demotion', 'secondary', ''],
+    [
+      'demotion',
       'disabled',
       'not a DR primary: the mode of this cluster is disabled; POST sys/replication/dr/primary/enable makes a cluster without replication one',
     ],
