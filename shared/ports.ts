@@ -248,9 +248,11 @@ export interface Background {
 export interface Workflows {
   /**
    * Starts one for an operation; for an operation that has one already, nothing happens.
+   * @param before how many the operation has had that ended without ending it; default: none
+   * @returns whether it runs, from now or from before, or has ended
    * @throws ApiError `busy` when it cannot be started now
    */
-  start(workflow: string, operationId: string): Promise<void>
+  start(workflow: string, operationId: string, before?: number): Promise<'runs' | 'ended'>
   /**
    * Answers the step that waits with a task token; the answer becomes its result.
    * @returns whether anybody waits with it still

@@ -3,6 +3,7 @@ import { everyHour } from '../auth-method/tidy/schedule.ts'
 import { jobRun } from '../jobs/job.ts'
 import type { CarryTo } from '../link/call.ts'
 import type { Ports } from '../ports.ts'
+import { tendOperation } from '../replication/operation/tend.ts'
 import { tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
@@ -20,14 +21,20 @@ export const jobHandler =
     runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - REST_MS))
 
 /**
- * Cells that were written, or a minute that has passed: the latter leaves no position open.
+ * Cells that were written, or a minute that has passed: the latter leaves no position open, and no operation behind.
  * @param notify tells secondaries that there is something to fetch
  */
 export const journalHandler =
   (ports: Ports, notify: () => Promise<void>) =>
   async (event: unknown): Promise<void> => {
-    await tendJournal(ports, isStream(event) ? 'below' : 'all')
-    if (isStream(event)) await notify()
+    const minute = !isStream(event)
+    // what comes of an operation that nobody could start must not hold up the journal
+    if (minute)
+      await tendOperation(ports).catch(error =>
+        ports.log.warn('an operation waits', { error: String(error) }),
+      )
+    await tendJournal(ports, minute ? 'all' : 'below')
+    if (!minute) await notify()
   }
 
 const isStream = (event: unknown): boolean => Array.isArray((event as { Records?: unknown } | null)?.Records)

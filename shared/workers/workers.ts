@@ -40,8 +40,8 @@ export const workers = {
     timeout: 15,
   },
   'on-journal': {
-    uses: ['read', 'journal'],
-    summary: 'keeps the journal dense and its tree up to date',
+    uses: ['read', 'journal', 'workflow'],
+    summary: 'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks',
     timeout: 1,
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },

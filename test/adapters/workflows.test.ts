@@ -1,4 +1,4 @@
-import { ListExecutionsCommand } from '@aws-sdk/client-sfn'
+import { ListExecutionsCommand, StopExecutionCommand } from '@aws-sdk/client-sfn'
 import { describe, expect, test, vi } from 'vitest'
 import { stepFunctions } from '../../shared/adapters/aws/workflows.ts'
 import { PREFIX, stateMachine, tokenTask, until } from '../provider/states/support.ts'
@@ -19,9 +19,9 @@ describe('workflows on Step Functions', () => {
   test('an operation has one execution, however often it is started, and its id is all that goes in', async () => {
     const machine = await stateMachine({ A: { Type: 'Succeed' } })
     const port = portTo(machine.url)
-    await port.start('m', 'op-1')
+    expect(await port.start('m', 'op-1')).toBe('runs')
     await machine.ended(`${machine.arn.replace('stateMachine', 'execution')}:op-1`)
-    await port.start('m', 'op-1')
+    expect(await port.start('m', 'op-1')).toBe('ended')
     await port.start('m', 'op-2')
     const { executions = [] } = await machine.client.send(
       new ListExecutionsCommand({ stateMachineArn: machine.arn }),
@@ -29,6 +29,17 @@ describe('workflows on Step Functions', () => {
     expect(executions.map(({ name }) => name)).toEqual(['op-2', 'op-1'])
     const { input } = await machine.describe(executions[1]?.executionArn ?? '')
     expect(input).toBe('{"operation":"op-1"}')
+  })
+
+  test('an operation that has not ended has another execution when the one before is over', async () => {
+    const machine = await stateMachine({ A: tokenTask() }, () => undefined)
+    const port = portTo(machine.url)
+    expect([await port.start('m', 'op'), await port.start('m', 'op')]).toEqual(['runs', 'runs'])
+    const executionArn = `${machine.arn.replace('stateMachine', 'execution')}:op`
+    await machine.client.send(new StopExecutionCommand({ executionArn }))
+    expect([await port.start('m', 'op'), await port.start('m', 'op', 1)]).toEqual(['ended', 'runs'])
+    const { input } = await machine.describe(`${executionArn}-2`)
+    expect(input).toBe('{"operation":"op"}')
   })
 
   test('a step that waits is answered once; then nobody waits', async () => {

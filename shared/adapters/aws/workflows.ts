@@ -8,7 +8,7 @@ const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
 
 /**
  * State machines of AWS Step Functions, whose client is loaded when it is first needed. An execution is named after
- * its operation, and has nothing but that name for its input.
+ * its operation, a later one with its number behind, and has nothing but the operation's name for its input.
  * @param arns what the ARNs of all state machines begin with
  */
 export function stepFunctions(arns: string, meter: Meter): Workflows {
@@ -20,17 +20,21 @@ export function stepFunctions(arns: string, meter: Meter): Workflows {
     return { sdk, client }
   }
   return {
-    start: async (workflow, operation) => {
+    start: async (workflow, operation, before = 0) => {
       const { sdk, client } = await loaded()
       const command = new sdk.StartExecutionCommand({
         stateMachineArn: `${arns}${workflow}`,
-        name: operation,
+        name: before === 0 ? operation : `${operation}-${before + 1}`,
         input: JSON.stringify({ operation }),
       })
-      await client.send(command).catch((cause: Error) => {
-        if (cause.name === 'ExecutionAlreadyExists') return
-        throw new ApiError('busy', 'the workflow could not be started', { retryAfter: 1, cause })
-      })
+      return client.send(command).then(
+        () => 'runs',
+        (cause: Error) => {
+          // while it runs, starting it again is no error
+          if (cause.name === 'ExecutionAlreadyExists') return 'ended'
+          throw new ApiError('busy', 'the workflow could not be started', { retryAfter: 1, cause })
+        },
+      )
     },
     signal: async (taskToken, answer) => {
       const { sdk, client } = await loaded()

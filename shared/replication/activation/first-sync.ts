@@ -9,6 +9,7 @@ import {
   type OperationRun,
   type StepResult,
   standing,
+  standingToEnd,
   toStep,
   withoutOperation,
 } from '../operation/run.ts'
@@ -67,24 +68,22 @@ export async function endActivation(run: OperationRun, id: string): Promise<Step
 }
 
 /**
- * An activation that is given up. Up to the wipe the cluster becomes what it was; behind it there is no way back,
- * and whoever starts the operation again goes on where it stopped.
+ * An activation that is given up. Up to the wipe the cluster becomes what it was; within it there is no way back: the
+ * operation is not over, and another execution goes on with it.
  */
 export const abandon: OperationEnd = async (run, id, fault) => {
-  const stand = await standing(run, id)
+  const stand = await standingToEnd(run, id)
   const { operation, record } = stand
-  if (operation.data.status !== 'running') return DONE
+  const holds = record.data.operation === id
+  if (operation.data.status !== 'running' && !holds) return DONE
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
-  const failed = toStep(stand, run.ports.clock.now(), {
-    status: 'failed',
-    activation,
-    fault,
-  })
   const wiped = record.data.life === id
-  const over = record.data.operation === id && (!wiped || record.data.mode === 'secondary')
+  const midway = wiped && record.data.mode === 'bootstrapping'
+  const status = midway ? 'running' : 'failed'
+  const failed = toStep(stand, run.ports.clock.now(), { status, activation, fault })
   // nothing was touched yet; later the puller goes on with the sync
   const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
-  const back = over ? [replace(record, record, { ...withoutOperation(record.data), mode })] : []
+  const back = holds && !midway ? [replace(record, record, { ...withoutOperation(record.data), mode })] : []
   const [pending] = await run.ports.store.read([key('pending-link')])
   const forget = pending?.data.operation === id && !wiped ? [remove(pending)] : []
   return commitStep(run, [failed, ...back, ...forget], stand)

@@ -60,8 +60,17 @@ export interface OperationStand {
   cluster: ClusterRead
 }
 
-/** @throws OperationFailed where there is no such operation, or another one is under way */
-export async function standing({ ports }: OperationRun, id: string): Promise<OperationStand> {
+/** @throws OperationFailed where there is no such operation, and where one that has ended holds the record still */
+export async function standing(run: OperationRun, id: string): Promise<OperationStand> {
+  const stand = await standingToEnd(run, id)
+  const { operation, record } = stand
+  if (operation.data.status !== 'running' && record.data.operation === id)
+    throw new OperationFailed('internal', 'the operation has ended')
+  return stand
+}
+
+/** The same for who ends an operation. @throws OperationFailed where there is no such operation */
+export async function standingToEnd({ ports }: OperationRun, id: string): Promise<OperationStand> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
   if (!operation || !record) throw new OperationFailed('internal', 'there is no such operation')

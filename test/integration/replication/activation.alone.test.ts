@@ -198,6 +198,18 @@ describe('an activation that is killed', () => {
     expect((await recordOf()).record).toMatchObject({ mode: 'secondary', life: OPERATION })
   })
 
+  test('and given up within the wipe, is gone on with by the next execution, and ends in new data whole', async () => {
+    await takeSteps(runOf(), ['handshake', 'close'])
+    await activationSteps['wipe']?.(runOf(), OPERATION)
+    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+    const { record, operation } = await recordOf()
+    expect(record).toMatchObject({ mode: 'bootstrapping', life: OPERATION, operation: OPERATION })
+    expect(operation).toMatchObject({ status: 'running', fault: { text: 'given up' } })
+    await takeSteps(runOf())
+    await isNew()
+    expect((await recordOf()).record).not.toHaveProperty('operation')
+  })
+
   test('and given up before the wipe, ends in old data whole', async () => {
     for (let at = 1; at < 40; at++) {
       const { watched } = crashes(at, at % 2 ? 'before' : 'after')

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Ports } from '../../../shared/ports.ts'
+import { type Key, key } from '../../../shared/storage/kinds.ts'
 import { journalHandler } from '../../../shared/workers/handlers.ts'
 
 test.each([
@@ -12,4 +13,25 @@ test.each([
     notices += 1
   })(event)
   expect(notices).toBe(expected)
+})
+
+test('a minute that has passed has an operation go on, and tends the journal although none can be started', async () => {
+  const operation = { ...key('operation', 'o'), data: { name: 'activation', startedAt: 1 } }
+  const reads: unknown[] = []
+  const ports = {
+    store: {
+      read: async ([first]: readonly Key[]) => {
+        reads.push(first?.kind)
+        return [first?.kind === 'operation' ? operation : { data: { operation: 'o' } }]
+      },
+    },
+    clock: { now: () => 1 },
+    workflows: { start: () => Promise.reject(new Error('not now')) },
+    log: { warn: () => undefined },
+  } as unknown as Ports
+  const handler = journalHandler(ports, async () => undefined)
+  await handler({ source: 'aws.events' })
+  expect(reads).toEqual(['cluster', 'operation', 'cluster'])
+  await handler({ Records: [{}] })
+  expect(reads).toEqual(['cluster', 'operation', 'cluster', 'cluster'])
 })

@@ -72,7 +72,12 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
         entropy: { bytes: randomBytes, uuid: randomUUID },
         clock: { now: () => clock.ms, sleep },
         audit: { write: async (entry: unknown) => void notes.push(entry) },
-        workflows: { start: async (name: string, id: string) => void started.push(`${name} ${id}`) },
+        workflows: {
+          start: async (name: string, id: string) => {
+            started.push(`${name} ${id}`)
+            return 'runs'
+          },
+        },
       },
     }) as Call<never>
   return {

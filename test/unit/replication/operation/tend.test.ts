@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import type { Call } from '../../../../shared/api/call.ts'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import type { OperationState } from '../../../../shared/model/operation.ts'
+import type { Ports } from '../../../../shared/ports.ts'
+import { activationFailed, activationSteps } from '../../../../shared/replication/activation/steps.ts'
+import { beginOperation, newOperation } from '../../../../shared/replication/manage/operate.ts'
+import type { OperationRun } from '../../../../shared/replication/operation/run.ts'
+import { executionsBy, tendOperation } from '../../../../shared/replication/operation/tend.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { memoryStore } from '../../support/memory-store.ts'
+
+const ID = '0c0ffee0-0000-4000-8000-000000000001'
+const BEGUN = 1_000_000
+const MINUTE = 60_000
+
+const recordWith = (more: Partial<ClusterRecord> = {}): Item<'cluster'> => ({
+  ...key('cluster'),
+  rev: 'r',
+  data: {
+    ...{ id: 'c-1', name: 'west', mode: 'disabled', keyring: 'k', term: 1, initialisedAt: 0 },
+    ...more,
+  } as ClusterRecord,
+})
+
+const operationWith = (more: Partial<OperationState> = {}): Item<'operation'> => ({
+  ...key('operation', ID),
+  rev: 'o',
+  data: {
+    ...{ name: 'activation', status: 'running', step: 'wipe', startedAt: BEGUN, changedAt: BEGUN },
+    ...more,
+  } as OperationState,
+})
+
+/** State machines that remember what was started, and in which some executions have ended. */
+function machines(ended: readonly string[] = []) {
+  const started: string[] = []
+  const start: Ports['workflows']['start'] = async (name, id, before = 0) => {
+    started.push(`${name} ${id} ${before}`)
+    return ended.includes(`${before}`) ? 'ended' : 'runs'
+  }
+  return { started, workflows: { start } as Ports['workflows'] }
+}
+
+const at = (ms: number) => ({ now: () => ms, sleep: async () => undefined })
+
+test.each([
+  [0, 1],
+  [59_999, 1],
+  [MINUTE, 2],
+  [2 * MINUTE, 3],
+  [3 * MINUTE, 3],
+  [4 * MINUTE, 4],
+  [24 * 60 * MINUTE, 12],
+])('after %i ms an operation may have had %i executions', (age, count) => {
+  expect(executionsBy(age)).toBe(count)
+})
+
+describe('an operation that holds the record', () => {
+  test('goes on although its process died between the commit and the start of the workflow', async () => {
+    const record = recordWith()
+    const { store } = memoryStore([record])
+    const operating = newOperation({ entropy: { bytes: () => Buffer.alloc(0), uuid: () => ID } })
+    const dies = { start: () => Promise.reject(new Error('the process died')) }
+    const call = {
+      ports: { store, workflows: dies },
+      now: BEGUN,
+      cluster: { record: record.data, readAt: BEGUN },
+    } as unknown as Call
+    await expect(
+      beginOperation(operating, record, { name: 'activation', step: 'handshake' }, call),
+    ).rejects.toThrow('the process died')
+    const { started, workflows } = machines()
+    await tendOperation({ store, clock: at(BEGUN + 1000), workflows })
+    expect(started).toEqual([`activation ${ID} 0`])
+  })
+
+  test('has the next execution when those before have ended, and none while one runs', async () => {
+    const { store } = memoryStore([recordWith({ operation: ID }), operationWith()])
+    const clock = at(BEGUN + 3 * MINUTE)
+    const second = machines(['0'])
+    await tendOperation({ store, clock, workflows: second.workflows })
+    expect(second.started).toEqual([`activation ${ID} 0`, `activation ${ID} 1`])
+    const none = machines(['0', '1', '2'])
+    await tendOperation({ store, clock, workflows: none.workflows })
+    expect(none.started).toHaveLength(3)
+  })
+
+  test('is nothing where there is none', async () => {
+    const { started, workflows } = machines()
+    await tendOperation({ store: memoryStore([recordWith()]).store, clock: at(BEGUN), workflows })
+    await tendOperation({ store: memoryStore([]).store, clock: at(BEGUN), workflows })
+    expect(started).toEqual([])
+  })
+})
+
+describe('the execution of an operation that has failed and holds the record still', () => {
+  test.each([
+    ['gives the record back', { mode: 'disabled' }, 'failed', { mode: 'disabled' }],
+    ['serves again', { mode: 'bootstrapping' }, 'failed', { mode: 'disabled' }],
+    [
+      'goes on with a wipe, from which there is no way back',
+      { mode: 'bootstrapping', life: ID },
+      'running',
+      { mode: 'bootstrapping', life: ID, operation: ID },
+    ],
+  ] as const)('%s', async (_, more, status, expected) => {
+    const { store, stored } = memoryStore([
+      recordWith({ ...more, operation: ID }),
+      operationWith({ status: 'failed' }),
+    ])
+    const run = { ports: { store, clock: at(BEGUN) } } as unknown as OperationRun
+    await expect(activationSteps['handshake']?.(run, ID)).rejects.toMatchObject({ name: 'OperationFailed' })
+    await activationFailed(run, ID, { code: 'internal', text: 'the operation has ended' })
+    const [record, operation] = [...stored.values()]
+    expect(record?.data).toEqual({ ...recordWith(expected).data })
+    expect(operation?.data).toMatchObject({ status })
+  })
+})
