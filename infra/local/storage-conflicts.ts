@@ -81,27 +81,30 @@ export function newConflicts(): Conflicts {
 const MESSAGE = 'Transaction is ongoing for the item'
 
 /**
- * Refuses a call that came to items that are taken.
+ * What DynamoDB says to a call that came to items that are taken.
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
+export function conflictError(operation: string, count: number, taken: readonly number[]): object {
+  if (operation !== 'TransactWriteItems')
+    return { __type: 'com.amazonaws.dynamodb.v20120810#TransactionConflictException', message: MESSAGE }
+  const reasons = Array.from({ length: count }, (_, index) =>
+    taken.includes(index) ? { Code: 'TransactionConflict', Message: MESSAGE } : { Code: 'None' },
+  )
+  const codes = reasons.map(({ Code }) => Code).join(', ')
+  return {
+    __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
+    Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
+    CancellationReasons: reasons,
+  }
+}
+
+/** Refuses a call that came to items that are taken. */
 export function refuseConflict(
   response: ServerResponse,
   operation: string,
   count: number,
   taken: readonly number[],
 ) {
-  const reasons = Array.from({ length: count }, (_, index) =>
-    taken.includes(index) ? { Code: 'TransactionConflict', Message: MESSAGE } : { Code: 'None' },
-  )
-  const codes = reasons.map(({ Code }) => Code).join(', ')
-  const error =
-    operation === 'TransactWriteItems'
-      ? {
-          __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
-          Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
-          CancellationReasons: reasons,
-        }
-      : { __type: 'com.amazonaws.dynamodb.v20120810#TransactionConflictException', message: MESSAGE }
   response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
-  response.end(JSON.stringify(error))
+  response.end(JSON.stringify(conflictError(operation, count, taken)))
 }

@@ -22,6 +22,8 @@ import { create } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import type { Doing } from '../builders/journal.ts'
+import { everythingIn } from './everything.ts'
+import { ownKms } from './own-kms.ts'
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 const REGION = 'us-east-1'
@@ -60,26 +62,13 @@ export async function member(clock = { ms: Date.now() }) {
     record: {} as ClusterRead['record'],
     readAt: clock.ms,
   })
-  const kms = keysOfOne()
+  const kms = ownKms()
   const { entropy } = around
   const keys = {
     cipher: kmsCipher({ store, clock: around.clock, entropy, kms }),
     genesis: kmsGenesis({ keyArn: 'own', entropy, kms }),
   }
   return { id, life: suffix.slice(0, 8), journal, store, turn: clock, as, ...around, ...keys }
-}
-
-/** A KMS key of this member alone. */
-function keysOfOne(): Parameters<typeof kmsGenesis>[0]['kms'] {
-  const own = new Map<string, Uint8Array>()
-  return {
-    newDataKey: async () => {
-      const [dataKey, wrapped] = [randomBytes(32), randomBytes(16).toString('base64')]
-      own.set(wrapped, dataKey)
-      return { wrapped, dataKey }
-    },
-    unwrap: async ({ wrapped }) => own.get(wrapped) ?? Promise.reject(new Error('another key wrapped this')),
-  }
 }
 
 /** Initialises a member: a cluster that is in no set, with a keyring of its own. */
@@ -297,34 +286,5 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
 const NOWHERE = { state: 'idle', address: '', apiAddress: '' }
 
 /** What must be equal on both sides: items as readers see them, and the sums of all buckets. */
-export async function everythingOf(
-  at: Member,
-): Promise<{ items: string[]; kept: string[]; right: string[] }> {
-  const items: StoredItem[] = []
-  for (let from: Place | undefined | { pk: string; sk: string }; ; ) {
-    const page = await at.journal.scan({ index: 0, of: 1, from })
-    items.push(...page.items)
-    if (!page.next) break
-    from = page.next
-  }
-  const now = Math.floor(at.turn.ms / 1000)
-  const deltas = deltasOf(
-    at.life,
-    items.map(item => ({ ...item, prev: null, next: leafInLife(item, at.life) })),
-    now,
-  )
-  const right = deltas.map(({ bucket, sums }) => textOf(bucket, sums)).sort()
-  const stored = await at.journal.buckets(deltas.map(({ bucket }) => bucket))
-  const kept = deltas.map(({ bucket }, index) => textOf(bucket, stored[index]?.sums ?? new Map())).sort()
-  return { items: items.map(({ pk, sk, rev, pos }) => `${pk} ${sk} ${rev} ${pos}`).sort(), kept, right }
-}
-
-const textOf = (
-  { pk, sk }: { pk: string; sk: string },
-  sums: ReadonlyMap<string, readonly bigint[]>,
-): string =>
-  `${pk.replace(/^t#[^#]*/, '')} ${sk} ${[...sums]
-    .filter(([, limbs]) => limbs.some(limb => limb !== 0n))
-    .map(([slot, limbs]) => `${slot}:${limbs.join(' ')}`)
-    .sort()
-    .join()}`
+export const everythingOf = ({ journal, life, turn }: Pick<Member, 'journal' | 'life' | 'turn'>) =>
+  everythingIn(journal, life, turn.ms)

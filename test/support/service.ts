@@ -17,7 +17,7 @@ import { systemClock } from '../../shared/adapters/aws/system.ts'
 import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
-import type { FrontAnswer, FrontEvent } from '../../shared/http/events.ts'
+import type { FrontAnswer } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 import { linkHandler } from '../../shared/http/link.ts'
 import { notifier } from '../../shared/link/outgoing/notify.ts'
@@ -28,6 +28,7 @@ import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../sha
 import { operationHandler } from '../../shared/workers/operations.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from './api.ts'
+import { frontEvent, replyOf } from './front.ts'
 
 /**
  * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine
@@ -138,7 +139,7 @@ export async function startService(
   capture(`${directory}/functions.log`, options.onLine)
   const find = routeFinder(model.routes)
   const call: Service['call'] = async (method, path, body, more = {}) => {
-    const event = eventOf(method, path, body, more)
+    const event = frontEvent(BASE_URL, method, path, body, more)
     const name = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0])
     return replyOf((await lambdas.invoke(name ?? '', event)) as FrontAnswer)
   }
@@ -258,52 +259,6 @@ const suffixed = ({ functions, tables }: Model, suffix: string): Record<string, 
         tables.some(table => table.name === value) ? `${value}-${suffix}` : value,
       ]),
   )
-
-/** The event that an HTTP API would send; like the host, LIST becomes a flag. */
-function eventOf(
-  method: string,
-  path: string,
-  body: unknown,
-  { token, headers = {}, from = '127.0.0.1' }: CallOptions,
-): FrontEvent {
-  const [before = '', query = ''] = path.split(/\?(.*)/s)
-  const list = method === 'LIST' && !/(^|&)list=/.test(query)
-  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
-  const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-  return {
-    version: '2.0',
-    rawPath: decoded(`/v1${before}`),
-    rawQueryString: list ? [query, 'list=true'].filter(part => part !== '').join('&') : query,
-    headers: {
-      host: new URL(BASE_URL).host,
-      ...(token ? { 'x-vault-token': token } : {}),
-      ...Object.fromEntries(lower),
-    },
-    requestContext: {
-      requestId: randomUUID(),
-      domainName: new URL(BASE_URL).host,
-      http: { method: method === 'LIST' ? 'GET' : method, sourceIp: from },
-    },
-    ...(text ? { body: text } : {}),
-    isBase64Encoded: false,
-  }
-}
-
-// the gateway leaves alone what it cannot decode
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
-}
-
-const replyOf = ({ statusCode, headers, body = '' }: FrontAnswer): Reply => ({
-  status: statusCode,
-  headers,
-  text: body,
-  body: body.startsWith('{') ? JSON.parse(body) : undefined,
-})
 
 /** What functions log goes to a file, not between the results of tests. */
 function capture(file: string, onLine: ServiceOptions['onLine']): void {

@@ -8,13 +8,19 @@ import type { Journaling } from './storage/journaling.ts'
 import { plainWriter } from './storage/plain.ts'
 import { reads } from './storage/reads.ts'
 
-/** The tables behind the SDK. Most clusters keep no journal: the code for it is loaded when it is first needed. */
-export function dynamoTables(dependencies: Dependencies): {
+/**
+ * The tables behind the SDK. Most clusters keep no journal: the code for it is loaded when it is first needed.
+ * @param connect makes a client of the engine
+ */
+export function dynamoTables(
+  dependencies: Dependencies,
+  connect = () => new DynamoDBClient(ownService()),
+): {
   store: Store
   journal: Journal
   journalView: JournalView
 } {
-  const engine = storageEngine(() => new DynamoDBClient(ownService()), dependencies)
+  const engine = storageEngine(connect, dependencies)
   let loaded: Promise<Journaling> | undefined
   const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
     loadedLater(methods[name], async () => {

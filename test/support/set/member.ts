@@ -1,0 +1,148 @@
+import type { Context } from 'aws-lambda'
+import type { Model } from '../../../infra/local/assembly.ts'
+import { routeFinder } from '../../../infra/local/gateway.ts'
+import { unrouted } from '../../../infra/local/unrouted.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+import type { FrontAnswer } from '../../../shared/http/events.ts'
+import { groupHandler } from '../../../shared/http/lambda.ts'
+import { notifier } from '../../../shared/link/outgoing/notify.ts'
+import { linkService } from '../../../shared/link/serve/service.ts'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import { fill } from '../../../shared/replication/density.ts'
+import type { Head } from '../../../shared/replication/head.ts'
+import { tendOperation } from '../../../shared/replication/operation/tend.ts'
+import { connectBy } from '../../../shared/replication/secondary/connect.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import { jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
+import { operationHandler } from '../../../shared/workers/operations.ts'
+import type { CallOptions, Reply } from '../api.ts'
+import { frontEvent, replyOf } from '../front.ts'
+import { type PortSettings, portsOf } from './member-ports.ts'
+import { addressFor, type network } from './network.ts'
+import type { Simulation } from './simulation.ts'
+import { workflowDriver } from './workflow-driver.ts'
+
+/** A deployed cluster in this process: its tables, the ports that Lambdas have, and its Lambdas. */
+export type SetMember = ReturnType<typeof setMember>
+
+export interface MemberSettings extends Omit<PortSettings, 'clock'> {
+  model: Model
+  simulation: Simulation
+  net: ReturnType<typeof network>
+}
+
+/** Seconds of a Lambda, and of a short run of the puller behind what it keeps for its end. */
+const API_S = 29
+const WORKER_S = 600
+const PULL_S = 8.7
+
+export function setMember(settings: MemberSettings) {
+  const { name, simulation, net, tables } = settings
+  const { clock } = simulation
+  const address = addressFor(name)
+  const { ports, told, audited } = portsOf(
+    { ...settings, clock },
+    {
+      background: payload => simulation.start(() => lambdas.job(payload)),
+      wake: () => simulation.start(() => lambdas.pull()),
+      workflow: (...given) => lambdas.workflow(...given),
+    },
+  )
+  const lambdas = lambdasOf(settings, ports)
+  const request = requester(settings, ports)
+  let token = ''
+  /** a request as its function serves it; with the root token, unless another one is given */
+  const rooted = (method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Reply> =>
+    request(method, path, body, { token, ...options })
+  net.join(name, linkService(ports))
+  return {
+    ...{ name, address, ports, told, audited, tables, ...lambdas },
+    request: rooted,
+    /** a request that succeeds */
+    ok: async (...given: Parameters<typeof rooted>): Promise<Reply> => {
+      const reply = await rooted(...given)
+      if (reply.status < 300) return reply
+      throw new Error(`${name}: ${given[0]} ${given[1]}: ${reply.status} ${reply.text}`)
+    },
+    token: () => token,
+    /** the token that requests carry */
+    useToken: (text: string) => {
+      token = text
+    },
+    record: async (): Promise<ClusterRecord> => {
+      const [item] = await ports.store.read([key('cluster')])
+      if (!item) throw new Error(`${name} is not initialised`)
+      return item.data
+    },
+    head: async (): Promise<Head> => {
+      const head = await ports.journal.head()
+      if (!head) throw new Error(`${name} has no journal`)
+      return head
+    },
+  }
+}
+
+const contextOf = ({ clock, entropy }: Pick<Ports, 'clock' | 'entropy'>, seconds: number): Context => {
+  const deadline = clock.now() + seconds * 1000
+  return {
+    functionName: 'in-process',
+    awsRequestId: entropy.uuid(),
+    getRemainingTimeInMillis: () => deadline - clock.now(),
+  } as Context
+}
+
+/** What workers do, each time as a process of its own. */
+function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
+  const { clock, run, start } = simulation
+  const carryTo = net.carryFrom(name)
+  const connect = connectBy(carryTo, ports)
+  const notify = notifier(ports, carryTo)
+  const onOperation = operationHandler(ports, connect)
+  const invoke = (event: object) =>
+    run(name, 'on-operation', () => onOperation(event, contextOf(ports, WORKER_S)))
+  const journal = (event: object) => run(name, 'on-journal', () => journalHandler(ports, notify)(event))
+  return {
+    connect,
+    workflow: workflowDriver({ invoke, clock, start }),
+    /** a background job: made three times at most */
+    job: async (payload: unknown): Promise<void> => {
+      const work = () => jobHandler(ports)(payload, contextOf(ports, WORKER_S))
+      for (let tries = 1; ; tries++)
+        try {
+          return await run(name, 'on-job', work)
+        } catch (error) {
+          if (tries === 3) throw error
+          await clock.sleep(tries * 60_000)
+        }
+    },
+    /** a short run of the puller */
+    pull: () => run(name, 'on-pull', () => pullHandler(ports, carryTo)({}, contextOf(ports, PULL_S))),
+    /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
+    minute: async ({ hashes = false } = {}): Promise<void> => {
+      if (hashes) return journal({})
+      await run(name, 'on-journal', async () => {
+        await tendOperation(ports)
+        await fill(ports, 'all')
+      })
+    },
+    /** what on-journal does when cells have been written */
+    streamed: () => journal({ Records: [] }),
+  }
+}
+
+/** Hands requests to the functions of a cluster. */
+function requester({ name, model, simulation }: MemberSettings, ports: Ports) {
+  const handlers = new Map(groups.map(group => [group.name, groupHandler(group, ports)]))
+  const folders = new Map(model.functions.map(one => [one.name, one.folder]))
+  const find = routeFinder(model.routes)
+  return async (method: string, path: string, body: unknown, options: CallOptions): Promise<Reply> => {
+    const event = frontEvent(`${addressFor(name)}/v1`, method, path, body, options)
+    const found = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0]) ?? ''
+    const handler = handlers.get(folders.get(found) ?? found)
+    if (!handler) throw new Error(`no function serves ${method} ${path}`)
+    const context = contextOf(ports, API_S)
+    const answer = await simulation.run(name, 'api', () => handler(event, context) as Promise<unknown>)
+    return replyOf(answer as FrontAnswer)
+  }
+}

@@ -1,0 +1,69 @@
+import type { CarryTo } from '../../../shared/link/call.ts'
+import type { Answering } from '../../../shared/link/routes.ts'
+import type { Simulation } from './simulation.ts'
+
+type Simulated = Pick<Simulation, 'step' | 'run' | 'within'>
+
+/** A call of the link, as it went by. */
+export interface LinkStep {
+  from: string
+  to: string
+  method: string
+  /** what the caller heard: an answer or a refusal, or nothing */
+  heard: boolean
+}
+
+/** What lies between the clusters of a set. An address is `https://<name>.test`. */
+export function network({ step, run, within }: Simulated) {
+  const served = new Map<string, { name: string; answering: Answering }>()
+  /** `from>to`: nothing gets there */
+  const cut = new Set<string>()
+  const calls: LinkStep[] = []
+
+  async function carried(
+    from: string,
+    address: string,
+    [method, call, timeoutMs]: Parameters<ReturnType<CarryTo>>,
+  ): ReturnType<ReturnType<CarryTo>> {
+    const { name: to, answering } = served.get(address) ?? {}
+    const seen: LinkStep = { from, to: to ?? address, method, heard: false }
+    calls.push(seen)
+    const answer = await step(`${method} to ${seen.to}`, async () => {
+      if (!to || !answering || cut.has(`${from}>${to}`)) throw new Error(`${address} is not reached`)
+      const work = run(to, 'link', () => answering(method, call, address))
+      const said = await within(timeoutMs, method, work).catch((cause: unknown) => {
+        throw new Error(`the connection to ${address} broke`, { cause })
+      })
+      if (cut.has(`${to}>${from}`)) throw new Error(`the answer of ${address} was lost`)
+      return said
+    })
+    seen.heard = true
+    return answer
+  }
+
+  return {
+    calls,
+    /** a cluster answers at its address from now on */
+    join: (name: string, answering: Answering) => void served.set(addressFor(name), { name, answering }),
+    /** carries the calls of a cluster */
+    carryFrom:
+      (from: string): CarryTo =>
+      ({ addresses }) =>
+      async (...given) => {
+        const faults: unknown[] = []
+        for (const address of addresses)
+          try {
+            return await carried(from, address, given)
+          } catch (error) {
+            faults.push(error instanceof Error ? error.message : error)
+          }
+        throw new Error(faults.length > 0 ? faults.join('; ') : 'no address of the other cluster is known')
+      },
+    /** nothing gets from the one to the other; calls need both ways, one for the question, one for the answer */
+    cutWay: (from: string, to: string) => void cut.add(`${from}>${to}`),
+    healWay: (from: string, to: string) => void cut.delete(`${from}>${to}`),
+    isCut: (a: string, b: string) => cut.has(`${a}>${b}`) || cut.has(`${b}>${a}`),
+  }
+}
+
+export const addressFor = (name: string): string => `https://${name}.test`

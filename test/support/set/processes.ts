@@ -1,0 +1,50 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Crash } from '../crash.ts'
+import type { Process } from './traps.ts'
+
+/** Processes that run, and what runs without anybody waiting for it. */
+export function newProcesses() {
+  const context = new AsyncLocalStorage<Process>()
+  const outside: Process = { cluster: '', name: 'test', frozenUntil: 0 }
+  const alive = new Map<Process, (error: Error) => void>()
+  const background = new Set<Promise<unknown>>()
+
+  function die(process: Process, why: string): void {
+    process.dead ??= new Crash(why)
+    alive.get(process)?.(process.dead)
+  }
+
+  return {
+    die,
+    /** the one whose work calls this */
+    self: (): Process => context.getStore() ?? outside,
+    /** Runs one. @throws Crash as soon as it has died, whatever of it still hangs about */
+    run: <T>(cluster: string, name: string, work: () => Promise<T>): Promise<T> => {
+      const process: Process = { cluster, name, frozenUntil: 0 }
+      return new Promise<T>((resolve, reject) => {
+        alive.set(process, reject)
+        context
+          .run(process, work)
+          .then(resolve, reject)
+          .finally(() => alive.delete(process))
+      })
+    },
+    /** Runs something that nobody waits for. */
+    start: (work: () => Promise<unknown>): void => {
+      const one: Promise<unknown> = context
+        .run(outside, work)
+        .catch(() => undefined)
+        .finally(() => background.delete(one))
+      background.add(one)
+    },
+    /** waits until nothing runs that nobody waits for */
+    settled: async (): Promise<void> => {
+      while (background.size > 0) await Promise.all(background)
+    },
+    /** all processes of a cluster die at once */
+    kill: (cluster: string): void => {
+      for (const process of [...alive.keys()])
+        if (process.cluster === cluster) die(process, `${cluster} is killed`)
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import { Agent, request } from 'node:http'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import {
+  conflictError,
+  type ItemWrite,
+  itemWritesOf,
+  newConflicts,
+} from '../../../infra/local/storage-conflicts.ts'
+import type { Simulation } from './simulation.ts'
+
+/** A write that took effect. */
+export interface TableWrite {
+  operation: string
+  /** the request, as the engine got it */
+  input: Record<string, unknown>
+  writes: readonly ItemWrite[]
+}
+
+interface Answered {
+  statusCode: number
+  headers: Record<string, string>
+  body: Uint8Array
+}
+
+interface Asked {
+  operation: string
+  headers: Record<string, string>
+  body: Buffer
+}
+
+export interface TransportOptions {
+  /** whether overlapping transactions cancel each other, as on AWS */
+  aws?: boolean
+  /** told of each write at the moment at which it takes effect */
+  onWrite?: (write: TableWrite) => void
+}
+
+/**
+ * Makes clients of the engine whose calls are steps of a simulation. On AWS a transaction takes its items before it is
+ * decided: what comes to one of them in between is refused.
+ */
+export function tableTransport(
+  url: string,
+  simulation: Pick<Simulation, 'step' | 'during' | 'engineTurn'>,
+  { aws = false, onWrite }: TransportOptions,
+) {
+  const agent = new Agent({ keepAlive: true })
+  const conflicts = newConflicts()
+
+  async function decided(asked: Asked, writes: readonly ItemWrite[]): Promise<Answered> {
+    const answer = await simulation.during(() => forwarded(new URL(url), agent, asked))
+    const { operation, body } = asked
+    if (answer.statusCode === 200 && writes.length > 0)
+      onWrite?.({ operation, input: JSON.parse(body.toString('utf8')), writes })
+    return answer
+  }
+
+  async function done(asked: Asked): Promise<Answered> {
+    const { operation, body } = asked
+    const writes = itemWritesOf(operation, body)
+    const taken = aws ? conflicts.among(writes) : []
+    if (taken.length > 0) return refusal(conflictError(operation, writes.length, taken))
+    if (!aws || operation !== 'TransactWriteItems') return decided(asked, writes)
+    const giveBack = conflicts.take(writes)
+    try {
+      await simulation.engineTurn()
+      return await decided(asked, writes)
+    } finally {
+      giveBack()
+    }
+  }
+
+  const handle = async ({ headers, body }: { headers: Record<string, string>; body?: unknown }) => {
+    const operation = String(headers['x-amz-target']).split('.')[1] ?? ''
+    const asked = { operation, headers, body: bytesOf(body as Uint8Array) }
+    return { response: await simulation.step(operation, () => done(asked)) }
+  }
+
+  const requestHandler = { handle, updateHttpClientConfig: () => undefined, httpHandlerConfigs: () => ({}) }
+  return {
+    connect: () =>
+      new DynamoDBClient({
+        ...{ endpoint: url, region: 'us-east-1', maxAttempts: 1 },
+        credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+        requestHandler: requestHandler as never,
+      }),
+    close: () => agent.destroy(),
+  }
+}
+
+// a view of the same bytes: the SDK warns of whoever takes them for a text
+const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+const refusal = (error: object): Answered => ({
+  statusCode: 400,
+  headers: { 'content-type': 'application/x-amz-json-1.0' },
+  body: Buffer.from(JSON.stringify(error)),
+})
+
+/** A call on the engine, with its answer to the last byte. */
+const forwarded = ({ hostname, port }: URL, agent: Agent, { headers, body }: Asked): Promise<Answered> =>
+  new Promise((resolve, reject) => {
+    const sent = { ...headers, 'content-length': String(body.length) }
+    const outgoing = request({ hostname, port, agent, method: 'POST', path: '/', headers: sent }, answer => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+      answer.on('error', reject)
+      answer.on('end', () =>
+        resolve({
+          statusCode: answer.statusCode ?? 502,
+          headers: answer.headers as Record<string, string>,
+          body: Buffer.concat(chunks),
+        }),
+      )
+    })
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })

@@ -1,0 +1,64 @@
+/** A piece of work in an environment of its own: a request, a run of a worker, a step of a workflow. */
+export interface Process {
+  readonly cluster: string
+  /** `api`, `link`, or the folder of a worker */
+  readonly name: string
+  /** nothing of it goes on: why */
+  dead?: Error
+  /** it stands still until this moment, epoch milliseconds */
+  frozenUntil: number
+}
+
+/** A call to the tables, or of the link: what may go wrong goes wrong there. */
+export interface Step {
+  readonly process: Process
+  /** `PutItem`, `TransactWriteItems`, `Cells to west` … */
+  readonly what: string
+}
+
+/** A step of a process. */
+export interface Spot {
+  /** whose steps count; absent: everybody's */
+  cluster?: string
+  process?: string
+  /** what it asks for begins so */
+  step?: string
+  /** the how manieth step, 1: the next one */
+  at: number
+  /** before it is sent, or after it took effect */
+  when: 'before' | 'after'
+}
+
+/** Something that happens to a process at one of its steps. */
+export interface Trap extends Spot {
+  /** it dies; it gets no answer; it stands still for so many milliseconds */
+  does: 'dies' | 'loses' | number
+  /** told of whom it met */
+  struck?: (step: Step) => void
+}
+
+/** Traps that are set. */
+export function newTraps() {
+  let traps: (Trap & { seen: number })[] = []
+
+  function meets(trap: Trap & { seen: number }, { process, what }: Step): boolean {
+    if (trap.cluster !== undefined && trap.cluster !== process.cluster) return false
+    if (trap.process !== undefined && trap.process !== process.name) return false
+    if (trap.step !== undefined && !what.startsWith(trap.step)) return false
+    trap.seen += 1
+    return trap.seen === trap.at
+  }
+
+  return {
+    /** @returns how it is taken back */
+    set: (trap: Trap): (() => void) => {
+      const one = { ...trap, seen: 0 }
+      traps.push(one)
+      return () => {
+        traps = traps.filter(other => other !== one)
+      }
+    },
+    /** what a step meets */
+    met: (step: Step): readonly Trap[] => traps.filter(trap => meets(trap, step)),
+  }
+}

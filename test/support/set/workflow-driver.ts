@@ -1,0 +1,56 @@
+import type { Clock, Workflows } from '../../../shared/ports.ts'
+import { OperationFailed, type StepResult } from '../../../shared/replication/operation/run.ts'
+import { type Workflow, workflows } from '../../../shared/workers/workflows.ts'
+
+/** How often a step is tried again, as the state machines have it. */
+const RETRIES = 3
+const PAUSE_MS = 2000
+
+interface Dependencies {
+  /** the worker that does the steps */
+  invoke: (event: object) => Promise<StepResult>
+  clock: Clock
+  /** runs what nobody waits for */
+  start: (work: () => Promise<void>) => void
+}
+
+/**
+ * Runs workflows as their state machines do: one step after the other, each until it says that the next one follows,
+ * again where it fails, and the step `failed` where it is given up.
+ */
+export function workflowDriver({ invoke, clock, start }: Dependencies): Workflows['start'] {
+  const executions = new Map<string, 'runs' | 'ended'>()
+
+  async function insisted(event: object): Promise<StepResult> {
+    for (let tries = 0; ; tries++)
+      try {
+        return await invoke(event)
+      } catch (error) {
+        if (error instanceof OperationFailed || tries === RETRIES) throw error
+        await clock.sleep(PAUSE_MS * 2 ** tries)
+      }
+  }
+
+  async function taken(workflow: string, operation: string): Promise<void> {
+    const { steps } = workflows[workflow as keyof typeof workflows] as Workflow
+    for (const step of steps)
+      try {
+        if (typeof step === 'string')
+          while ((await insisted({ workflow, operation, step })).next === 'again');
+        else await clock.sleep(step.seconds * 1000)
+      } catch (cause) {
+        const error = (cause as Error).name
+        await insisted({ workflow, operation, step: 'failed', at: step, error })
+        return
+      }
+  }
+
+  return async (workflow, operation, before = 0) => {
+    const name = `${workflow}/${operation}/${before}`
+    const known = executions.get(name)
+    if (known) return known
+    executions.set(name, 'runs')
+    start(() => taken(workflow, operation).finally(() => executions.set(name, 'ended')))
+    return 'runs'
+  }
+}
