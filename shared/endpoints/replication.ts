@@ -1,7 +1,9 @@
 import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
+import { demotePrimary } from '../replication/manage/demote.ts'
 import { prepareLook } from '../replication/manage/look.ts'
-import { disablePrimary, enablePrimary, prepareRecord, primaryFields } from '../replication/manage/primary.ts'
+import { disablePrimary, enablePrimary, primaryFields } from '../replication/manage/primary.ts'
+import { prepareRecord } from '../replication/manage/record.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
@@ -61,6 +63,17 @@ export const replicationGroup: Group = {
       uses: ['journal', 'genesis', 'background'],
       prepare: prepareRecord,
       handle: enablePrimary,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/primary/demote',
+      summary: 'End the journal of this primary: it becomes a secondary that follows nobody',
+      access: policy('update'),
+      serves: 'demotion',
+      uses: ['journal', 'role', 'link', 'workflow'],
+      answers: 'data',
+      prepare: prepareRecord,
+      handle: demotePrimary,
     }),
     endpoint({
       ...change,

@@ -2,7 +2,7 @@ import type { Encrypted } from '../values/secret.ts'
 import type { Keyring } from './cluster.ts'
 
 /** What takes several steps, each by the workflow of that name. */
-export type OperationName = 'activation'
+export type OperationName = 'activation' | 'demotion'
 
 /** A change of the cluster's role that takes several steps: the truth of its workflow. Times are epoch milliseconds. */
 export interface OperationState {

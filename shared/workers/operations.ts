@@ -3,8 +3,10 @@ import * as v from 'valibot'
 import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
 import { activationFailed, activationSteps } from '../replication/activation/steps.ts'
+import { demotionSteps } from '../replication/demotion/steps.ts'
 import {
   DONE,
+  giveUp,
   type OperationEnd,
   OperationFailed,
   type OperationRun,
@@ -20,6 +22,7 @@ const operations: Record<
   { steps: Readonly<Record<string, OperationStep>>; failed: OperationEnd }
 > = {
   activation: { steps: activationSteps, failed: activationFailed },
+  demotion: { steps: demotionSteps, failed: giveUp },
 }
 
 const order = v.object({

@@ -20,4 +20,9 @@ export const workflows = {
     // whoever read the cluster record before `close` has stopped writing by it before anything is wiped
     steps: ['handshake', 'close', { seconds: 30 }, 'wipe', 'sync', 'serve'],
   },
+  demotion: {
+    summary: 'makes this DR primary a secondary that follows nobody',
+    authority: 'POST sys/replication/dr/primary/demote',
+    steps: ['close', 'finish'],
+  },
 } as const satisfies Record<OperationName, Workflow>

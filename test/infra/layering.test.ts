@@ -88,6 +88,7 @@ const folders = [
   'shared/ceremony',
   'shared/replication/manage',
   'shared/replication/activation',
+  'shared/replication/demotion',
   'shared/replication/operation',
   'shared/replication/secondary',
   'shared/replication/sync',

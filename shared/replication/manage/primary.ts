@@ -1,14 +1,14 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
-import { ApiError } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
 import { newOwnKey } from '../../link/admin/keys.ts'
 import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { type Item, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Element } from '../journal.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
 import { addressOf } from './addresses.ts'
+import { recordOf } from './record.ts'
 import { roleChanging } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
@@ -16,15 +16,6 @@ export const primaryFields = {
   primary_cluster_addr: text(
     'Address that secondaries are given; default: the one under which this cluster is reached',
   ),
-}
-
-/** The record that a role change replaces, read with the request's first read. */
-export const prepareRecord = async () => ({ keys: [key('cluster')] as const, prepared: undefined })
-
-function recordOf(call: Pick<Call, 'fetched' | 'cluster'>): Item<'cluster'> {
-  const item = call.fetched.get(key('cluster'))
-  if (!item) throw new ApiError('not_initialised')
-  return item
 }
 
 /**

@@ -78,6 +78,11 @@ export const operationRuns = (name: string, id: string, step: string): ApiError 
     { retryAfter: 5 },
   )
 
+export const changeFailed = (why: string): ApiError =>
+  refused('busy', why, 'repeat the call: what was done stays done, and nothing is done twice', {
+    retryAfter: 1,
+  })
+
 export const alreadyPrimary = (): ApiError =>
   refused(
     'invalid_request',

@@ -1,5 +1,5 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { invalid } from '../../api/errors.ts'
 import { text, unsupported } from '../../api/fields.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
 import { decryptPending } from '../../link/admin/keys.ts'
@@ -10,6 +10,7 @@ import { noteEvent } from '../events.ts'
 import { addressOf, ownAddress } from './addresses.ts'
 import { authoritiesOf } from './certificates.ts'
 import { awaitOperation, beginOperation, newOperation } from './operate.ts'
+import { recordOf } from './record.ts'
 import { primaryRefused, tokenLapsed, tokenUnusable } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
@@ -36,8 +37,7 @@ export const prepareActivation = async () => ({
 export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
   const { given, ports, request } = call
   const { record } = clusterOf(call)
-  const item = call.fetched.get(key('cluster'))
-  if (!item) throw new ApiError('not_initialised')
+  const item = recordOf(call)
   checkTransition('secondary/enable', record)
   const ca = authoritiesOf(given)
   const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr')

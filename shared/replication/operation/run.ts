@@ -96,3 +96,18 @@ export async function commitStep(
 export function withoutOperation({ operation: _, ...record }: ClusterRecord): ClusterRecord {
   return record
 }
+
+/** The operation has done what it was begun for, and the cluster is free for another one. */
+export const endOperation: OperationStep = (run, id) => overWith(run, id, { status: 'done', step: '' })
+
+/** The operation is given up where it stands, and the cluster is free for another one. What its steps leave behind is whole. */
+export const giveUp: OperationEnd = (run, id, fault) => overWith(run, id, { status: 'failed', fault })
+
+async function overWith(run: OperationRun, id: string, change: Partial<OperationState>): Promise<StepResult> {
+  const stand = await standingToEnd(run, id)
+  const { operation, record } = stand
+  const holds = record.data.operation === id
+  if (operation.data.status !== 'running' && !holds) return DONE
+  const free = holds ? [replace(record, record, withoutOperation(record.data))] : []
+  return commitStep(run, [toStep(stand, run.ports.clock.now(), change), ...free], stand)
+}

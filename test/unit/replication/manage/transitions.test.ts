@@ -43,7 +43,7 @@ const rowOf = (call: RoleCall): Pick<Endpoint, 'serves'> | undefined =>
 /** Status and first words of what a cluster says to a call, gate included; `ok`: it is judged by what it brings. */
 function said(call: RoleCall, record: ClusterRecord | undefined, change?: RequestedChange): string {
   const base = record ? { cluster: { record, readAt: 0 } } : {}
-  const serves = rowOf(call)?.serves ?? (call === 'primary/demote' ? 'demotion' : 'secondary')
+  const serves = rowOf(call)?.serves ?? 'secondary'
   try {
     checkCluster(base, serves)
     checkRole(base, serves)

@@ -1,0 +1,25 @@
+import {
+  commitStep,
+  DONE,
+  endOperation,
+  OperationFailed,
+  type OperationStep,
+  standing,
+  toStep,
+} from '../operation/run.ts'
+import { stepDown } from '../step-down.ts'
+
+/** Ends the epoch of this cluster for good, and makes it a secondary that follows nobody. */
+const close: OperationStep = async (run, id) => {
+  const stand = await standing(run, id)
+  if (stand.operation.data.status !== 'running') return DONE
+  const end = await stepDown(run.ports, { reason: 'demote' }, id)
+  if (!end)
+    throw new OperationFailed('busy', 'this cluster writes no journal of its own that could be closed')
+  // read again: the record is another one since
+  const now = await standing(run, id)
+  return commitStep(run, [toStep(now, run.ports.clock.now(), { step: 'finish' })], now)
+}
+
+/** The steps that make a primary a secondary without a primary, in their order. */
+export const demotionSteps: Readonly<Record<string, OperationStep>> = { close, finish: endOperation }
