@@ -82,6 +82,11 @@ const fields = v.strictObject({
       v.check(keys => new Set(keys).size === keys.length, 'must name each key once'),
     ),
   ),
+  /**
+   * starting and cancelling an attempt to make a DR operation token takes a token that may, or who may invoke its
+   * function; otherwise anybody does
+   */
+  strictCeremony: v.optional(v.boolean(), false),
   /** address of the API when it has a domain of its own; default: the one that API Gateway gives */
   apiAddress: v.optional(
     v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),

@@ -277,6 +277,8 @@ export interface Deployment {
   assumableRoles: readonly string[]
   /** fingerprints of the only OpenPGP keys that initialisation takes, lower-case hex; empty: any, or none */
   initPgpKeys: readonly string[]
+  /** starting and cancelling a ceremony of a DR secondary takes a token, or a direct call of its function */
+  strictCeremony: boolean
   /** address under which clients reach this cluster; empty: the one that each request was sent to */
   apiAddress: string
   /** for functions that are told it: a JWT, empty when there is none, and the Ed25519 key that signs it, DER as base64 */

@@ -161,6 +161,7 @@ export class GroupFunction extends Construct {
       PULL_FUNCTION: uses.includes('pull') ? nameOf(settings, 'on-pull') : undefined,
       WORKFLOWS: uses.includes('workflow') ? workflowArns(this, settings) : undefined,
       INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
+      STRICT_CEREMONY: name === 'ceremony' ? String(settings.strictCeremony) : undefined,
       CEREMONY_TABLE:
         uses.includes('ceremony') || uses.includes('operation-token') ? store.ceremony.tableName : undefined,
       KEY_ARN: uses.includes('genesis') ? store.key.keyArn : undefined,

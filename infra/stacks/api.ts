@@ -50,20 +50,22 @@ export class ApiStack extends Stack {
     const address = settings.apiAddress ?? api.attrApiEndpoint
     new CfnOutput(this, 'Address', { value: `${address}/v1`, description: 'base URL of the API' })
     this.invoked('InitFunction', 'init', 'invoke once to initialise')
-    const ceremony = this.invoked(
-      'GenerateRootFunction',
-      'generate-root',
-      'invoke when the root token is lost',
-    )
-    alarm(this, 'RootGeneration', settings.alarmActionArns, {
-      alarmDescription: 'Somebody makes, or tries to make, a root token from recovery shares',
+    const root = this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
+    const operation = this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
+    this.watched('RootGeneration', root, 'a root token')
+    this.watched('OperationToken', operation, 'a DR operation token')
+  }
+
+  private watched(id: string, value: string, made: string): void {
+    alarm(this, id, this.surroundings.settings.alarmActionArns, {
+      alarmDescription: `Somebody makes, or tries to make, ${made} from recovery shares`,
       namespace: 'AWS/Lambda',
       metricName: 'Invocations',
-      dimensions: [{ name: 'FunctionName', value: ceremony }],
+      dimensions: [{ name: 'FunctionName', value }],
     })
   }
 
-  /** Puts out the name of a function that has no route. */
+  /** Puts out the name of a function that may be invoked directly. */
   private invoked(output: string, name: string, description: string): string {
     const value = this.functions.find(one => one.node.id === name)?.lambda.functionName ?? ''
     new CfnOutput(this, output, { value, description })

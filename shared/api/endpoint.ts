@@ -62,7 +62,8 @@ export type Needed = Capability | 'by-existence' | 'create-or-update'
 
 /** Who may call. */
 export type AccessRule =
-  | { by: 'anyone' }
+  /** `strictly`: what a caller needs who comes by the API where the setting `strictCeremony` is on */
+  | { by: 'anyone'; strictly?: Capability }
   /** whoever has a valid token */
   | { by: 'token' }
   | { by: 'policy'; capability: Needed; sudo?: true }
@@ -159,6 +160,12 @@ export const endpoint = <F extends Fields = Record<never, never>>(row: Row<F>): 
 
 export const anyone: AccessRule = { by: 'anyone' }
 
+/** @see docs/spec/replication.md#ceremony */
+export const anyoneUnlessStrict = (capability: Capability): AccessRule => ({
+  by: 'anyone',
+  strictly: capability,
+})
+
 /** @see docs/spec/replication.md#operation-tokens */
 export const operationToken: AccessRule = { by: 'operation-token' }
 
@@ -181,7 +188,10 @@ export const needsNoHeader = ({ access: { by } }: Pick<Endpoint, 'access'>): boo
 
 /** Who may call, in words. */
 export const accessText = ({ access }: Pick<Endpoint, 'access'>): string => {
-  if (access.by === 'anyone') return 'Needs no token.'
+  if (access.by === 'anyone')
+    return access.strictly
+      ? `Needs no token; where the setting \`strictCeremony\` is on, the capability \`${access.strictly}\` on the path.`
+      : 'Needs no token.'
   if (access.by === 'token') return 'Needs a valid token.'
   if (access.by === 'operation-token')
     return 'Needs a DR operation token in the body, and no token in the header.'
@@ -221,7 +231,9 @@ export const usesOf = (group: Group): Use[] =>
       ),
   )
 
-const isWrappable = ({ answers }: Endpoint): boolean => ['auth', 'data', 'keys'].includes(answers)
+/** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
+const isWrappable = (row: Endpoint): boolean =>
+  row.answers === 'auth' || (!needsNoHeader(row) && ['data', 'keys'].includes(row.answers))
 
 const ofAll: readonly Use[] = ['read', 'spend']
 

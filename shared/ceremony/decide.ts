@@ -14,7 +14,10 @@ export interface Facts {
   now: number
 }
 
-const names: Record<Purpose, string> = { root: 'root generation' }
+const names: Record<Purpose, string> = {
+  root: 'root generation',
+  operation: 'generation of a DR operation token',
+}
 
 const recent = ({ slot, now }: Facts): number[] => slot.tries.filter(at => at > now - WITHIN_MS && at <= now)
 

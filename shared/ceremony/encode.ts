@@ -14,3 +14,16 @@ export function masked(token: string, otp: string): string {
   const mixed = Buffer.from(bytes.map((byte, index) => byte ^ (pad[index] ?? 0)))
   return mixed.toString('base64').replace(/=+$/, '')
 }
+
+/** What was masked; undefined where a text and a password cannot belong together. */
+export function unmasked(encoded: string, otp: string): string | undefined {
+  const bytes = Buffer.from(encoded, 'base64')
+  const pad = Buffer.from(otp)
+  if (
+    bytes.length !== pad.length ||
+    bytes.toString('base64').replace(/=+$/, '') !== encoded.replace(/=+$/, '')
+  )
+    return undefined
+  const plain = Buffer.from(bytes.map((byte, index) => byte ^ (pad[index] ?? 0)))
+  return /^[\x20-\x7e]+$/.test(plain.toString('latin1')) ? plain.toString('latin1') : undefined
+}

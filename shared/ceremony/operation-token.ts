@@ -1,6 +1,23 @@
-import { after, type Call, type Outcome } from '../api/call.ts'
+import { after, type Call, clusterOf, type Outcome } from '../api/call.ts'
+import { text } from '../api/fields.ts'
+import { tokenText } from '../model/token.ts'
 import { batchTokenStays } from '../replication/manage/refusals.ts'
-import { voidOperationToken } from './generated-token.ts'
+import { ceremonyFor, shareFields } from './attempt.ts'
+import { storeOperationToken, voidOperationToken } from './generated-token.ts'
+
+export const operationShareFields = {
+  ...shareFields,
+  nonce: text('The nonce of the attempt', { secret: true, required: true }),
+}
+
+/** sys/replication/dr/secondary/generate-operation-token: a token for operations of this DR secondary. */
+export const operationCeremony = ceremonyFor({
+  purpose: 'operation',
+  make: call => {
+    const token = tokenText(call.ports.entropy.bytes)
+    return { text: token.reveal(), changes: [storeOperationToken(token, clusterOf(call).record, call.now)] }
+  },
+})
 
 /** POST sys/replication/dr/secondary/operation-token/delete: the token in the body is void from now on. */
 export function deleteOperationToken({ operator }: Call): Outcome {

@@ -1,7 +1,7 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import { type Attempt, IDLE, type Secrets, type Slot } from '../model/ceremony.ts'
-import type { RecoveryKey } from '../model/cluster.ts'
+import { type Attempt, IDLE, type Purpose, type Secrets, type Slot } from '../model/ceremony.ts'
+import { isActive, type RecoveryKey } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
@@ -23,10 +23,14 @@ export interface Gathered {
 
 const EMPTY: Slot = { tries: [] }
 
-export function gatherSlot({ fetched }: Pick<Call, 'fetched'>): Gathered {
+export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster'>): Gathered {
   const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
-  return { item, slot: item?.data ?? EMPTY, recovery, required: recovery.data.threshold }
+  const { tries, attempt } = item?.data ?? EMPTY
+  // what was begun in another role of this cluster has come to nothing, and is in nobody's way
+  const purpose: Purpose = cluster && !isActive(cluster.record) ? 'operation' : 'root'
+  const slot = attempt?.purpose === purpose ? { tries, attempt } : { tries }
+  return { item, slot, recovery, required: recovery.data.threshold }
 }
 
 /** Stores the slot as it was judged; from now on it may be idle for an hour. @param now epoch milliseconds */

@@ -1,24 +1,90 @@
-import { endpoint, type Group, operationToken } from '../api/endpoint.ts'
+import { anyone, anyoneUnlessStrict, endpoint, type Group, operationToken } from '../api/endpoint.ts'
 import { named } from '../api/licence.ts'
-import { deleteOperationToken } from '../ceremony/operation-token.ts'
+import { startFields } from '../ceremony/attempt.ts'
+import { decodeFields, decodeToken } from '../ceremony/decode.ts'
+import { deleteOperationToken, operationCeremony, operationShareFields } from '../ceremony/operation-token.ts'
+import { prepareSlot } from '../ceremony/slot.ts'
+
+const SECONDARY = '/sys/replication/dr/secondary'
+const GENERATE = `${SECONDARY}/generate-operation-token`
+
+/** The shares are the authority, so nobody is asked for a token; nor is anybody else asked for anything. */
+const ceremony = {
+  access: anyone,
+  licence: named,
+  uses: ['ceremony'],
+  secretAnswers: ['nonce', 'otp', 'encoded_token'],
+  mirrored: true,
+  largestBody: 65_536,
+  prepare: prepareSlot,
+} as const
+
+const attempt = { ...ceremony, path: `${GENERATE}/attempt`, also: GENERATE } as const
 
 /** What makes and voids the tokens by which a DR secondary is operated. */
 export const ceremonyGroup: Group = {
   name: 'ceremony',
-  prefixes: [
-    '/sys/replication/dr/secondary/generate-operation-token',
-    '/sys/replication/dr/secondary/operation-token',
-  ],
+  prefixes: [GENERATE, `${SECONDARY}/operation-token`],
   endpoints: [
     endpoint({
+      ...attempt,
+      method: 'GET',
+      summary: 'State of the attempt to make a DR operation token from recovery shares',
+      // command lines ask every cluster how long a token is before they decode one
+      serves: 'dr',
+      anyNamespace: true,
+      answers: 'data',
+      handle: operationCeremony.show,
+    }),
+    endpoint({
+      ...attempt,
       method: 'POST',
-      path: '/sys/replication/dr/secondary/operation-token/delete',
+      summary: 'Start an attempt to make a DR operation token from recovery shares',
+      fields: startFields,
+      access: anyoneUnlessStrict('update'),
+      serves: 'secondary',
+      answers: 'data',
+      handle: operationCeremony.start,
+    }),
+    endpoint({
+      ...attempt,
+      method: 'DELETE',
+      summary: 'Cancel the attempt',
+      access: anyoneUnlessStrict('delete'),
+      serves: 'dr',
+      answers: 'nothing',
+      handle: operationCeremony.cancel,
+    }),
+    endpoint({
+      ...ceremony,
+      method: 'POST',
+      path: `${GENERATE}/update`,
+      summary: 'Give one recovery share; the last one needed makes the token',
+      fields: operationShareFields,
+      serves: 'secondary',
+      answers: 'data',
+      handle: operationCeremony.give,
+    }),
+    endpoint({
+      method: 'POST',
+      path: `${SECONDARY}/operation-token/delete`,
       summary: 'Void the DR operation token that was generated',
       access: operationToken,
       serves: 'secondary',
       licence: named,
       answers: 'nothing',
       handle: deleteOperationToken,
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/sys/decode-token',
+      summary: 'Unmask a token by its one-time password',
+      fields: decodeFields,
+      access: anyone,
+      serves: 'dr',
+      answers: 'data',
+      secretAnswers: ['token'],
+      handle: decodeToken,
     }),
   ],
 }

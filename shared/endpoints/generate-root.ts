@@ -1,12 +1,6 @@
 import { anyone, endpoint, type Group } from '../api/endpoint.ts'
-import {
-  cancelAttempt,
-  giveShare,
-  shareFields,
-  showAttempt,
-  startAttempt,
-  startFields,
-} from '../ceremony/generate-root.ts'
+import { shareFields, startFields } from '../ceremony/attempt.ts'
+import { rootCeremony } from '../ceremony/generate-root.ts'
 import { prepareSlot } from '../ceremony/slot.ts'
 
 /** The shares are the authority, so nobody is asked for a token. */
@@ -14,7 +8,7 @@ const ceremony = {
   access: anyone,
   uses: ['ceremony'],
   unrouted: true,
-  secretAnswers: ['otp', 'encoded_token', 'encoded_root_token'],
+  secretAnswers: ['nonce', 'otp', 'encoded_token', 'encoded_root_token'],
   mirrored: true,
   largestBody: 65_536,
   prepare: prepareSlot,
@@ -31,7 +25,7 @@ export const generateRootGroup: Group = {
       method: 'GET',
       summary: 'State of the attempt to make a root token from recovery shares',
       answers: 'data',
-      handle: showAttempt,
+      handle: rootCeremony.show,
     }),
     endpoint({
       ...attempt,
@@ -39,14 +33,14 @@ export const generateRootGroup: Group = {
       summary: 'Start an attempt to make a root token from recovery shares',
       fields: startFields,
       answers: 'data',
-      handle: startAttempt,
+      handle: rootCeremony.start,
     }),
     endpoint({
       ...attempt,
       method: 'DELETE',
       summary: 'Cancel the attempt',
       answers: 'nothing',
-      handle: cancelAttempt,
+      handle: rootCeremony.cancel,
     }),
     endpoint({
       ...ceremony,
@@ -56,7 +50,7 @@ export const generateRootGroup: Group = {
       fields: shareFields,
       uses: ['ceremony', 'mint'],
       answers: 'data',
-      handle: giveShare,
+      handle: rootCeremony.give,
     }),
   ],
 }

@@ -75,18 +75,15 @@ async function admitOperator(
   ports: Ports,
   identified: () => Promise<Alive>,
 ): Promise<Admitted | undefined> {
-  if (cluster && cluster.record.mode !== 'secondary') {
+  if (!cluster) throw new ApiError('not_initialised')
+  const { record } = cluster
+  if (record.mode !== 'secondary') {
     if (intake.token) await loadCaller(await identified(), undefined, mounts, ports)
-    if (endpoint.serves === 'secondary') throw notASecondary(cluster.record.mode)
+    if (endpoint.serves === 'secondary') throw notASecondary(record.mode)
     return undefined
   }
-  const source = intake.facts.source
-  const holder = await operatorOf(
-    intake.raw,
-    fetched.get(key('operation-token')),
-    { mounts, source, now },
-    ports,
-  )
+  const facts = { mounts, source: intake.facts.source, now, record }
+  const holder = await operatorOf(intake.raw, fetched.get(key('operation-token')), facts, ports)
   if (holder === 'generated') return { operator: 'generated', subjectKey: undefined, subject: undefined }
   const row = { ...endpoint, access: policy('update') }
   const admitted = await authorise(row, intake, holder, { mounts, mount: undefined }, ports)

@@ -1,5 +1,5 @@
 import type { Early, Operation, RequestFacts } from '../api/call.ts'
-import { type Endpoint, type Group, needsNoHeader } from '../api/endpoint.ts'
+import { type Endpoint, type Group, needsNoHeader, policy } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { FieldFault, readFields, unknownWarning } from '../api/fields.ts'
 import type { Ports } from '../ports.ts'
@@ -37,7 +37,8 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
   if (fault) throw invalid(fault)
   const path = belowVersion(request.path)
   const operation = operationOf(request)
-  const found = (await helpWith(group, request, path)) ?? refuseHead(request, match(group, operation, path))
+  const matched = (await helpWith(group, request, path)) ?? refuseHead(request, match(group, operation, path))
+  const found = strictly(matched, request, ports)
   checkLicence(found, ports)
   if ('miss' in found || !found.endpoint.anyNamespace) checkNamespace(request, path)
   const wrapTtl = isProbe(found) ? undefined : wrapTtlOf(request)
@@ -73,6 +74,17 @@ function checkLicence(found: Match, { deployment, clock }: Ports): void {
       'not_licensed',
       `enterprise-only feature: ${missing}; the settings license and licensePublicKey of the deployment decide`,
     )
+}
+
+/**
+ * What is for anyone may be for some where the deployment is strict. Who invokes the function, and not the API, has been
+ * asked by AWS who they are.
+ */
+function strictly(found: Match, { gatewayId }: HttpRequest, { deployment }: Ports): Match {
+  if ('miss' in found || found.endpoint.access.by !== 'anyone') return found
+  const needed = found.endpoint.access.strictly
+  if (!needed || !deployment.strictCeremony || gatewayId === '') return found
+  return { ...found, endpoint: { ...found.endpoint, access: policy(needed) } }
 }
 
 // machines probe with whatever headers they always send, and there is nothing to wrap

@@ -1,9 +1,11 @@
 import { ApiError } from '../api/errors.ts'
-import { BATCH_PREFIX, hashOf, isRoot, LONGEST_TOKEN } from '../model/token.ts'
+import { isGenerated } from '../ceremony/generated-token.ts'
+import type { ClusterRecord } from '../model/cluster.ts'
+import { BATCH_PREFIX, isRoot, LONGEST_TOKEN } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { operationTokenMissing, operationTokenUnreadable } from '../replication/manage/refusals.ts'
 import type { Item } from '../storage/kinds.ts'
-import { Secret, sameSecret } from '../values/secret.ts'
+import { Secret } from '../values/secret.ts'
 import { type Alive, authenticate, present } from './authenticate.ts'
 
 /**
@@ -15,14 +17,14 @@ import { type Alive, authenticate, present } from './authenticate.ts'
 export async function operatorOf(
   raw: Readonly<Record<string, unknown>>,
   generated: Item<'operation-token'> | undefined,
-  facts: Parameters<typeof authenticate>[2],
+  { record, ...facts }: Parameters<typeof authenticate>[2] & { record: Pick<ClusterRecord, 'set' | 'epoch'> },
   { cipher }: { cipher: FieldCipher },
 ): Promise<'generated' | Alive> {
   const text = raw['dr_operation_token'] ?? ''
   if (text === '') throw operationTokenMissing()
   if (typeof text !== 'string') throw operationTokenUnreadable()
   if (text.length > LONGEST_TOKEN) throw denied('operation-token-unknown')
-  if (generated && sameSecret(generated.data.hash, hashOf(text))) return 'generated'
+  if (generated && isGenerated(text, generated.data, record)) return 'generated'
   // others are looked up where they are stored, and what stands there is good for the header alone
   if (!text.startsWith(BATCH_PREFIX)) throw denied('operation-token-unknown')
   const presented = await present(new Secret(text), cipher)

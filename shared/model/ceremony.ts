@@ -1,7 +1,7 @@
 import type { Encrypted } from '../values/secret.ts'
 
 /** What an attempt is for. One slot serves all purposes, and a share counts for the one that was started. */
-export type Purpose = 'root'
+export type Purpose = 'root' | 'operation'
 
 /** A token that is made by as many holders of recovery shares as the threshold says. */
 export interface Attempt {
@@ -46,6 +46,10 @@ export const IDLE = 3600
 export interface OperationToken {
   /** SHA-256 of the token's text, base64url */
   hash: string
+  /** UUID of the set that it was made in; empty: of none */
+  set: string
+  /** epoch of this cluster's own journal at that time; empty: it had none */
+  epoch: string
   /** epoch milliseconds */
   madeAt: number
 }

@@ -458,7 +458,14 @@ describe('grants come from the table', () => {
     '%s stores tokens only if it mints, renews or wraps, begins journals or applies one',
     name => {
       const own = groups.find(group => group.name === name)
-      const wraps = own?.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers)) ?? false
+      // of what anyone may call only a login is wrapped
+      const wraps =
+        own?.endpoints.some(
+          ({ answers, access: { by }, uses }) =>
+            answers === 'auth' ||
+            uses.includes('mint') ||
+            (['token', 'policy'].includes(by) && ['data', 'keys'].includes(answers)),
+        ) ?? false
       expect(may(name, 'dynamodb:PutItem', 'Data', 'token#abc')).toBe(
         ['init', 'on-job', ...APPLIERS].includes(name) || wraps,
       )
@@ -513,7 +520,7 @@ describe('grants come from the table', () => {
     expect(reaching).toEqual(['ceremony', 'generate-root'])
     const readers = (pk: string) =>
       reaching.filter(name => may(name, 'dynamodb:BatchGetItem', 'Ceremony', pk))
-    expect(readers('ceremony')).toEqual(['generate-root'])
+    expect(readers('ceremony')).toEqual(['ceremony', 'generate-root'])
     expect(readers('operation-token')).toEqual(reaching)
   })
 
@@ -684,14 +691,25 @@ describe('recovery shares', () => {
     expect(told).toEqual([['cloud-auth: init', holder.toLowerCase()]])
   })
 
-  test('whoever makes a root token from them raises an alarm', () => {
-    const [, alarm] =
-      ofType(resources, 'AWS::CloudWatch::Alarm').find(([id]) => id.startsWith('RootGeneration')) ?? []
+  test.each([
+    ['RootGeneration', 'generate-root'],
+    ['OperationToken', 'ceremony'],
+  ])('whoever makes a token from them raises an alarm: %s', (name, folder) => {
+    const [, alarm] = ofType(resources, 'AWS::CloudWatch::Alarm').find(([id]) => id.startsWith(name)) ?? []
     expect(alarm?.Properties).toMatchObject({
       MetricName: 'Invocations',
       Threshold: 0,
-      Dimensions: [{ Name: 'FunctionName', Value: { Ref: functions().get('generate-root')?.id } }],
+      Dimensions: [{ Name: 'FunctionName', Value: { Ref: functions().get(folder)?.id } }],
     })
+  })
+
+  test('whether ceremonies are strict is told to the function that holds them, and to no other', async () => {
+    const from = await resourcesOf({ stage: 'strict', strictCeremony: true })
+    const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
+      const { STRICT_CEREMONY } = Properties.Environment.Variables
+      return STRICT_CEREMONY === undefined ? [] : [[Properties.Description, STRICT_CEREMONY]]
+    })
+    expect(told).toEqual([['cloud-auth: ceremony', 'true']])
   })
 })
 

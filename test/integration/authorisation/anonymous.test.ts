@@ -2,15 +2,12 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
 import { filled, ways } from '../../support/endpoints.ts'
 
-const CEREMONY = [
-  'GET /sys/generate-root/attempt',
-  'POST /sys/generate-root/attempt',
-  'DELETE /sys/generate-root/attempt',
-  'GET /sys/generate-root',
-  'POST /sys/generate-root',
-  'DELETE /sys/generate-root',
-  'POST /sys/generate-root/update',
-]
+const GENERATE = ['/sys/generate-root', '/sys/replication/dr/secondary/generate-operation-token']
+
+const CEREMONY = GENERATE.flatMap(path => [
+  ...['GET', 'POST', 'DELETE'].flatMap(method => [`${method} ${path}/attempt`, `${method} ${path}`]),
+  `POST ${path}/update`,
+])
 
 const OPEN = [
   'POST /auth/:mount/login',
@@ -27,6 +24,8 @@ const OPEN = [
   'GET /sys/replication/status',
   'GET /sys/replication/performance/status',
   'POST /sys/init',
+  // depends on nothing but what it is given
+  'POST /sys/decode-token',
   // recovery shares are the authority; its answers depend on the one slot, and are tried in system/generate-root.test.ts
   ...CEREMONY,
 ]

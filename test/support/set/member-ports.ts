@@ -71,6 +71,7 @@ function deploymentOf(name: string, now: number): Deployment {
   return {
     ...{ version: '1.0.0', apiVersion: '1.0.0', clusterName: name, region: 'us-east-1' },
     ...{ legacySignatures: false, plainEndpoints: false, assumableRoles: [], initPgpKeys: [] },
+    strictCeremony: false,
     apiAddress: addressFor(name),
     license: { text, publicKey },
   }

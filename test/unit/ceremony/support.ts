@@ -1,10 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { newLicence } from '../../../infra/local/licence.ts'
 import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
+import type { Group } from '../../../shared/api/endpoint.ts'
 import { divide } from '../../../shared/cluster/shares.ts'
+import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
 import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
+import type { HttpRequest } from '../../../shared/http/request.ts'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports, Store } from '../../../shared/ports.ts'
-import type { Change } from '../../../shared/storage/changes.ts'
+import { type Change, put } from '../../../shared/storage/changes.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { memoryStore } from '../support/memory-store.ts'
 
@@ -16,8 +21,28 @@ export interface Told {
   body: any
 }
 
+/** A ceremony, and the role of a cluster where it is held. */
+const ceremonies = {
+  root: { at: '/sys/generate-root', mode: 'primary' },
+  operation: {
+    at: '/sys/replication/dr/secondary/generate-operation-token',
+    mode: 'secondary',
+  },
+} as const
+
+interface Options {
+  of?: keyof typeof ceremonies
+  strictCeremony?: boolean
+  /** items besides those of every cluster */
+  items?: Item[]
+}
+
 /** A cluster in memory that can do nothing but ceremonies, with the shares of its recovery key. */
-export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
+export async function ceremonyWorld(
+  division = { shares: 5, threshold: 3 },
+  { of = 'root', strictCeremony = false, items: more = [] }: Options = {},
+) {
+  const { at, mode } = ceremonies[of]
   const kms = {
     unwrap: async ({ wrapped }: { wrapped: string }) => Buffer.from(wrapped, 'base64'),
     newDataKey: async () => {
@@ -30,14 +55,10 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
   const { keyring, cipher } = await kmsGenesis({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
   const recovery = randomBytes(32)
   const place = key('recovery-key')
-  const record = {
-    id: 'c',
-    name: 'c',
-    mode: 'primary',
-    keyring: keyring.id,
-    term: 1,
-    initialisedAt: 0,
-  } as const
+  const record: ClusterRecord = {
+    ...{ id: 'c', name: 'c', mode, keyring: keyring.id, term: 1, initialisedAt: 0 },
+    ...(mode === 'secondary' ? { set: 's-1' } : {}),
+  }
   const items: Item[] = [
     { ...key('cluster'), rev: 'r', data: record },
     { ...key('keyring'), rev: 'r', data: keyring },
@@ -47,6 +68,7 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
       rev: 'r',
       data: { ...division, key: await cipher.encrypt(place, 'key', recovery.toString('base64')) },
     },
+    ...more,
   ]
   const memory = memoryStore(items)
   const store = dying(memory.store, () => clock.ms / 1000)
@@ -60,10 +82,13 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
     audit: { write: async (entry: Record<string, unknown>) => void audited.push(entry) },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     keyHints: new Map(),
+    deployment: { license: licence(), strictCeremony },
+    workflows: { start: async () => undefined, signal: async () => true },
   } as unknown as Ports
-  const send = sender(ports)
+  const send = sender(at, ports)
   return {
     ...memory,
+    cipher: ports.cipher,
     audited,
     clock,
     shares: await divide(recovery, division),
@@ -76,7 +101,16 @@ export async function ceremonyWorld(division = { shares: 5, threshold: 3 }) {
     slot: () =>
       memory.stored.get(`${key('ceremony').pk}\n${key('ceremony').sk}`) as Item<'ceremony'> | undefined,
     tokens: () => [...memory.stored.values()].filter(item => item.kind === 'token'),
+    /** the token that was generated for operations, as far as it is known */
+    generated: () => [...memory.stored.values()].find(item => item.kind === 'operation-token')?.data,
+    become: (parts: Partial<ClusterRecord>) =>
+      store.commit([put(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),
   }
+}
+
+function licence() {
+  const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = newLicence('c', 1_700_000_000_000)
+  return { text, publicKey }
 }
 
 /** A store whose items die. @param seconds the time */
@@ -108,14 +142,24 @@ export const unmasked = (encoded: string, otp: string): string => {
   return Buffer.from(Buffer.from(encoded, 'base64').map((byte, index) => byte ^ (pad[index] ?? 0))).toString()
 }
 
+const both: Group = {
+  name: 'ceremonies',
+  endpoints: [generateRootGroup, ceremonyGroup].flatMap(({ endpoints }) => endpoints),
+}
+
 /** Sends requests of a ceremony, and reads their answers. */
-function sender(ports: Ports) {
-  const served = serve(generateRootGroup, ports)
-  return async (method: string, path: string, sent?: unknown): Promise<Told> => {
+function sender(at: string, ports: Ports) {
+  const served = serve(both, ports)
+  return async (
+    method: string,
+    path: string,
+    sent?: unknown,
+    more: Partial<HttpRequest> = {},
+  ): Promise<Told> => {
     const body = sent === undefined ? '' : JSON.stringify(sent)
     const { response } = await served({
       method,
-      path: `/v1/sys/generate-root${path}`,
+      path: `/v1${path.startsWith('/sys/') ? path : at + path}`,
       query: [],
       headers: {},
       body,
@@ -124,6 +168,7 @@ function sender(ports: Ports) {
       domain: '',
       gatewayId: '',
       deadline: ports.clock.now() + 10_000,
+      ...more,
     })
     return {
       status: response.status,

@@ -235,13 +235,18 @@ describe('the table as a whole', () => {
         'key',
         'otp',
         'dr_operation_token',
+        'encoded_token',
       ].sort(),
     )
   })
 
   test('each group names what its endpoints use; all read and take uses of tokens, and wrap what can be wrapped', () => {
     for (const group of groups) {
-      const wraps = group.endpoints.some(row => ['auth', 'data', 'keys'].includes(row.answers))
+      const wraps = group.endpoints.some(
+        row =>
+          row.answers === 'auth' ||
+          (['token', 'policy'].includes(row.access.by) && ['data', 'keys'].includes(row.answers)),
+      )
       const wanted = new Set([
         'read',
         'spend',

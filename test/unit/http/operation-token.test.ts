@@ -55,7 +55,11 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('policy', 'ops'), rev: 'r', data: { text: rules } },
-    { ...key('operation-token'), rev: 'r', data: { hash: hashOf(GENERATED), madeAt: NOW } },
+    {
+      ...key('operation-token'),
+      rev: 'r',
+      data: { hash: hashOf(GENERATED), set: '', epoch: '', madeAt: NOW },
+    },
     ...stored,
   ])
   const audited: Record<string, unknown>[] = []

@@ -1,0 +1,169 @@
+import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { type Supplied, text } from '../api/fields.ts'
+import { encryptFor, fingerprintOf } from '../cluster/pgp.ts'
+import { combineShares, readShare } from '../cluster/shares.ts'
+import type { Attempt, PgpKey, Purpose, Secrets } from '../model/ceremony.ts'
+import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
+import type { FieldCipher } from '../ports.ts'
+import type { Change } from '../storage/changes.ts'
+import { defined } from '../values/defined.ts'
+import { decideKey, decideShare, decideStart, type Refused, tried } from './decide.ts'
+import { masked, newOtp } from './encode.ts'
+import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, storeSlot } from './slot.ts'
+
+export const startFields = {
+  otp: text(
+    `One-time password of ${TOKEN_TEXT_LENGTH} bytes by which the token is masked; default: one is made`,
+    {
+      secret: true,
+    },
+  ),
+  pgp_key: text('OpenPGP public key by which the token is encrypted instead'),
+}
+
+export const shareFields = {
+  key: text('One recovery share, hex or base64', { secret: true, required: true }),
+  nonce: text('The nonce of the attempt', { secret: true }),
+}
+
+/** What enough shares make. */
+export interface Making {
+  purpose: Purpose
+  /** a new token, and what is stored of it */
+  make(call: Pick<Call, 'ports' | 'now' | 'cluster'>): { text: string; changes: readonly Change[] }
+}
+
+/** The handlers of a ceremony. They share the one slot; what they answer is what command lines read. */
+export const ceremonyFor = (making: Making) => ({
+  show: (call: Call): Outcome => showAttempt(making, call),
+  start: (call: Call<typeof startFields>) => startAttempt(making, call),
+  give: (call: Call<typeof shareFields>) => giveShare(making, call),
+  cancel: cancelAttempt,
+})
+
+interface Shown {
+  attempt: Attempt | undefined
+  required: number
+  progress?: number
+  otp?: string
+  encoded?: string
+}
+
+/** The state of an attempt, as every operation answers it. A one-time password stands only in the answer that made it. */
+const shown = ({ purpose }: Making, { attempt, required, progress, otp = '', encoded = '' }: Shown) => ({
+  nonce: attempt?.nonce ?? '',
+  started: attempt !== undefined,
+  progress: progress ?? attempt?.progress ?? 0,
+  required,
+  complete: encoded !== '',
+  encoded_token: encoded,
+  encoded_root_token: purpose === 'root' ? encoded : '',
+  pgp_fingerprint: attempt?.pgp?.fingerprint ?? '',
+  otp,
+  otp_length: TOKEN_TEXT_LENGTH,
+})
+
+function showAttempt(making: Making, call: Call): Outcome {
+  const { slot, required } = gatherSlot(call)
+  return answer(data(shown(making, { attempt: slot.attempt, required })))
+}
+
+/** Takes the slot. */
+async function startAttempt(making: Making, call: Call<typeof startFields>): Promise<Outcome> {
+  const { entropy, cipher } = call.ports
+  const gathered = gatherSlot(call)
+  const { otp, made, pgp, warnings } = await protectionOf(call.given, entropy.bytes)
+  const facts = { slot: gathered.slot, now: call.now }
+  const verdict = decideStart(facts)
+  if (!('start' in verdict)) throw refused(verdict)
+  const secrets: Secrets = { nonce: entropy.uuid(), otp, shares: [] }
+  const attempt = await encryptAttempt(defined({ purpose: making.purpose, pgp }), secrets, cipher)
+  const change = storeSlot(gathered, { tries: tried(facts), attempt }, call.now)
+  const { required } = gathered
+  const body = shown(making, defined({ attempt, required, otp: made ? otp : undefined }))
+  return after([change], data(body, warnings))
+}
+
+interface Protection {
+  otp: string
+  /** whether the one-time password is ours, and the caller has to be told it */
+  made: boolean
+  pgp?: PgpKey
+  warnings: string[]
+}
+
+async function protectionOf(
+  { otp = '', pgp_key = '' }: Supplied<typeof startFields>,
+  random: (length: number) => Buffer,
+): Promise<Protection> {
+  if (otp !== '') {
+    if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH)
+      throw invalid(`otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`)
+    const warnings = pgp_key === '' ? [] : ['pgp_key is not used: an otp was given']
+    return { otp, made: false, warnings }
+  }
+  if (pgp_key === '') return { otp: newOtp(random, TOKEN_TEXT_LENGTH), made: true, warnings: [] }
+  const pgp = { key: pgp_key, fingerprint: await fingerprintOf(pgp_key, 'pgp_key') }
+  return { otp: '', made: false, pgp, warnings: [] }
+}
+
+/** One share. The last one needed makes the token. */
+async function giveShare(making: Making, call: Call<typeof shareFields>): Promise<Outcome> {
+  const { cipher } = call.ports
+  const share = readShare(call.given.key ?? '')
+  const gathered = gatherSlot(call)
+  const { slot, required } = gathered
+  const facts = { slot, secrets: await decryptSecrets(slot, cipher), required, now: call.now }
+  const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
+  if (!('attempt' in verdict)) throw refused(verdict)
+  const { attempt, secrets, enough } = verdict
+  if (!enough) {
+    const next = await encryptAttempt(attempt, secrets, cipher)
+    const change = storeSlot(gathered, { ...slot, attempt: next }, call.now)
+    return after([change], data(shown(making, { attempt: next, required })))
+  }
+  const judged = decideKey(
+    attempt.purpose,
+    await combineShares(secrets.shares),
+    await recoveryKey(gathered, cipher),
+  )
+  if ('right' in judged) return complete(making, call, gathered, secrets)
+  const emptied = await encryptAttempt(attempt, { ...secrets, shares: [] }, cipher)
+  const reset = storeSlot(gathered, { tries: tried(facts), attempt: emptied }, call.now)
+  return { ...after([reset]), fault: invalid(judged.refuse, { reason: { why: 'recovery-shares' } }) }
+}
+
+const recoveryKey = async ({ recovery }: Gathered, cipher: Pick<FieldCipher, 'decrypt'>): Promise<Buffer> =>
+  Buffer.from((await cipher.decrypt(recovery, 'key', recovery.data.key)).reveal(), 'base64')
+
+/** The token and the emptied slot, in one commit. */
+async function complete(
+  making: Making,
+  call: Call<typeof shareFields>,
+  gathered: Gathered,
+  { otp }: Secrets,
+): Promise<Outcome> {
+  const { required, slot } = gathered
+  const token = making.make(call)
+  const { attempt } = slot
+  const encoded = attempt?.pgp
+    ? (await encryptFor(attempt.pgp.key, token.text, 'pgp_key')).toString('base64')
+    : masked(token.text, otp)
+  return after(
+    [...token.changes, storeSlot(gathered, { tries: slot.tries }, call.now)],
+    data(shown(making, { attempt, required, progress: required, encoded })),
+  )
+}
+
+/** Always, whoever asks; with nothing in progress nothing is written. */
+function cancelAttempt(call: Call): Outcome {
+  const gathered = gatherSlot(call)
+  const { tries, attempt } = gathered.slot
+  return after(attempt ? [storeSlot(gathered, { tries }, call.now)] : [])
+}
+
+const refused = (verdict: Refused): ApiError =>
+  'wait' in verdict
+    ? new ApiError('too_many_requests', 'too many attempts: try again later', { retryAfter: verdict.wait })
+    : invalid(verdict.refuse)

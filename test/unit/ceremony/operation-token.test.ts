@@ -1,0 +1,458 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
+import { describe, expect, test } from 'vitest'
+import { accessorOf, hashOf } from '../../../shared/model/token.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { token } from '../tokens/support.ts'
+import { ceremonyWorld, unmasked } from './support.ts'
+
+const secondary = (division?: { shares: number; threshold: number }) =>
+  ceremonyWorld(division, { of: 'operation' })
+const OTP = 'x'.repeat(33)
+const DELETE = '/sys/replication/dr/secondary/operation-token/delete'
+const NAME = 'generation of a DR operation token'
+const IDLE_BODY = {
+  nonce: '',
+  started: false,
+  progress: 0,
+  required: 3,
+  complete: false,
+  encoded_token: '',
+  encoded_root_token: '',
+  pgp_fingerprint: '',
+  otp: '',
+  otp_length: 33,
+}
+
+type World = Awaited<ReturnType<typeof ceremonyWorld>>
+
+/** The token that a whole ceremony makes. */
+async function generated(w: World, required = 3): Promise<string> {
+  const { nonce, otp } = (await w.start()).body
+  let encoded = ''
+  for (const share of w.shares.slice(0, required)) encoded = (await w.give(nonce, share)).body.encoded_token
+  return unmasked(encoded, otp)
+}
+
+const isTaken = async (w: World, dr_operation_token: string): Promise<number> =>
+  (await w.send('POST', DELETE, { dr_operation_token })).status
+
+describe('a DR operation token from recovery shares', () => {
+  test.each([
+    [1, 1],
+    [3, 2],
+    [5, 3],
+    [255, 255],
+  ])('of %i shares, %i make one', async (shares, threshold) => {
+    const w = await secondary({ shares, threshold })
+    const { nonce, otp } = (await w.start()).body
+    const given = w.shares.slice(-threshold)
+    for (const [index, share] of given.entries()) {
+      const { status, body } = await w.give(nonce, share.toString(index % 2 ? 'base64' : 'hex'))
+      const complete = index + 1 === threshold
+      expect([status, body.progress, body.complete]).toEqual([200, index + 1, complete])
+      expect(body.encoded_root_token).toBe('')
+      if (!complete) expect([body.encoded_token, w.generated()]).toEqual(['', undefined])
+      else {
+        expect(body.encoded_token).not.toContain('=')
+        const text = unmasked(body.encoded_token, otp)
+        expect(w.generated()).toEqual({ hash: hashOf(text), set: 's-1', epoch: '', madeAt: w.clock.ms })
+        expect(await isTaken(w, text)).toBe(204)
+      }
+    }
+    expect(w.tokens()).toEqual([])
+    expect((await w.show()).body).toMatchObject({ ...IDLE_BODY, required: threshold })
+  })
+
+  test('the same answers stand under data, for clients that look there', async () => {
+    const w = await secondary()
+    const { body } = await w.start()
+    const {
+      data,
+      request_id,
+      lease_id,
+      renewable,
+      lease_duration,
+      wrap_info,
+      warnings,
+      auth,
+      mount_type,
+      ...flat
+    } = body
+    expect(flat).toEqual(data)
+    expect(data.otp).toHaveLength(data.otp_length)
+  })
+
+  test('the password is told once, and its own is not told at all', async () => {
+    const w = await secondary()
+    const { nonce, otp } = (await w.start()).body
+    expect(otp).toMatch(/^[0-9A-Za-z]{33}$/)
+    const told = [await w.show(), await w.give(nonce, w.shares[0] as Buffer)]
+    expect(told.map(({ body }) => body.otp)).toEqual(['', ''])
+    await w.cancel()
+    expect((await w.start({ otp: OTP })).body.otp).toBe('')
+  })
+
+  test('a new one takes the place of the last', async () => {
+    const w = await secondary()
+    const [first, second] = [await generated(w), await generated(w)]
+    expect(await isTaken(w, first)).toBe(403)
+    expect(await isTaken(w, second)).toBe(204)
+  })
+
+  test('is void after it was deleted: the same request again is refused', async () => {
+    const w = await secondary()
+    const text = await generated(w)
+    expect([await isTaken(w, text), await isTaken(w, text)]).toEqual([204, 403])
+    expect(w.generated()).toBeUndefined()
+  })
+
+  test.each([{ epoch: '2.c' }, { set: 's-2' }])(
+    'does not outlive its time as a secondary (%j)',
+    async parts => {
+      const w = await secondary()
+      const text = await generated(w)
+      await w.become(parts)
+      expect(await isTaken(w, text)).toBe(403)
+    },
+  )
+
+  test('a batch token cannot be deleted, and says so to who may', async () => {
+    const policy = (text: string): Item => ({ ...key('policy', 'ops'), rev: 'r', data: { text } })
+    const items = [policy(`path "${DELETE.slice(1)}" { capabilities = ["update"] }`)]
+    const w = await ceremonyWorld(undefined, { of: 'operation', items })
+    const batch = token({ type: 'batch', hash: '', policies: ['ops'], createdAt: w.clock.ms })
+    const text = `hvb.${await w.cipher.encryptToken(JSON.stringify(batch))}`
+    const reply = await w.send('POST', DELETE, { dr_operation_token: text })
+    expect([reply.status, reply.body.errors[0]]).toEqual([
+      400,
+      expect.stringMatching(/^a batch token cannot be revoked; /),
+    ])
+  })
+})
+
+describe('under an OpenPGP key', () => {
+  test.each(['rsa', 'ecc', 'curve25519'] as const)(
+    'of type %s: the token is for its holder alone',
+    async type => {
+      const size = type === 'rsa' ? { rsaBits: 2048 } : {}
+      const pair = await generateKey({ type, ...size, userIDs: [{ name: 'o' }], format: 'object' })
+      const w = await secondary({ shares: 1, threshold: 1 })
+      const pgp_key = Buffer.from(pair.publicKey.write()).toString('base64')
+      const { body: started } = await w.start({ pgp_key })
+      expect(started).toMatchObject({ pgp_fingerprint: pair.publicKey.getFingerprint(), otp: '' })
+      const { body } = await w.give(started.nonce, w.shares[0] as Buffer)
+      expect(Buffer.from(body.encoded_token, 'base64').toString('base64')).toBe(body.encoded_token)
+      const message = await readMessage({
+        binaryMessage: new Uint8Array(Buffer.from(body.encoded_token, 'base64')),
+      })
+      const decryptionKeys = await readPrivateKey({ binaryKey: pair.privateKey.write() })
+      const { data } = await decrypt({ message, decryptionKeys })
+      expect(await isTaken(w, String(data))).toBe(204)
+    },
+  )
+
+  test('gpg makes the key and reads the token', async () => {
+    const home = mkdtempSync(`${tmpdir()}/gpg-`)
+    const gpg = (args: readonly string[], input?: Buffer) =>
+      spawnSync(
+        'gpg',
+        ['--homedir', home, '--batch', '--pinentry-mode', 'loopback', '--passphrase', '', ...args],
+        {
+          ...(input ? { input } : {}),
+        },
+      )
+    try {
+      const made = gpg(['--quick-gen-key', 'operator', 'future-default', 'default', 'never'])
+      if (made.error) {
+        process.stderr.write(
+          'NOT TRIED: there is no gpg on this machine, so that it decrypts a token is not shown here\n',
+        )
+        return
+      }
+      expect(made.status, String(made.stderr)).toBe(0)
+      const pgp_key = gpg(['--export', 'operator']).stdout.toString('base64')
+      const w = await secondary({ shares: 1, threshold: 1 })
+      const { nonce } = (await w.start({ pgp_key })).body
+      const { body } = await w.give(nonce, w.shares[0] as Buffer)
+      writeFileSync(`${home}/token`, Buffer.from(body.encoded_token, 'base64'))
+      const { stdout, stderr } = gpg(['--decrypt', `${home}/token`])
+      expect(await isTaken(w, stdout.toString()), String(stderr)).toBe(204)
+    } finally {
+      spawnSync('gpgconf', ['--homedir', home, '--kill', 'all'])
+      rmSync(home, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('a start', () => {
+  test.each([
+    [{ otp: 'x' }, /^otp must have 33 bytes/],
+    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key$/],
+    [{ pgp_key: '!' }, /^pgp_key is not a usable OpenPGP public key$/],
+  ])('with %j is refused, and takes nothing', async (body, text) => {
+    const w = await secondary()
+    const reply = await w.start(body)
+    expect([reply.status, reply.body.errors]).toEqual([400, [expect.stringMatching(text)]])
+    expect((await w.show()).body).toMatchObject(IDLE_BODY)
+  })
+
+  test('with both takes the password, and says so', async () => {
+    const { body } = await (await secondary()).start({ otp: OTP, pgp_key: 'x' })
+    expect([body.pgp_fingerprint, body.warnings]).toEqual(['', ['pgp_key is not used: an otp was given']])
+  })
+
+  test('while an attempt is in progress is refused', async () => {
+    const w = await secondary()
+    const { nonce } = (await w.start()).body
+    const again = await w.start()
+    expect([again.status, again.body.errors]).toEqual([400, [`${NAME} already in progress`]])
+    expect((await w.show()).body.nonce).toBe(nonce)
+  })
+})
+
+describe('a share, in the order of the checks', () => {
+  const other = Buffer.alloc(33, 1)
+  test.each<[what: string, body: unknown, text: string | RegExp]>([
+    ['none', { nonce: 'x' }, 'key is required'],
+    ['an empty one', { key: '', nonce: 'x' }, 'key is required'],
+    ['no nonce', { key: other.toString('hex') }, 'nonce is required'],
+    ['neither hex nor base64', { key: 'zz', nonce: 'x' }, 'key must be a valid hex or base64 string'],
+    ['15 bytes', { key: Buffer.alloc(15).toString('base64'), nonce: 'x' }, /shorter than minimum 16 bytes/],
+    ['34 bytes', { key: Buffer.alloc(34).toString('base64'), nonce: 'x' }, /longer than maximum 33 bytes/],
+    ['no attempt', { key: other.toString('hex'), nonce: 'x' }, `no ${NAME} in progress`],
+  ])('%s: 400', async (_, body, text) => {
+    const w = await secondary()
+    const reply = await w.send('PUT', '/update', body)
+    expect([reply.status, reply.body.errors]).toEqual([
+      400,
+      [typeof text === 'string' ? text : expect.stringMatching(text)],
+    ])
+  })
+
+  test('another nonce: 400, which names the right one; nothing changes', async () => {
+    const w = await secondary()
+    const { nonce } = (await w.start()).body
+    const reply = await w.give('x', w.shares[0] as Buffer)
+    expect([reply.status, reply.body.errors[0]]).toEqual([400, expect.stringContaining(`"${nonce}"`)])
+    expect((await w.show()).body.progress).toBe(0)
+  })
+
+  test('one that was given before, in whichever notation: 400, not counted', async () => {
+    const w = await secondary()
+    const { nonce } = (await w.start()).body
+    const [a] = w.shares as [Buffer]
+    await w.give(nonce, a)
+    for (const text of [a.toString('hex'), a.toString('hex').toUpperCase(), a.toString('base64')])
+      expect((await w.give(nonce, text)).status).toBe(400)
+    expect((await w.show()).body.progress).toBe(1)
+  })
+
+  test.each<[what: string, last: (b: Buffer, a: Buffer) => Buffer, why: string]>([
+    [
+      'the same x twice',
+      (b, a) => Buffer.concat([b.subarray(0, 32), a.subarray(32)]),
+      'do not belong together',
+    ],
+    ['another length', b => b.subarray(1), 'do not belong together'],
+    [
+      'one wrong byte',
+      b => Buffer.from(b.map((byte, at) => (at === 0 ? byte ^ 1 : byte))),
+      'not those of the recovery key',
+    ],
+  ])('the last one with %s: 400, progress 0; attempt, nonce and password stay', async (_, last, why) => {
+    const w = await secondary({ shares: 3, threshold: 2 })
+    const { nonce, otp } = (await w.start()).body
+    const [a, b] = w.shares as [Buffer, Buffer]
+    await w.give(nonce, a)
+    const reply = await w.give(nonce, last(b, a))
+    expect([reply.status, reply.body.errors[0]]).toEqual([
+      400,
+      expect.stringMatching(new RegExp(`^${NAME} aborted: .*${why}`)),
+    ])
+    expect((await w.show()).body).toMatchObject({ started: true, nonce, progress: 0 })
+    await w.give(nonce, b)
+    expect(unmasked((await w.give(nonce, a)).body.encoded_token, otp)).toMatch(/^hvs\./)
+  })
+})
+
+describe('several people at once', () => {
+  test('two custodians: both shares count', async () => {
+    const w = await secondary()
+    const { nonce } = (await w.start()).body
+    const replies = await Promise.all(w.shares.slice(0, 2).map(share => w.give(nonce, share)))
+    expect(replies.map(({ body }) => body.progress).sort()).toEqual([1, 2])
+  })
+
+  test('the last share twice: one token', async () => {
+    const w = await secondary({ shares: 2, threshold: 2 })
+    const { nonce } = (await w.start()).body
+    const [a, b] = w.shares as [Buffer, Buffer]
+    await w.give(nonce, a)
+    const replies = await Promise.all([b, b, b].map(share => w.give(nonce, share)))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400])
+  })
+
+  test('different last shares: one token', async () => {
+    const w = await secondary({ shares: 3, threshold: 2 })
+    const { nonce, otp } = (await w.start()).body
+    await w.give(nonce, w.shares[0] as Buffer)
+    const replies = await Promise.all(w.shares.slice(1).map(share => w.give(nonce, share)))
+    const [encoded, ...more] = replies.flatMap(({ body }) => body.encoded_token || [])
+    expect(more).toEqual([])
+    expect(await isTaken(w, unmasked(encoded, otp))).toBe(204)
+  })
+})
+
+describe('in which role of the cluster', () => {
+  test.each(['primary', 'disabled'] as const)(
+    '%s: looked at and cancelled, not begun, not gone on with',
+    async mode => {
+      const w = await secondary()
+      const { nonce } = (await w.start()).body
+      await w.become({ mode })
+      expect((await w.show()).body).toMatchObject(IDLE_BODY)
+      for (const reply of [await w.start(), await w.give(nonce, w.shares[0] as Buffer)])
+        expect([reply.status, reply.body.errors[0]]).toEqual([
+          400,
+          expect.stringContaining('not a DR secondary'),
+        ])
+      expect((await w.cancel()).status).toBe(204)
+    },
+  )
+
+  test('one slot: what was begun in another role is in nobody’s way', async () => {
+    const w = await ceremonyWorld()
+    await w.start()
+    await w.become({ mode: 'secondary' })
+    const at = '/sys/replication/dr/secondary/generate-operation-token/attempt'
+    const refused = await w.start()
+    expect([refused.status, refused.body.errors[0]]).toEqual([400, expect.stringContaining('path disabled')])
+    expect((await w.send('PUT', at, {})).body).toMatchObject({ started: true, progress: 0 })
+    await w.become({ mode: 'primary' })
+    expect((await w.start()).body).toMatchObject({ started: true, progress: 0 })
+  })
+
+  test('any namespace may look, and none but root begin', async () => {
+    const w = await secondary()
+    const headers = { 'x-vault-namespace': 'team' }
+    expect((await w.send('GET', '/attempt', undefined, { headers })).status).toBe(200)
+    expect((await w.send('PUT', '/attempt', {}, { headers })).status).toBe(404)
+    expect((await w.send('DELETE', '/attempt', undefined, { headers })).status).toBe(404)
+  })
+
+  test('the path without its last word is the same', async () => {
+    const w = await secondary()
+    const { nonce } = (await w.send('POST', '', {})).body
+    expect((await w.send('GET', '')).body.nonce).toBe(nonce)
+    expect((await w.send('DELETE', '')).status).toBe(204)
+    expect((await w.send('GET', '')).body).toMatchObject(IDLE_BODY)
+  })
+})
+
+describe('guards of a slot that anybody may take', () => {
+  test('eleven starts within a minute: 429, and when to come again; cancelling always works (CVE-2026-5807)', async () => {
+    const w = await secondary()
+    for (let tries = 0; tries < 10; tries++) {
+      expect((await w.start()).status).toBe(200)
+      expect((await w.cancel()).status).toBe(204)
+    }
+    const { status, retryAfter } = await w.start()
+    expect([status, retryAfter]).toEqual([429, '60'])
+    expect([(await w.cancel()).status, (await w.cancel()).status]).toEqual([204, 204])
+  })
+
+  test('an hour without a share, and it is over', async () => {
+    const w = await secondary()
+    const { nonce } = (await w.start()).body
+    w.clock.ms += 3_599_000
+    expect((await w.give(nonce, w.shares[0] as Buffer)).status).toBe(200)
+    w.clock.ms += 3_600_000
+    expect((await w.show()).body).toMatchObject(IDLE_BODY)
+    expect((await w.start()).status).toBe(200)
+  })
+})
+
+describe('a strict ceremony', () => {
+  const policy = (text: string): Item => ({ ...key('policy', 'ops'), rev: 'r', data: { text } })
+  const rules = `path "sys/replication/dr/secondary/generate-operation-token/*" { capabilities = ["update", "delete"] }`
+  const strict = async () => {
+    const hash = hashOf('hvs.other')
+    const other = token({ hash, policies: ['default'], createdAt: 1_800_000_000_000 })
+    const items = [policy(rules), { ...key('token', accessorOf(hash)), rev: 'r', data: other } as Item]
+    const w = await ceremonyWorld(undefined, { of: 'operation', strictCeremony: true, items })
+    const batch = token({ type: 'batch', hash: '', policies: ['ops'], createdAt: w.clock.ms })
+    const prepared = `hvb.${await w.cipher.encryptToken(JSON.stringify(batch))}`
+    const by = (text: string) => ({ gatewayId: 'g-1', headers: text ? { 'x-vault-token': text } : {} })
+    return { w, prepared, by }
+  }
+
+  test('begins and ends with a token that may, and no other', async () => {
+    const { w, prepared, by } = await strict()
+    for (const text of ['', 'hvs.other', 'hvs.unknown']) {
+      expect((await w.send('PUT', '/attempt', {}, by(text))).status).toBe(403)
+      expect((await w.send('DELETE', '/attempt', undefined, by(text))).status).toBe(403)
+    }
+    expect((await w.send('PUT', '/attempt', {}, by(prepared))).status).toBe(200)
+    expect((await w.send('DELETE', '/attempt', undefined, by(prepared))).status).toBe(204)
+  })
+
+  test('or by who may invoke its function; shares and progress are for anybody', async () => {
+    const { w, by } = await strict()
+    const { nonce } = (await w.start()).body
+    expect((await w.send('GET', '/attempt', undefined, by(''))).status).toBe(200)
+    const share = w.shares[0]?.toString('hex')
+    expect((await w.send('PUT', '/update', { nonce, key: share }, by(''))).body.progress).toBe(1)
+    expect((await w.cancel()).status).toBe(204)
+  })
+})
+
+describe('what nobody may read', () => {
+  test('stands nowhere in clear: neither in the tables nor in the audit log', async () => {
+    const w = await secondary({ shares: 2, threshold: 2 })
+    const { nonce, otp } = (await w.start({})).body
+    const [a, b] = w.shares as [Buffer, Buffer]
+    await w.give(nonce, a)
+    const secrets = [otp, a.toString('hex'), a.toString('base64'), b.toString('hex')]
+    for (const secret of secrets) expect(JSON.stringify([...w.stored.values()])).not.toContain(secret)
+    const { encoded_token } = (await w.give(nonce, b)).body
+    const text = unmasked(encoded_token, otp)
+    await isTaken(w, text)
+    await w.send('POST', '/sys/decode-token', { encoded_token, otp })
+    const everywhere = JSON.stringify([...w.stored.values(), ...w.audited])
+    for (const secret of [...secrets, text, encoded_token]) expect(everywhere).not.toContain(secret)
+    expect(JSON.stringify(w.audited)).not.toContain(nonce)
+    expect(w.audited).toHaveLength(10)
+    expect(w.audited[5]).toMatchObject({
+      request: { data: { key: expect.stringMatching(/^hmac-/), nonce: expect.stringMatching(/^hmac-/) } },
+      response: { data: { complete: true, progress: 2, encoded_token: expect.stringMatching(/^hmac-/) } },
+    })
+  })
+})
+
+describe('sys/decode-token', () => {
+  test('unmasks for anybody, in any role', async () => {
+    const w = await secondary()
+    for (const mode of ['secondary', 'primary', 'disabled'] as const) {
+      await w.become({ mode })
+      const given = { encoded_token: 'CRQQSg', otp: 'abcd' }
+      expect((await w.send('POST', '/sys/decode-token', given)).body.data).toEqual({ token: 'hvs.' })
+    }
+  })
+
+  test.each([
+    [{ encoded_token: 'CRQQSg' }, 'otp is required'],
+    [{ otp: 'abcd' }, 'encoded_token is required'],
+    [{ encoded_token: 'CRQQSg', otp: 'abc' }, /^encoded_token and otp do not belong together/],
+    [{ encoded_token: '!', otp: 'abcd' }, /^encoded_token and otp do not belong together/],
+    [{ encoded_token: '/////w', otp: 'abcd' }, /^encoded_token and otp do not belong together/],
+  ])('%j: 400', async (body, text) => {
+    const reply = await (await secondary()).send('POST', '/sys/decode-token', body)
+    expect([reply.status, reply.body.errors]).toEqual([
+      400,
+      [typeof text === 'string' ? text : expect.stringMatching(text)],
+    ])
+  })
+})
