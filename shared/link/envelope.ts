@@ -24,6 +24,7 @@ export const methods = [
   'Tree',
   'Keyring',
   'Handover',
+  'Fence',
   'Notify',
 ] as const
 

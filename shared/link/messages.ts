@@ -1,6 +1,7 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
+import type { Statement } from '../model/link.ts'
 import { type Cell, decodeBody, encodeBody } from '../replication/cell.ts'
-import type { Line } from '../replication/position.ts'
+import type { Epoch, Line, Position } from '../replication/position.ts'
 import { type Key, type Kind, specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { defined } from '../values/defined.ts'
@@ -12,6 +13,8 @@ import {
   EchoRequestSchema,
   EchoResponseSchema,
   type Era,
+  FenceRequestSchema,
+  FenceResponseSchema,
   HandoverRequestSchema,
   HandoverResponseSchema,
   ItemsRequestSchema,
@@ -23,6 +26,7 @@ import {
   NotifyResponseSchema,
   ScanRequestSchema,
   ScanResponseSchema,
+  type Statement as StatementMessage,
   TreeRequestSchema,
   TreeResponseSchema,
 } from './gen/link_pb.ts'
@@ -43,6 +47,7 @@ import {
   type TreeAnswer,
   type TreeRequest,
 } from './source.ts'
+import { LONGEST_CHAIN } from './statements.ts'
 
 /** A value of ours as bytes, and back. @throws Error when reading what is no such value */
 export interface Form<T> {
@@ -113,6 +118,51 @@ const LEVELS: readonly string[] = ['root', 'page', 'bucket'] satisfies TreeReque
 
 type WithKeys<T> = T & { signingKey: Buffer; exchangeKey: Buffer; format: number }
 
+const statementForm = ({ key, signature, ...statement }: Statement) => ({
+  ...statement,
+  key: Buffer.from(key, 'base64'),
+  signature: Buffer.from(signature, 'base64'),
+})
+
+function readStatement(message: StatementMessage | undefined): Statement {
+  if (!message) throw new Error('a statement is missing')
+  const { set, by, id, key, epoch: said, signature } = message
+  return {
+    ...{ set, by, id, epoch: said },
+    key: Buffer.from(key).toString('base64'),
+    signature: Buffer.from(signature).toString('base64'),
+  }
+}
+
+function chainOf(messages: readonly StatementMessage[]): Statement[] {
+  if (messages.length > LONGEST_CHAIN) throw new Error('a chain of statements is too long')
+  return messages.map(readStatement)
+}
+
+/** What a primary asks of another one that does not know of it, or still writes. */
+export interface FenceQuestion {
+  /** UUID of the claimant's cluster */
+  cluster: string
+  /** raw Ed25519 key that signed the call, base64 */
+  key: string
+  epoch: Epoch
+  line: Line
+  /** leads to the key */
+  chain: readonly Statement[]
+  addresses: readonly string[]
+}
+
+/** What a primary answers that has ended its epoch for another one. */
+export interface FenceReply extends Position {
+  /** about the claimant */
+  voucher: Statement
+  /** UUID of the fenced cluster; raw Ed25519 key that signs the answer, base64, and what leads to it */
+  cluster: string
+  key: string
+  chain: readonly Statement[]
+  addresses: readonly string[]
+}
+
 /** What a primary cannot tell but by the envelope of the answer. */
 export type ToldEcho = Omit<EchoAnswer, 'time' | 'took' | 'skew'>
 
@@ -133,31 +183,24 @@ export const forms = {
         line,
         recovery,
         statement,
+        chain,
         ...one
       }: Omit<Activated, 'set' | 'primaryKey'> & { format: number }) => ({
         ...one,
         ...recovery,
         line: eras(line),
-        statement: {
-          ...statement,
-          key: Buffer.from(statement.key, 'base64'),
-          signature: Buffer.from(statement.signature, 'base64'),
-        },
+        statement: statementForm(statement),
+        chain: chain.map(statementForm),
       }),
-      ({ line, shares, threshold, statement, ...one }) => {
-        if (!statement) throw new Error('a statement is missing')
-        const { set, by, id, key, epoch: said, signature } = statement
+      ({ line, shares, threshold, statement, chain, ...one }) => {
         return {
           ...{ primary: one.primary, epoch: epoch(one.epoch), keyring: one.keyring, format: one.format },
           addresses: one.addresses,
           met: one.met,
           line: lineOf(line),
           recovery: { shares, threshold },
-          statement: {
-            ...{ set, by, id, epoch: said },
-            key: Buffer.from(key).toString('base64'),
-            signature: Buffer.from(signature).toString('base64'),
-          },
+          statement: readStatement(statement),
+          chain: chainOf(chain),
         }
       },
     ),
@@ -286,6 +329,35 @@ export const forms = {
       KeyringResponseSchema,
       (one: KeyringAnswer) => one,
       ({ keyring, term }): KeyringAnswer => ({ keyring, term }),
+    ),
+  },
+  Fence: {
+    question: form(
+      FenceRequestSchema,
+      ({ key, line, chain, addresses, ...one }: FenceQuestion) => ({
+        ...one,
+        signingKey: Buffer.from(key, 'base64'),
+        line: eras(line),
+        chain: chain.map(statementForm),
+        addresses: [...addresses],
+      }),
+      ({ cluster, signingKey, epoch: name, line, chain, addresses }): FenceQuestion => ({
+        ...{ cluster, epoch: epoch(name), line: lineOf(line), chain: chainOf(chain), addresses },
+        key: Buffer.from(signingKey).toString('base64'),
+      }),
+    ),
+    answer: form(
+      FenceResponseSchema,
+      ({ epoch: name, seq, voucher, cluster, key, chain, addresses }: FenceReply) => ({
+        end: { epoch: name, seq: BigInt(seq) },
+        voucher: statementForm(voucher),
+        ...{ cluster, signingKey: Buffer.from(key, 'base64'), chain: chain.map(statementForm) },
+        addresses: [...addresses],
+      }),
+      ({ end, voucher, cluster, signingKey, chain, addresses }): FenceReply => ({
+        ...{ epoch: epoch(end?.epoch ?? ''), seq: whole(end?.seq ?? 0n), voucher: readStatement(voucher) },
+        ...{ cluster, key: Buffer.from(signingKey).toString('base64'), chain: chainOf(chain), addresses },
+      }),
     ),
   },
   Handover: {

@@ -36,6 +36,7 @@ export const linkRoutes =
       tree: by('Tree'),
       keyring: by('Keyring'),
       handover: by('Handover'),
+      fence: by('Fence'),
       notify: by('Notify'),
     })
   }

@@ -1,3 +1,4 @@
+import type { Statement } from '../model/link.ts'
 import type { Cursor } from '../ports.ts'
 import type { Cell } from '../replication/cell.ts'
 import type { Epoch, Line, Position } from '../replication/position.ts'
@@ -68,21 +69,8 @@ export interface Activated {
   met: string[]
   /** says that this cluster's key is a member of the set */
   statement: Statement
-}
-
-/** What a cluster says of another one's membership. It never lapses. */
-export interface Statement {
-  /** UUID of the DR set */
-  set: string
-  /** clusters by their own ids: who says it, and of whom */
-  by: string
-  id: string
-  /** raw Ed25519 key, base64 */
-  key: string
-  /** the issuer's epoch when it said so */
-  epoch: Epoch
-  /** Ed25519 by the issuer's link key, base64 */
-  signature: string
+  /** what leads from others to the primary's own key */
+  chain: readonly Statement[]
 }
 
 export interface EchoRequest {

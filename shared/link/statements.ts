@@ -1,7 +1,10 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
+import type { Statement } from '../model/link.ts'
 import { decodeBase64 } from '../values/base64.ts'
-import { publicKey } from '../values/raw-keys.ts'
-import type { Statement } from './source.ts'
+import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
+
+/** Statements that a chain may have: more are neither kept nor read. */
+export const LONGEST_CHAIN = 256
 
 type Membership = Omit<Statement, 'signature'>
 
@@ -17,5 +20,9 @@ export const statementOf = (signing: KeyObject, membership: Membership): Stateme
 /** Whether a statement was signed by a key. @param issuer raw Ed25519 key, 32 bytes */
 export function isStatementOf(issuer: Uint8Array, { signature, ...membership }: Statement): boolean {
   const bytes = decodeBase64(signature)
-  return bytes !== undefined && verify(null, textOf(membership), publicKey('Ed25519', issuer), bytes)
+  return (
+    bytes !== undefined &&
+    issuer.length === RAW_KEY &&
+    verify(null, textOf(membership), publicKey('Ed25519', issuer), bytes)
+  )
 }

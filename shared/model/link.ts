@@ -15,6 +15,10 @@ export interface Secondary {
   cluster?: string
   activatedAt?: number
   revokedAt?: number
+  /** of this cluster's own, in which the token was made: those of earlier ones are not listed, and may not call */
+  epoch?: string
+  /** clusters that had this name before, in earlier epochs, and were not revoked */
+  earlier?: readonly { cluster: string; publicKey: string }[]
   /** greatest time of a signed call, by the caller's clock: what is not later has been seen before */
   time: number
   /** where it is reached by the link; empty: nowhere yet */
@@ -44,6 +48,8 @@ export interface Heartbeat {
 export interface Revoked {
   /** epoch milliseconds */
   at: number
+  /** of this cluster's own, in which it was revoked */
+  epoch?: string
 }
 
 /** P-521, PKCS #8 as base64: signs activation tokens. */
@@ -78,15 +84,31 @@ export interface PrimaryContact {
   refused?: { at: number; code: string; text: string }
 }
 
-/** What is said of this cluster's membership, and where others of the set have been met. */
+/** What a cluster says of another one's membership, or of its own next key. It never lapses. */
+export interface Statement {
+  /** UUID of the DR set */
+  set: string
+  /** clusters by their own ids: who says it, and of whom */
+  by: string
+  id: string
+  /** raw Ed25519 key, base64 */
+  key: string
+  /** the issuer's epoch when it said so */
+  epoch: string
+  /** Ed25519 by the issuer's link key, base64 */
+  signature: string
+}
+
+/** What is known of a cluster of the set: of this one more than of others. */
 export interface Member {
-  statements: readonly {
-    set: string
-    by: string
-    id: string
-    key: string
-    epoch: string
-    signature: string
-  }[]
+  /** of this cluster: what leads from others to its key, each after those that it rests on */
+  statements: readonly Statement[]
+  /** where it has been met; of this cluster: where any cluster of the set has been, as far as it was told */
   addresses: readonly string[]
+  /** of this cluster: who admitted it last, by which key, and in which epoch */
+  issuer?: { id: string; key: string; epoch: string }
+  /** of another one: the raw Ed25519 key by which it was known last, base64 */
+  key?: string
+  /** of another one: greatest time of a call that ended this cluster's epoch, by that one's clock */
+  time?: number
 }

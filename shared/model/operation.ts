@@ -1,5 +1,6 @@
 import type { Encrypted } from '../values/secret.ts'
 import type { Keyring } from './cluster.ts'
+import type { Statement } from './link.ts'
 
 /** What takes several steps, each by the workflow of that name. */
 export type OperationName = 'activation' | 'demotion'
@@ -62,12 +63,7 @@ export interface PendingLink {
   /** the set's keyring under this cluster's own KMS key */
   keyring: Keyring
   /** what the primary says of this cluster's membership */
-  statement: {
-    set: string
-    by: string
-    id: string
-    key: string
-    epoch: string
-    signature: string
-  }
+  statement: Statement
+  /** what leads from others to the primary's own key */
+  chain: readonly Statement[]
 }

@@ -20,6 +20,10 @@ const POSITION = /^(\d{6}\.[0-9a-f]{12})\/(\d{12})$/
 export const epochName = (number: number, cluster: string): Epoch =>
   `${String(number).padStart(6, '0')}.${cluster.replaceAll('-', '').slice(-12)}`
 
+/** Whether an epoch is one of a cluster's own. @param cluster UUID */
+export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>
+  epochName(epochNumber(epoch), cluster) === epoch
+
 /** The number of an epoch; 0 for none. */
 export const epochNumber = (epoch: Epoch): number => Number(epoch.slice(0, 6))
 

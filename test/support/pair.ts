@@ -117,6 +117,7 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
         ...{ set, primary: at.id, epoch, line, keyring, primaryKey: key64, addresses: ['http://east'] },
         met: [],
         recovery: { shares: 5, threshold: 3 },
+        chain: [],
         statement: { set, by: at.id, id: cluster, key: key64, epoch, signature: 'signed' },
       }
     },

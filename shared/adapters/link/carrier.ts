@@ -20,6 +20,7 @@ const names = {
   Tree: 'tree',
   Keyring: 'keyring',
   Handover: 'handover',
+  Fence: 'fence',
   Notify: 'notify',
 } as const satisfies Record<Method, keyof Client<typeof LinkService>>
 

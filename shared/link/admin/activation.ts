@@ -1,3 +1,4 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Entropy, FieldCipher } from '../../ports.ts'
 import { type Change, create, replace } from '../../storage/changes.ts'
@@ -7,6 +8,7 @@ import { defined } from '../../values/defined.ts'
 import { Secret, sha256 } from '../../values/secret.ts'
 import { activationJwt, newSignerKey, sealedToken, signerKey } from '../activation-token.ts'
 import { keysOf, type LinkPair, publicKeyText, readPublicKey } from '../pair.ts'
+import { isOfThisEpoch } from './secondaries.ts'
 
 /** 168 random bits, so that a plain SHA-256 keeps them. */
 const JTI_BYTES = 21
@@ -24,6 +26,8 @@ export interface TokenRequest {
   ttl: number
   /** as the secondary handed it out; absent: whoever has the token may read and use it */
   publicKey?: string
+  /** of this cluster's own */
+  epoch?: string | undefined
   /** epoch milliseconds */
   now: number
 }
@@ -37,13 +41,13 @@ export interface TokenItems {
 /** What has to be read before a token is made. */
 export const tokenKeys = (id: string) => [key('secondary', id), key('token-key')] as const
 
-/** Whether a name is taken: by a token that was made for it, used or not, until it is revoked. */
-export const isTaken = ({ secondary }: TokenItems): boolean =>
-  secondary !== undefined && secondary.data.revokedAt === undefined
+/** Whether a name is taken: by a token that was made for it in this epoch, used or not, until it is revoked. */
+export const isTaken = ({ secondary }: TokenItems, record: Pick<ClusterRecord, 'epoch'>): boolean =>
+  secondary !== undefined && secondary.data.revokedAt === undefined && isOfThisEpoch(secondary.data, record)
 
 /** An activation token, and the changes that make it one. It exists only in the answer. */
 export async function activationToken(
-  { id, set, address, ttl, publicKey, now }: TokenRequest,
+  { id, set, address, ttl, publicKey, epoch, now }: TokenRequest,
   items: TokenItems,
   pair: LinkPair,
   { cipher, entropy }: { cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>; entropy: Entropy },
@@ -62,6 +66,8 @@ export async function activationToken(
     ...{ id, createdAt: now, expires, jti: jtiHash(jti), time: 0 },
     ...{ address: '', apiAddress: '', version: '' },
     publicKey: keys ? publicKeyText(keys) : undefined,
+    epoch,
+    earlier: earlierOf(items.secondary?.data),
   })
   const token = keys ? sealedToken(keys.exchange, jwt, entropy.bytes) : jwt
   const place = key('secondary', id)
@@ -70,6 +76,16 @@ export async function activationToken(
     expires,
     changes: [...signer.changes, replace(place, items.secondary, secondary)],
   }
+}
+
+const MOST_EARLIER = 8
+
+/** Clusters that had the name before: in an earlier epoch, for in this one it would be taken. */
+function earlierOf(before: Secondary | undefined): Secondary['earlier'] {
+  const { cluster, publicKey, revokedAt, earlier = [] } = before ?? {}
+  const last = cluster && publicKey && revokedAt === undefined ? [{ cluster, publicKey }] : []
+  const all = [...earlier, ...last].slice(-MOST_EARLIER)
+  return all.length > 0 ? all : undefined
 }
 
 /** What is kept of a token's one-use part. */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file link.proto.
  */
 export const file_link: GenFile = /*@__PURE__*/
-  fileDesc("CgpsaW5rLnByb3RvEhFjbG91ZGF1dGgubGluay52MSJDCgRDYWxsEi0KCGVudmVsb3BlGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuRW52ZWxvcGUSDAoEYm9keRgCIAEoDCJyCghFbnZlbG9wZRILCgNzZXQYASABKAkSDAoEZnJvbRgCIAEoCRINCgVlcG9jaBgDIAEoCRIMCgRsaW5lGAQgASgMEgwKBHRpbWUYBSABKAMSDQoFbm9uY2UYBiABKAwSEQoJc2lnbmF0dXJlGAcgASgMInMKBkFuc3dlchIOCgRib2R5GAEgASgMSAASLQoHcmVmdXNhbBgCIAEoCzIaLmNsb3VkYXV0aC5saW5rLnYxLlJlZnVzYWxIABIMCgR0aW1lGAMgASgDEhEKCXNpZ25hdHVyZRgEIAEoDEIJCgdvdXRjb21lIjgKB1JlZnVzYWwSDAoEY29kZRgBIAEoCRIMCgR0ZXh0GAIgASgJEhEKCWFkZHJlc3NlcxgDIAMoCSImCghQb3NpdGlvbhINCgVlcG9jaBgBIAEoCRILCgNzZXEYAiABKAMiIwoDRXJhEg0KBWVwb2NoGAEgASgJEg0KBXN0YXJ0GAIgASgDIo4BCg9BY3RpdmF0ZVJlcXVlc3QSDQoFdG9rZW4YASABKAkSDwoHY2x1c3RlchgCIAEoCRITCgtzaWduaW5nX2tleRgDIAEoDBIUCgxleGNoYW5nZV9rZXkYBCABKAwSDwoHYWRkcmVzcxgFIAEoCRIOCgZmb3JtYXQYBiABKAUSDwoHdmVyc2lvbhgHIAEoCSLtAQoQQWN0aXZhdGVSZXNwb25zZRIPCgdwcmltYXJ5GAEgASgJEiQKBGxpbmUYAiADKAsyFi5jbG91ZGF1dGgubGluay52MS5FcmESDQoFZXBvY2gYAyABKAkSDwoHa2V5cmluZxgEIAEoCRIOCgZzaGFyZXMYBSABKAUSEQoJdGhyZXNob2xkGAYgASgFEhEKCWFkZHJlc3NlcxgHIAMoCRIvCglzdGF0ZW1lbnQYCCABKAsyHC5jbG91ZGF1dGgubGluay52MS5TdGF0ZW1lbnQSDgoGZm9ybWF0GAkgASgFEgsKA21ldBgKIAMoCSJfCglTdGF0ZW1lbnQSCwoDc2V0GAEgASgJEgoKAmJ5GAIgASgJEgoKAmlkGAMgASgJEgsKA2tleRgEIAEoDBINCgVlcG9jaBgFIAEoCRIRCglzaWduYXR1cmUYBiABKAwijwEKC0VjaG9SZXF1ZXN0Ei0KCHBvc2l0aW9uGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuUG9zaXRpb24SDQoFc3RhdGUYAiABKAkSDgoGZm9ybWF0GAMgASgFEgwKBHRvb2sYBCABKAMSDwoHYWRkcmVzcxgFIAEoCRITCgthcGlfYWRkcmVzcxgGIAEoCSKlAQoMRWNob1Jlc3BvbnNlEgsKA3NlcRgBIAEoAxIQCghmcm9udGllchgCIAEoAxINCgVlcG9jaBgDIAEoCRIkCgRsaW5lGAQgAygLMhYuY2xvdWRhdXRoLmxpbmsudjEuRXJhEhEKCWFkZHJlc3NlcxgFIAMoCRIRCgljYW5hcnlfYXQYBiABKAMSDgoGZm9ybWF0GAcgASgFEgsKA21ldBgIIAMoCSJRCgxDZWxsc1JlcXVlc3QSJAoEbGluZRgBIAMoCzIWLmNsb3VkYXV0aC5saW5rLnYxLkVyYRIMCgRmcm9tGAIgASgDEg0KBWJ5dGVzGAMgASgFImwKDUNlbGxzUmVzcG9uc2USKQoDcnVuGAEgASgLMhouY2xvdWRhdXRoLmxpbmsudjEuQ2VsbFJ1bkgAEhIKCGRpdmVyZ2VkGAIgASgDSAASEQoHdHJpbW1lZBgDIAEoA0gAQgkKB291dGNvbWUicAoHQ2VsbFJ1bhItCgVjZWxscxgBIAMoCzIeLmNsb3VkYXV0aC5saW5rLnYxLkpvdXJuYWxDZWxsEiQKBGxpbmUYAiADKAsyFi5jbG91ZGF1dGgubGluay52MS5FcmESEAoIZnJvbnRpZXIYAyABKAMieQoLSm91cm5hbENlbGwSDQoFZXBvY2gYASABKAkSCwoDc2VxGAIgASgDEgoKAmlkGAMgASgJEgoKAmF0GAQgASgDEhEKBGJvZHkYBSABKAxIAIgBARIRCgRyb290GAYgASgJSAGIAQFCBwoFX2JvZHlCBwoFX3Jvb3QiOAoMSXRlbXNSZXF1ZXN0EigKBGtleXMYASADKAsyGi5jbG91ZGF1dGgubGluay52MS5JdGVtS2V5Ii8KB0l0ZW1LZXkSDAoEa2luZBgBIAEoCRIKCgJwaxgCIAEoCRIKCgJzaxgDIAEoCSJgCg1JdGVtc1Jlc3BvbnNlEg0KBWl0ZW1zGAEgAygMEgsKA3NlcRgCIAEoAxIkCgRsaW5lGAMgAygLMhYuY2xvdWRhdXRoLmxpbmsudjEuRXJhEg0KBWVwb2NoGAQgASgJIlUKC1NjYW5SZXF1ZXN0Eg8KB3NlZ21lbnQYASABKAUSCgoCb2YYAiABKAUSKQoGY3Vyc29yGAMgASgLMhkuY2xvdWRhdXRoLmxpbmsudjEuQ3Vyc29yIiAKBkN1cnNvchIKCgJwaxgBIAEoCRIKCgJzaxgCIAEoCSJYCgxTY2FuUmVzcG9uc2USDQoFaXRlbXMYASADKAwSJwoEbmV4dBgCIAEoCzIZLmNsb3VkYXV0aC5saW5rLnYxLkN1cnNvchIQCghmcm9udGllchgDIAEoAyIqCgtUcmVlUmVxdWVzdBINCgVsZXZlbBgBIAEoCRIMCgRwYWdlGAIgASgJIh4KDFRyZWVSZXNwb25zZRIOCgZoYXNoZXMYASADKAkiHgoOS2V5cmluZ1JlcXVlc3QSDAoEdGVybRgBIAEoBSIwCg9LZXlyaW5nUmVzcG9uc2USDwoHa2V5cmluZxgBIAEoCRIMCgR0ZXJtGAIgASgFIiAKD0hhbmRvdmVyUmVxdWVzdBINCgVlcG9jaBgBIAEoCSJPChBIYW5kb3ZlclJlc3BvbnNlEigKA2VuZBgBIAEoCzIbLmNsb3VkYXV0aC5saW5rLnYxLlBvc2l0aW9uEhEKCWFkZHJlc3NlcxgCIAMoCSIPCg1Ob3RpZnlSZXF1ZXN0IhAKDk5vdGlmeVJlc3BvbnNlMrgECgtMaW5rU2VydmljZRI+CghBY3RpdmF0ZRIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOgoERWNobxIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOwoFQ2VsbHMSFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyEjsKBUl0ZW1zEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI6CgRTY2FuEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI6CgRUcmVlEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI9CgdLZXlyaW5nEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI+CghIYW5kb3ZlchIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISPAoGTm90aWZ5EhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlcmIGcHJvdG8z");
+  fileDesc("CgpsaW5rLnByb3RvEhFjbG91ZGF1dGgubGluay52MSJDCgRDYWxsEi0KCGVudmVsb3BlGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuRW52ZWxvcGUSDAoEYm9keRgCIAEoDCJyCghFbnZlbG9wZRILCgNzZXQYASABKAkSDAoEZnJvbRgCIAEoCRINCgVlcG9jaBgDIAEoCRIMCgRsaW5lGAQgASgMEgwKBHRpbWUYBSABKAMSDQoFbm9uY2UYBiABKAwSEQoJc2lnbmF0dXJlGAcgASgMInMKBkFuc3dlchIOCgRib2R5GAEgASgMSAASLQoHcmVmdXNhbBgCIAEoCzIaLmNsb3VkYXV0aC5saW5rLnYxLlJlZnVzYWxIABIMCgR0aW1lGAMgASgDEhEKCXNpZ25hdHVyZRgEIAEoDEIJCgdvdXRjb21lIjgKB1JlZnVzYWwSDAoEY29kZRgBIAEoCRIMCgR0ZXh0GAIgASgJEhEKCWFkZHJlc3NlcxgDIAMoCSImCghQb3NpdGlvbhINCgVlcG9jaBgBIAEoCRILCgNzZXEYAiABKAMiIwoDRXJhEg0KBWVwb2NoGAEgASgJEg0KBXN0YXJ0GAIgASgDIo4BCg9BY3RpdmF0ZVJlcXVlc3QSDQoFdG9rZW4YASABKAkSDwoHY2x1c3RlchgCIAEoCRITCgtzaWduaW5nX2tleRgDIAEoDBIUCgxleGNoYW5nZV9rZXkYBCABKAwSDwoHYWRkcmVzcxgFIAEoCRIOCgZmb3JtYXQYBiABKAUSDwoHdmVyc2lvbhgHIAEoCSKaAgoQQWN0aXZhdGVSZXNwb25zZRIPCgdwcmltYXJ5GAEgASgJEiQKBGxpbmUYAiADKAsyFi5jbG91ZGF1dGgubGluay52MS5FcmESDQoFZXBvY2gYAyABKAkSDwoHa2V5cmluZxgEIAEoCRIOCgZzaGFyZXMYBSABKAUSEQoJdGhyZXNob2xkGAYgASgFEhEKCWFkZHJlc3NlcxgHIAMoCRIvCglzdGF0ZW1lbnQYCCABKAsyHC5jbG91ZGF1dGgubGluay52MS5TdGF0ZW1lbnQSDgoGZm9ybWF0GAkgASgFEgsKA21ldBgKIAMoCRIrCgVjaGFpbhgLIAMoCzIcLmNsb3VkYXV0aC5saW5rLnYxLlN0YXRlbWVudCJfCglTdGF0ZW1lbnQSCwoDc2V0GAEgASgJEgoKAmJ5GAIgASgJEgoKAmlkGAMgASgJEgsKA2tleRgEIAEoDBINCgVlcG9jaBgFIAEoCRIRCglzaWduYXR1cmUYBiABKAwijwEKC0VjaG9SZXF1ZXN0Ei0KCHBvc2l0aW9uGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuUG9zaXRpb24SDQoFc3RhdGUYAiABKAkSDgoGZm9ybWF0GAMgASgFEgwKBHRvb2sYBCABKAMSDwoHYWRkcmVzcxgFIAEoCRITCgthcGlfYWRkcmVzcxgGIAEoCSKlAQoMRWNob1Jlc3BvbnNlEgsKA3NlcRgBIAEoAxIQCghmcm9udGllchgCIAEoAxINCgVlcG9jaBgDIAEoCRIkCgRsaW5lGAQgAygLMhYuY2xvdWRhdXRoLmxpbmsudjEuRXJhEhEKCWFkZHJlc3NlcxgFIAMoCRIRCgljYW5hcnlfYXQYBiABKAMSDgoGZm9ybWF0GAcgASgFEgsKA21ldBgIIAMoCSJRCgxDZWxsc1JlcXVlc3QSJAoEbGluZRgBIAMoCzIWLmNsb3VkYXV0aC5saW5rLnYxLkVyYRIMCgRmcm9tGAIgASgDEg0KBWJ5dGVzGAMgASgFImwKDUNlbGxzUmVzcG9uc2USKQoDcnVuGAEgASgLMhouY2xvdWRhdXRoLmxpbmsudjEuQ2VsbFJ1bkgAEhIKCGRpdmVyZ2VkGAIgASgDSAASEQoHdHJpbW1lZBgDIAEoA0gAQgkKB291dGNvbWUicAoHQ2VsbFJ1bhItCgVjZWxscxgBIAMoCzIeLmNsb3VkYXV0aC5saW5rLnYxLkpvdXJuYWxDZWxsEiQKBGxpbmUYAiADKAsyFi5jbG91ZGF1dGgubGluay52MS5FcmESEAoIZnJvbnRpZXIYAyABKAMieQoLSm91cm5hbENlbGwSDQoFZXBvY2gYASABKAkSCwoDc2VxGAIgASgDEgoKAmlkGAMgASgJEgoKAmF0GAQgASgDEhEKBGJvZHkYBSABKAxIAIgBARIRCgRyb290GAYgASgJSAGIAQFCBwoFX2JvZHlCBwoFX3Jvb3QiOAoMSXRlbXNSZXF1ZXN0EigKBGtleXMYASADKAsyGi5jbG91ZGF1dGgubGluay52MS5JdGVtS2V5Ii8KB0l0ZW1LZXkSDAoEa2luZBgBIAEoCRIKCgJwaxgCIAEoCRIKCgJzaxgDIAEoCSJgCg1JdGVtc1Jlc3BvbnNlEg0KBWl0ZW1zGAEgAygMEgsKA3NlcRgCIAEoAxIkCgRsaW5lGAMgAygLMhYuY2xvdWRhdXRoLmxpbmsudjEuRXJhEg0KBWVwb2NoGAQgASgJIlUKC1NjYW5SZXF1ZXN0Eg8KB3NlZ21lbnQYASABKAUSCgoCb2YYAiABKAUSKQoGY3Vyc29yGAMgASgLMhkuY2xvdWRhdXRoLmxpbmsudjEuQ3Vyc29yIiAKBkN1cnNvchIKCgJwaxgBIAEoCRIKCgJzaxgCIAEoCSJYCgxTY2FuUmVzcG9uc2USDQoFaXRlbXMYASADKAwSJwoEbmV4dBgCIAEoCzIZLmNsb3VkYXV0aC5saW5rLnYxLkN1cnNvchIQCghmcm9udGllchgDIAEoAyIqCgtUcmVlUmVxdWVzdBINCgVsZXZlbBgBIAEoCRIMCgRwYWdlGAIgASgJIh4KDFRyZWVSZXNwb25zZRIOCgZoYXNoZXMYASADKAkiHgoOS2V5cmluZ1JlcXVlc3QSDAoEdGVybRgBIAEoBSIwCg9LZXlyaW5nUmVzcG9uc2USDwoHa2V5cmluZxgBIAEoCRIMCgR0ZXJtGAIgASgFIqkBCgxGZW5jZVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRITCgtzaWduaW5nX2tleRgCIAEoDBINCgVlcG9jaBgDIAEoCRIkCgRsaW5lGAQgAygLMhYuY2xvdWRhdXRoLmxpbmsudjEuRXJhEisKBWNoYWluGAUgAygLMhwuY2xvdWRhdXRoLmxpbmsudjEuU3RhdGVtZW50EhEKCWFkZHJlc3NlcxgGIAMoCSLOAQoNRmVuY2VSZXNwb25zZRIoCgNlbmQYASABKAsyGy5jbG91ZGF1dGgubGluay52MS5Qb3NpdGlvbhItCgd2b3VjaGVyGAIgASgLMhwuY2xvdWRhdXRoLmxpbmsudjEuU3RhdGVtZW50Eg8KB2NsdXN0ZXIYAyABKAkSEwoLc2lnbmluZ19rZXkYBCABKAwSKwoFY2hhaW4YBSADKAsyHC5jbG91ZGF1dGgubGluay52MS5TdGF0ZW1lbnQSEQoJYWRkcmVzc2VzGAYgAygJIiAKD0hhbmRvdmVyUmVxdWVzdBINCgVlcG9jaBgBIAEoCSJPChBIYW5kb3ZlclJlc3BvbnNlEigKA2VuZBgBIAEoCzIbLmNsb3VkYXV0aC5saW5rLnYxLlBvc2l0aW9uEhEKCWFkZHJlc3NlcxgCIAMoCSIPCg1Ob3RpZnlSZXF1ZXN0IhAKDk5vdGlmeVJlc3BvbnNlMvUECgtMaW5rU2VydmljZRI+CghBY3RpdmF0ZRIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOgoERWNobxIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOwoFQ2VsbHMSFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyEjsKBUl0ZW1zEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI6CgRTY2FuEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI6CgRUcmVlEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI9CgdLZXlyaW5nEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI7CgVGZW5jZRIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISPgoISGFuZG92ZXISFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyEjwKBk5vdGlmeRIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXJiBnByb3RvMw");
 
 /**
  * @generated from message cloudauth.link.v1.Call
@@ -335,6 +335,13 @@ export type ActivateResponse = Message<"cloudauth.link.v1.ActivateResponse"> & {
    * @generated from field: repeated string met = 10;
    */
   met: string[];
+
+  /**
+   * leads to the primary's own key
+   *
+   * @generated from field: repeated cloudauth.link.v1.Statement chain = 11;
+   */
+  chain: Statement[];
 };
 
 /**
@@ -874,6 +881,104 @@ export const KeyringResponseSchema: GenMessage<KeyringResponse> = /*@__PURE__*/
   messageDesc(file_link, 24);
 
 /**
+ * @generated from message cloudauth.link.v1.FenceRequest
+ */
+export type FenceRequest = Message<"cloudauth.link.v1.FenceRequest"> & {
+  /**
+   * UUID of the claimant's cluster
+   *
+   * @generated from field: string cluster = 1;
+   */
+  cluster: string;
+
+  /**
+   * Ed25519: that signed the call
+   *
+   * @generated from field: bytes signing_key = 2;
+   */
+  signingKey: Uint8Array;
+
+  /**
+   * @generated from field: string epoch = 3;
+   */
+  epoch: string;
+
+  /**
+   * @generated from field: repeated cloudauth.link.v1.Era line = 4;
+   */
+  line: Era[];
+
+  /**
+   * leads to the key above
+   *
+   * @generated from field: repeated cloudauth.link.v1.Statement chain = 5;
+   */
+  chain: Statement[];
+
+  /**
+   * of all clusters of the set that the claimant knows
+   *
+   * @generated from field: repeated string addresses = 6;
+   */
+  addresses: string[];
+};
+
+/**
+ * Describes the message cloudauth.link.v1.FenceRequest.
+ * Use `create(FenceRequestSchema)` to create a new message.
+ */
+export const FenceRequestSchema: GenMessage<FenceRequest> = /*@__PURE__*/
+  messageDesc(file_link, 25);
+
+/**
+ * @generated from message cloudauth.link.v1.FenceResponse
+ */
+export type FenceResponse = Message<"cloudauth.link.v1.FenceResponse"> & {
+  /**
+   * the last position of the epoch that ended: nothing is ever committed behind it
+   *
+   * @generated from field: cloudauth.link.v1.Position end = 1;
+   */
+  end?: Position | undefined;
+
+  /**
+   * of the fenced cluster about the claimant
+   *
+   * @generated from field: cloudauth.link.v1.Statement voucher = 2;
+   */
+  voucher?: Statement | undefined;
+
+  /**
+   * UUID of the fenced cluster, Ed25519 that signs this answer, and what leads to it
+   *
+   * @generated from field: string cluster = 3;
+   */
+  cluster: string;
+
+  /**
+   * @generated from field: bytes signing_key = 4;
+   */
+  signingKey: Uint8Array;
+
+  /**
+   * @generated from field: repeated cloudauth.link.v1.Statement chain = 5;
+   */
+  chain: Statement[];
+
+  /**
+   * @generated from field: repeated string addresses = 6;
+   */
+  addresses: string[];
+};
+
+/**
+ * Describes the message cloudauth.link.v1.FenceResponse.
+ * Use `create(FenceResponseSchema)` to create a new message.
+ */
+export const FenceResponseSchema: GenMessage<FenceResponse> = /*@__PURE__*/
+  messageDesc(file_link, 26);
+
+/**
  * @generated from message cloudauth.link.v1.HandoverRequest
  */
 export type HandoverRequest = Message<"cloudauth.link.v1.HandoverRequest"> & {
@@ -890,7 +995,7 @@ export type HandoverRequest = Message<"cloudauth.link.v1.HandoverRequest"> & {
  * Use `create(HandoverRequestSchema)` to create a new message.
  */
 export const HandoverRequestSchema: GenMessage<HandoverRequest> = /*@__PURE__*/
-  messageDesc(file_link, 25);
+  messageDesc(file_link, 27);
 
 /**
  * @generated from message cloudauth.link.v1.HandoverResponse
@@ -916,7 +1021,7 @@ export type HandoverResponse = Message<"cloudauth.link.v1.HandoverResponse"> & {
  * Use `create(HandoverResponseSchema)` to create a new message.
  */
 export const HandoverResponseSchema: GenMessage<HandoverResponse> = /*@__PURE__*/
-  messageDesc(file_link, 26);
+  messageDesc(file_link, 28);
 
 /**
  * @generated from message cloudauth.link.v1.NotifyRequest
@@ -929,7 +1034,7 @@ export type NotifyRequest = Message<"cloudauth.link.v1.NotifyRequest"> & {
  * Use `create(NotifyRequestSchema)` to create a new message.
  */
 export const NotifyRequestSchema: GenMessage<NotifyRequest> = /*@__PURE__*/
-  messageDesc(file_link, 27);
+  messageDesc(file_link, 29);
 
 /**
  * @generated from message cloudauth.link.v1.NotifyResponse
@@ -942,7 +1047,7 @@ export type NotifyResponse = Message<"cloudauth.link.v1.NotifyResponse"> & {
  * Use `create(NotifyResponseSchema)` to create a new message.
  */
 export const NotifyResponseSchema: GenMessage<NotifyResponse> = /*@__PURE__*/
-  messageDesc(file_link, 28);
+  messageDesc(file_link, 30);
 
 /**
  * Every call is a signed `Call` and every answer a signed `Answer`, so that whatever carries them may end TLS, use any
@@ -1017,6 +1122,16 @@ export const LinkService: GenService<{
    * @generated from rpc cloudauth.link.v1.LinkService.Keyring
    */
   keyring: {
+    methodKind: "unary";
+    input: typeof CallSchema;
+    output: typeof AnswerSchema;
+  },
+  /**
+   * FenceRequest, FenceResponse: from one primary to another, whose epoch is lower and ends
+   *
+   * @generated from rpc cloudauth.link.v1.LinkService.Fence
+   */
+  fence: {
     methodKind: "unary";
     input: typeof CallSchema;
     output: typeof AnswerSchema;

@@ -36,10 +36,11 @@ export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> 
 async function notifyAll(ports: Dependencies, to: CarryTo): Promise<void> {
   const { store, cipher, log } = ports
   const [record] = await store.read([key('cluster')])
-  const { mode, link, set, id } = record?.data ?? {}
-  if (mode !== 'primary' || !link || set === undefined || id === undefined) return
+  if (record?.data.mode !== 'primary') return
+  const { link, set, id } = record.data
+  if (!link || set === undefined) return
   const { signing } = await decryptOwnKey(link.ownKey, cipher)
-  const all = secondariesOf(await store.list(partitions('secondary')))
+  const all = secondariesOf(await store.list(partitions('secondary')), record.data)
   const notify = async ({ address, publicKey = '' }: Secondary) => {
     const keys = readPublicKey(publicKey)
     if (address === '' || !keys) return

@@ -1,4 +1,4 @@
-import type { Secondary } from '../../model/link.ts'
+import type { Member, Secondary } from '../../model/link.ts'
 import { noteEvent } from '../../replication/events.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -6,7 +6,9 @@ import { sameSecret } from '../../values/secret.ts'
 import { printTime } from '../../values/time.ts'
 import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
 import { jtiHash } from '../admin/activation.ts'
+import { isOfThisEpoch } from '../admin/secondaries.ts'
 import { isCallOf } from '../envelope.ts'
+import { withAddresses } from '../membership.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { publicKeyText } from '../pair.ts'
 import { FORMAT, LinkRefused } from '../source.ts'
@@ -84,20 +86,31 @@ async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPo
   if (claims.set !== call.set) throw refused('failed_precondition', 'the token is of another DR set')
   const place = key('secondary', claims.id)
   const revocation = key('revoked', asked.cluster)
-  const [item, signer, revoked] = await store.read([place, key('token-key'), revocation])
+  const met = key('member', asked.cluster)
+  const [item, signer, revoked, member] = await store.read([place, key('token-key'), revocation, met])
   const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
   if (!signing || !isSignedBy(signerKey(signing.reveal()), asked.token))
     throw refused('unauthenticated', 'the token was not made by this cluster')
   if (claims.exp * 1000 <= call.now)
     throw refused('permission_denied', `the token expired at ${printTime(claims.exp * 1000)}`)
   const secondary = usable(item, jtiHash(claims.jti), revoked?.data.at)
+  if (!isOfThisEpoch(secondary.data, call.record))
+    throw refused('permission_denied', 'the token was made before this cluster became primary anew')
   checkUse(secondary.data, asked)
   const changes: Change[] = [
     replace(place, secondary, admittedAs(secondary.data, asked, call)),
+    // where it is reached is remembered even when its name is given to another one
+    replace(met, member, metAt(member?.data, asked)),
     ...(revoked ? [remove(revocation)] : []),
   ]
   return { id: claims.id, changes }
 }
+
+const metAt = (before: Member | undefined, { address, signingKey }: Asked): Member => ({
+  ...{ statements: [], ...before },
+  addresses: withAddresses(before?.addresses ?? [], [address]),
+  key: signingKey.toString('base64'),
+})
 
 /** @param jti hash of the token's one-use part */
 function usable(
@@ -142,6 +155,7 @@ async function answerTo(
   const { record, set, pair } = call
   const [recovery] = await ports.store.read([key('recovery-key')])
   const { keyring } = await ports.cipher.exportTo(exchangeKey, set)
+  const [self] = await ports.store.read([key('member', record.id)])
   const membership = { set, by: record.id, id: cluster, key: signingKey.toString('base64'), epoch }
   return {
     primary: record.id,
@@ -150,5 +164,6 @@ async function answerTo(
     addresses: addressesOf(call, ports),
     met: await addressesOfOthers(ports, cluster),
     statement: statementOf(pair.signing, membership),
+    chain: [...(self?.data.statements ?? [])],
   }
 }

@@ -2,6 +2,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Head } from '../../replication/head.ts'
 import { epochNumber } from '../../replication/position.ts'
+import { isOfThisEpoch } from '../admin/secondaries.ts'
 import { isCallOf, knowsLine, type Method, skewFault } from '../envelope.ts'
 import type { Envelope } from '../gen/link_pb.ts'
 import { readPublicKey } from '../pair.ts'
@@ -57,6 +58,14 @@ const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
     ? undefined
     : fault('permission_denied', `${envelope.from} was revoked: it needs a new activation token`)
 
+const ofPresentEpoch: Check = ({ envelope }, { record, secondary }) =>
+  secondary === undefined || isOfThisEpoch(secondary, record)
+    ? undefined
+    : fault(
+        'permission_denied',
+        `${envelope.from} was admitted before this cluster became primary anew: it needs a new activation token`,
+      )
+
 const nearInTime: Check = ({ envelope }, { now }) => {
   const text = skewFault(envelope, now)
   return text === undefined ? undefined : fault('failed_precondition', text)
@@ -69,14 +78,22 @@ const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
     : undefined
 
 /** What a call by an admitted secondary has to pass, in this order. */
-const ofSecondary: readonly Check[] = [ofThisSet, signedBySecondary, notRevoked, nearInTime, notSeenBefore]
+const ofSecondary: readonly Check[] = [
+  ofThisSet,
+  signedBySecondary,
+  notRevoked,
+  ofPresentEpoch,
+  nearInTime,
+  notSeenBefore,
+]
 
-/** Before its token is looked at, a call for admission proves by its signature that it has the key it names. */
+/** Before its token or its chain is looked at, such a call proves by its signature that it has the key it names. */
 const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
+const byNewcomers: readonly Method[] = ['Activate', 'Fence']
 
 /** Why a call is refused; undefined: it is not. */
 export function faultOf(asked: Asked, facts: CallFacts): CallFault | undefined {
-  const checks = asked.method === 'Activate' ? ofNewcomer : ofSecondary
+  const checks = byNewcomers.includes(asked.method) ? ofNewcomer : ofSecondary
   for (const check of checks) {
     const found = check(asked, facts)
     if (found) return found

@@ -13,6 +13,7 @@ import { activate } from './activate.ts'
 import { knownAddresses } from './addresses.ts'
 import { type CallFault, faultOf, headFault, noticeFault } from './admission.ts'
 import { echo } from './echo.ts'
+import { fence } from './fence.ts'
 import { handover } from './handover.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 import { cells, items, scan, tree } from './reading.ts'
@@ -80,6 +81,7 @@ async function answer(asked: Asked, ports: LinkPorts): Promise<Uint8Array> {
   refuseFor(faultOf(asked, facts))
   const admitted = admittedFrom(asked)
   if (method === 'Activate') return forms.Activate.answer.write(await activate(ports, admitted))
+  if (method === 'Fence') return forms.Fence.answer.write(await fence(ports, admitted))
   if (!secondary) throw new Error('a secondary that passed the checks is known')
   return answerSecondary(method, { ...admitted, secondary }, ports)
 }
@@ -105,7 +107,7 @@ function refuseFor(fault: CallFault | undefined): void {
 }
 
 async function answerSecondary(
-  method: Exclude<Method, 'Activate' | 'Notify'>,
+  method: Exclude<Method, 'Activate' | 'Fence' | 'Notify'>,
   call: AdmittedCall & { secondary: Item<'secondary'> },
   ports: LinkPorts,
 ): Promise<Uint8Array> {

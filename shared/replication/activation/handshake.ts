@@ -110,5 +110,6 @@ async function pendingLink(
     primaryKey: activated.primaryKey,
     ownKey: await encryptOwnKey(pair, cipher),
     statement: activated.statement,
+    chain: activated.chain,
   }
 }

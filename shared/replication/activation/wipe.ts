@@ -1,3 +1,4 @@
+import { admissionChanges } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { ActivationInput, PendingLink } from '../../model/operation.ts'
 import { put, remove, replace } from '../../storage/changes.ts'
@@ -82,10 +83,10 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
     [
       replace(stand.record, stand.record, record),
       put(key('keyring'), link.keyring),
-      put(key('member', record.id), {
-        statements: [link.statement],
+      ...(await admissionChanges(ports.store, record.id, undefined, {
+        ...link,
         addresses: [...link.addrs, ...link.met],
-      }),
+      })),
       remove(key('pending-key')),
       toStep(stand, ports.clock.now(), { step: 'wipe' }),
     ],

@@ -32,7 +32,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
   return {
     record,
     now,
-    secondaries: secondariesOf(secondaries).map(secondaryFacts),
+    secondaries: secondariesOf(secondaries, record).map(secondaryFacts),
     ...defined({
       journal: journalFacts(record, looked, {
         told: fetched.get(key('puller'))?.data,

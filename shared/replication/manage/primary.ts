@@ -1,9 +1,10 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
 import { text } from '../../api/fields.ts'
+import { forgetOthers } from '../../link/admin/joining.ts'
 import { newOwnKey } from '../../link/admin/keys.ts'
 import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
-import { type Change, remove, replace } from '../../storage/changes.ts'
-import { type Item, partitions } from '../../storage/kinds.ts'
+import { type Change, replace } from '../../storage/changes.ts'
+import type { Item } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Element } from '../journal.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
@@ -80,7 +81,7 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
   const item = recordOf(call)
   checkTransition('primary/disable', item.data)
   const { since } = await endJournal(ports)
-  const gone = (await ports.store.list(partitions('secondary'))).map(one => remove(one))
+  const gone = await forgetOthers(ports.store)
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
   await call.once('note', () => noteEvent('primary-disabled', request.id, item.data, { since }, ports))
   const { id, name, keyring, term, initialisedAt } = item.data

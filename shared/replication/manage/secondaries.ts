@@ -47,12 +47,20 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   checkTransition('primary/secondary-token', record)
   const [secondaryKey, signerKey] = tokenKeys(id)
   const items = { secondary: call.fetched.get(secondaryKey), tokenKey: call.fetched.get(signerKey) }
-  if (isTaken(items)) throw idTaken(id)
+  if (isTaken(items, record)) throw idTaken(id)
   if (!record.link || record.set === undefined) throw new ApiError('internal', 'a primary without link key')
   const address = ownAddress(record, ports.deployment, request)
   const pair = await decryptOwnKey(record.link.ownKey, ports.cipher)
   const { token, changes } = await activationToken(
-    { id, set: record.set, address, ttl: ttl * 1000, now, ...(publicKey ? { publicKey } : {}) },
+    {
+      id,
+      set: record.set,
+      address,
+      ttl: ttl * 1000,
+      epoch: record.epoch,
+      now,
+      ...(publicKey ? { publicKey } : {}),
+    },
     items,
     pair,
     ports,
@@ -88,7 +96,7 @@ export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<
   const { id = '' } = given
   const { record } = clusterOf(call)
   checkTransition('primary/revoke-secondary', record)
-  const changes = revocation(await ports.store.list(partitions('secondary')), id, now)
+  const changes = revocation(await ports.store.list(partitions('secondary')), id, now, record)
   if (changes.length > 0)
     await call.once('note', () => noteEvent('revocation', request.id, record, { id }, ports))
   return after(changes, nothing())

@@ -1,5 +1,7 @@
+import { vouched } from '../../link/membership.ts'
 import { type EchoAnswer, LinkRefused } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
+import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Connect } from './connect.ts'
@@ -74,6 +76,7 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
     const contact = { ...heard, at: ports.clock.now(), since, canaryAt: canaryOf(heard, follower) }
     await ports.store.commit([put(place, contact)], cluster)
     await rememberAddresses(ports, follower, heard.addresses)
+    await rememberMet(ports, cluster, [...heard.addresses, ...heard.met])
   } catch (error) {
     delete follower.source
     const code = error instanceof LinkRefused ? error.code : 'unavailable'
@@ -107,6 +110,19 @@ async function rememberAddresses(
     record: record.data,
     readAt,
   })
+}
+
+/** Where others of the set are: who becomes primary looks for all of them. */
+async function rememberMet(
+  { store }: FollowerPorts,
+  cluster: ClusterRead,
+  told: readonly string[],
+): Promise<void> {
+  const place = key('member', cluster.record.id)
+  const [before] = await store.read([place])
+  const next = vouched(before?.data, { addresses: told })
+  if (next.addresses.length === (before?.data.addresses.length ?? 0)) return
+  await store.commit([replace(place, before, next)], cluster)
 }
 
 const MOST_ADDRESSES = 8

@@ -93,8 +93,8 @@ describe('a new activation token', () => {
     const [first] = stored((await made()).changes, 'secondary')
     const data = (first as unknown as { data: Secondary }).data
     const revoked = item({ ...data, revokedAt: 5, cluster: 'c' })
-    expect(isTaken({ ...none, secondary: item(data) })).toBe(true)
-    expect(isTaken({ ...none, secondary: revoked })).toBe(false)
+    expect(isTaken({ ...none, secondary: item(data) }, {})).toBe(true)
+    expect(isTaken({ ...none, secondary: revoked }, {})).toBe(false)
     const [again] = stored((await made({}, { ...none, secondary: revoked })).changes, 'secondary')
     expect(again).toMatchObject({ expected: { rev: 'r' } })
     expect(again).not.toHaveProperty('data.revokedAt')

@@ -167,10 +167,21 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
     keys: keysOf(linkPair(pairText)),
     pair: linkPair(pairText),
     /** makes an activation token as the endpoint does */
-    token: async (name: string, { ttl = 1_800_000, publicKey = undefined as string | undefined } = {}) => {
+    token: async (
+      name: string,
+      { ttl = 1_800_000, publicKey = undefined as string | undefined, epoch: of = epoch } = {},
+    ) => {
       const [secondary, tokenKey] = await store.read(tokenKeys(name))
       const made = await activationToken(
-        { id: name, set, address: ADDRESS, ttl, now: clock.ms, ...(publicKey ? { publicKey } : {}) },
+        {
+          id: name,
+          set,
+          address: ADDRESS,
+          ttl,
+          epoch: of,
+          now: clock.ms,
+          ...(publicKey ? { publicKey } : {}),
+        },
         { secondary, tokenKey },
         linkPair(pairText),
         { cipher: cipher as never, entropy: { bytes: randomBytes, uuid: randomUUID } },
@@ -179,7 +190,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
       return made.token.reveal()
     },
     revoke: async (name: string) =>
-      store.commit(revocation(await store.list(partitions('secondary')), name, clock.ms)),
+      store.commit(revocation(await store.list(partitions('secondary')), name, clock.ms, { epoch })),
     secondary: async (name: string) => {
       const [item] = (await store.read([key('secondary', name)])) as [Item<'secondary'> | undefined]
       return item?.data

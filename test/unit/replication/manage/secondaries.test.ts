@@ -188,7 +188,7 @@ describe('a revocation', () => {
     expect(answer).toEqual({ kind: 'nothing' })
     expect(changes).toEqual([
       expect.objectContaining({ data: expect.objectContaining({ id: 'a', revokedAt: NOW }) }),
-      expect.objectContaining({ put: key('revoked', CLUSTER), data: { at: NOW } }),
+      expect.objectContaining({ put: key('revoked', CLUSTER), data: { at: NOW, epoch: expect.any(String) } }),
     ])
     expect(notes).toEqual([
       {

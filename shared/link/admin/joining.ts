@@ -1,0 +1,52 @@
+import type { Member } from '../../model/link.ts'
+import type { Store } from '../../ports.ts'
+import { type Change, put, remove, replace } from '../../storage/changes.ts'
+import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { type Admission, joined, withAddresses } from '../membership.ts'
+
+/** What one commit may take besides. */
+const MOST = 60
+
+/** Removes whom this cluster has admitted, revoked and met: its set ends, or it leaves it. */
+export async function forgetOthers(store: Pick<Store, 'list'>): Promise<Change[]> {
+  const [secondaries, revoked, members] = await Promise.all([
+    store.list(partitions('secondary')),
+    store.list(partitions('revoked')),
+    store.list(partitions('member')),
+  ])
+  return [...secondaries, ...revoked, ...members].map(one => remove(one))
+}
+
+/**
+ * What a cluster knows of its set once a primary has admitted it: to be committed together with the link. Whom it has
+ * admitted or revoked itself before counts no more, whether the item is removed here, later or never: its epoch lies
+ * below that of the admission.
+ * @param self UUID of this cluster
+ * @param before of this cluster; absent: it comes from another set, or from none
+ */
+export async function admissionChanges(
+  store: Pick<Store, 'list' | 'read'>,
+  self: string,
+  before: Item<'member'> | undefined,
+  admission: Admission,
+): Promise<Change[]> {
+  const { primaryKey, statement, addresses } = admission
+  const primary = key('member', statement.by)
+  const [[known], secondaries, revoked] = await Promise.all([
+    store.read([primary]),
+    store.list(partitions('secondary')),
+    store.list(partitions('revoked')),
+  ])
+  const met: Member = {
+    ...{ statements: [], ...known?.data },
+    addresses: withAddresses(known?.data.addresses ?? [], addresses.slice(0, 1)),
+    key: primaryKey,
+  }
+  const place = key('member', self)
+  const mine = joined(before?.data, admission)
+  return [
+    before ? replace(place, before, mine) : put(place, mine),
+    put(primary, met),
+    ...[...secondaries, ...revoked].slice(0, MOST).map(one => remove(one)),
+  ]
+}

@@ -1,0 +1,141 @@
+import type { Member } from '../../model/link.ts'
+import { epochNumber, isEpochOf } from '../../replication/position.ts'
+import { stepDown } from '../../replication/step-down.ts'
+import { replace } from '../../storage/changes.ts'
+import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { decodeBase64 } from '../../values/base64.ts'
+import { isCallOf } from '../envelope.ts'
+import { withAddresses } from '../membership.ts'
+import { type Question, questionIn, type Reply } from '../messages.ts'
+import { keysOf, readPublicKey } from '../pair.ts'
+import { LinkRefused } from '../source.ts'
+import { statementOf } from '../statements.ts'
+import { type FenceFacts, fenceFault, type MemberKey } from '../trust.ts'
+import { knownAddresses } from './addresses.ts'
+import type { AdmittedCall, LinkPorts } from './ports.ts'
+import { servingHead } from './reading.ts'
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+type Asked = Question<'Fence'>
+
+const refused = (...given: ConstructorParameters<typeof LinkRefused>) => new LinkRefused(...given)
+
+/**
+ * Ends this cluster's epoch because another member of the set writes a later one. May be repeated: the answer is the
+ * same. Who is no member here, by what this cluster itself knows, changes nothing.
+ * @throws LinkRefused
+ */
+export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply<'Fence'>> {
+  const asked = questionIn('Fence', call.body)
+  checkClaimant(asked, call)
+  const head = await servingHead(ports.journal)
+  if (asked.epoch <= head.own)
+    throw refused(
+      'failed_precondition',
+      `this cluster writes ${head.own}, which is later than ${asked.epoch}`,
+    )
+  const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
+  if (fault !== undefined) throw refused('permission_denied', fault)
+  await remember(asked, call, ports)
+  const why = { reason: 'fence', heir: asked.cluster, below: asked.epoch } as const
+  const end = await stepDown(ports, why, Buffer.from(call.envelope.nonce).toString('hex'))
+  if (!end) throw refused('failed_precondition', 'this cluster is no primary any more')
+  await raise(asked, ports)
+  return answerTo(asked, call, end, ports)
+}
+
+/** A claimant signs by the key that it names, and claims an epoch of its own. */
+function checkClaimant({ cluster, key: text, epoch, line }: Asked, call: AdmittedCall): void {
+  const { envelope, body, record } = call
+  const signing = decodeBase64(text)
+  if (signing?.length !== 32 || !UUID.test(cluster) || envelope.from !== cluster)
+    throw refused('invalid_argument', 'the call does not name a cluster with its key')
+  if (!isCallOf(signing, 'Fence', envelope, body))
+    throw refused('unauthenticated', 'the call is not signed by the key that it names')
+  if (cluster === record.id) throw refused('failed_precondition', 'a cluster does not fence itself')
+  if (!isEpochOf(epoch, cluster) || line.at(-1)?.[0] !== epoch)
+    throw refused('invalid_argument', `${epoch} is no epoch that ${cluster} writes`)
+}
+
+/** What this cluster itself has admitted and revoked since it last joined another one. */
+async function factsOf(
+  { record, set }: Pick<AdmittedCall, 'record' | 'set'>,
+  { own, line }: Pick<FenceFacts, 'own' | 'line'>,
+  { store }: Pick<LinkPorts, 'store'>,
+): Promise<FenceFacts> {
+  const [[self], secondaries, revoked] = await Promise.all([
+    store.read([key('member', record.id)]),
+    store.list(partitions('secondary')),
+    store.list(partitions('revoked')),
+  ])
+  const issuer = self?.data.issuer
+  const counts = ({ epoch }: { epoch?: string }): boolean =>
+    issuer === undefined || epoch === undefined || epoch > issuer.epoch
+  return {
+    ...{ set, own, line, issuer },
+    registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
+    revoked: revoked.filter(({ data }) => counts(data)).map(({ sk }) => sk),
+  }
+}
+
+function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
+  const { cluster, publicKey, activatedAt, revokedAt, earlier = [] } = data
+  const now = activatedAt !== undefined && revokedAt === undefined && cluster && publicKey
+  return [...earlier, ...(now ? [{ cluster, publicKey }] : [])].flatMap(one => {
+    const keys = readPublicKey(one.publicKey)
+    return keys ? [{ id: one.cluster, key: keys.signing.toString('base64') }] : []
+  })
+}
+
+/** Notes who the claimant is, and when it called: what is not later has been seen before. */
+async function remember(asked: Asked, call: AdmittedCall, { store }: LinkPorts): Promise<void> {
+  const place = key('member', asked.cluster)
+  const [before] = await store.read([place])
+  const time = Number(call.envelope.time)
+  if (time <= (before?.data.time ?? 0))
+    throw refused(
+      'unavailable',
+      'a call of this time, or a later one, has been seen: this one is played back',
+    )
+  const met: Member = {
+    ...{ statements: [], ...before?.data },
+    addresses: withAddresses(before?.data.addresses ?? [], asked.addresses.slice(0, 1)),
+    ...{ key: asked.key, time },
+  }
+  if ((await store.commit([replace(place, before, met)], call)) === 'conflict')
+    throw refused('unavailable', 'two calls at once: repeat')
+}
+
+/**
+ * Remembers the claimant's epoch, also where this cluster was closed before: whatever it claims itself later lies above;
+ * and that nobody else than the claimant takes the closed epoch over.
+ */
+async function raise({ cluster: heir, epoch: later }: Asked, { journal }: LinkPorts): Promise<void> {
+  for (;;) {
+    const head = await journal.head()
+    const number = epochNumber(later)
+    if (head?.mode !== 'closed' || number < head.n || (number === head.n && head.heir === heir)) return
+    const { mode, epoch, n } = head
+    await journal.moveHead({ mode, epoch, n, heir: head.heir }, { n: number, heir })
+  }
+}
+
+/** Nobody is revoked on a cluster that is no primary: who was a member before the end still is one now. */
+async function answerTo(
+  { cluster: id, key: itsKey, epoch }: Asked,
+  call: AdmittedCall,
+  end: { epoch: string; seq: number },
+  ports: LinkPorts,
+): Promise<Reply<'Fence'>> {
+  const { set, record, pair } = call
+  const [self] = await ports.store.read([key('member', record.id)])
+  return {
+    ...end,
+    voucher: statementOf(pair.signing, { set, by: record.id, id, key: itsKey, epoch }),
+    cluster: record.id,
+    key: keysOf(pair).signing.toString('base64'),
+    chain: self?.data.statements ?? [],
+    addresses: await knownAddresses(call, ports),
+  }
+}

@@ -1,0 +1,82 @@
+import type { Statement } from '../model/link.ts'
+import { type Epoch, isEpochOf, type Line } from '../replication/position.ts'
+import { isStatementOf } from './statements.ts'
+
+/** A key of a cluster of the set. */
+export interface MemberKey {
+  /** UUID of the cluster */
+  id: string
+  /** raw Ed25519 key, base64 */
+  key: string
+}
+
+/** What a cluster that may be fenced knows. */
+export interface FenceFacts {
+  set: string
+  /** epoch that this cluster writes, or wrote last, and its lineage */
+  own: Epoch
+  line: Line
+  /** keys that this cluster has admitted since it last joined another one, and not revoked */
+  registered: readonly MemberKey[]
+  /** the key that admitted this cluster */
+  issuer?: MemberKey | undefined
+  /** UUIDs of clusters that were revoked here since */
+  revoked: readonly string[]
+}
+
+/** A cluster that says it is primary, in a call signed by its key. */
+export interface Claimant extends MemberKey {
+  epoch: Epoch
+  line: Line
+  /** statements, each after those that it rests on */
+  chain: readonly Statement[]
+}
+
+const nameOf = ({ id, key }: MemberKey): string => `${id} ${key}`
+
+/**
+ * The keys to which statements lead from some known ones.
+ * @param usable which statements may be used; default: all
+ */
+export function keysFrom(
+  set: string,
+  roots: readonly MemberKey[],
+  chain: readonly Statement[],
+  usable: (statement: Statement) => boolean = () => true,
+): MemberKey[] {
+  const found = new Map(roots.map(one => [nameOf(one), one]))
+  for (const statement of chain) {
+    if (statement.set !== set || !usable(statement)) continue
+    const issuers = [...found.values()].filter(({ id }) => id === statement.by)
+    if (issuers.some(({ key }) => isStatementOf(Buffer.from(key, 'base64'), statement)))
+      found.set(nameOf(statement), { id: statement.id, key: statement.key })
+  }
+  return [...found.values()]
+}
+
+/** Whether a key is among others. */
+const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean =>
+  keys.some(one => nameOf(one) === nameOf(wanted))
+
+/**
+ * Whom a claimant may not fence, and why; undefined: the fence counts. A cluster that was revoked never closes anybody
+ * who revoked it, neither by its own claim nor by way of others; one that became primary by way of others does.
+ */
+export function fenceFault(facts: FenceFacts, claimant: Claimant): string | undefined {
+  const isRevoked = (id: string): boolean => facts.revoked.includes(id)
+  if (isRevoked(claimant.id)) return `${claimant.id} was revoked here`
+  const strange = claimant.line.filter(([epoch]) => !facts.line.some(([known]) => known === epoch))
+  const outlaw = strange.find(([epoch]) => facts.revoked.some(id => isEpochOf(epoch, id)))
+  if (outlaw) return `epoch ${outlaw[0]} is that of a cluster that was revoked here`
+  const roots = [...facts.registered, ...(facts.issuer ? [facts.issuer] : [])]
+  const keys = keysFrom(
+    facts.set,
+    roots.filter(({ id }) => !isRevoked(id)),
+    claimant.chain,
+    // what was said in an epoch that this cluster has outlived may have been taken back since, but for one's own next key
+    ({ by, id, epoch }) => !isRevoked(by) && !isRevoked(id) && (by === id || epoch > facts.own),
+  )
+  return isAmong(keys, claimant)
+    ? undefined
+    : `no chain of statements leads from a cluster that is known here to the key of ${claimant.id}`
+}

@@ -1,0 +1,182 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type LinkOutcome, outcomeOf, readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import { forms } from '../../../../shared/link/messages.ts'
+import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
+import type { Statement } from '../../../../shared/model/link.ts'
+import { epochName } from '../../../../shared/replication/position.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { pair } from '../../../builders/link.ts'
+import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+})
+
+interface Change {
+  epoch?: string
+  line?: readonly (readonly [string, number])[]
+  chain?: readonly Statement[]
+  time?: number
+  set?: string
+  key?: string
+  from?: string
+}
+
+/** A secondary that was promoted by force, in an epoch of that number. */
+async function claimant(name = 'west', number = 2) {
+  const one = follower(w, name)
+  const { statement } = await one.activate(await w.token(name))
+  const next = pair()
+  const epoch = epochName(number, one.cluster)
+  const signed = { set: w.set, id: one.cluster, by: one.cluster, key: next.keys.signing.toString('base64') }
+  const line = [[w.epoch, 1] as const, [epoch, 1] as const]
+  const chain = [statement, statementOf(one.pair.signing, { ...signed, epoch })]
+  const fence = async (change: Change = {}): Promise<LinkOutcome | undefined> => {
+    w.clock.ms += 1000
+    const asked = { cluster: one.cluster, key: signed.key, epoch, line, chain, ...change }
+    const body = forms.Fence.question.write({ ...asked, addresses: [`https://${name}.example`] })
+    const { time = w.clock.ms, set = w.set, from = one.cluster } = change
+    const means = { signing: next.signing, nonce: randomBytes(16), time }
+    const call = signCall('Fence', { set, from, line: asked.line }, body, means)
+    const answer = await w.serve('Fence', call, '')
+    expect(outcomeOf(w.keys.signing, 'Fence', means.nonce, answer)).toBeDefined()
+    return readOutcome(answer)
+  }
+  const acknowledged = async (change?: Change) => {
+    const outcome = await fence(change)
+    if (!outcome || !('body' in outcome)) throw new Error(JSON.stringify(outcome))
+    return forms.Fence.answer.read(outcome.body)
+  }
+  return { ...one, next, epoch, chain, fence, acknowledged }
+}
+
+const mode = async () => (await w.store.read([key('cluster')]))[0]?.data.mode
+const isUntouched = async () => {
+  expect(w.memory.head().mode).toBe('writing')
+  expect(await mode()).toBe('primary')
+}
+
+describe('a fence by a member', () => {
+  test('ends the epoch, makes a secondary of the primary, and is acknowledged with a voucher', async () => {
+    const one = await claimant('west', 7)
+    const got = await one.acknowledged()
+    expect(got).toMatchObject({ epoch: w.epoch, seq: 0, cluster: w.record.id, chain: [] })
+    expect(got.addresses).toEqual([ADDRESS, 'https://west.example'])
+    expect(got.voucher).toMatchObject({ by: w.record.id, id: one.cluster, epoch: one.epoch })
+    expect(isStatementOf(w.keys.signing, got.voucher)).toBe(true)
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', n: 7, heir: one.cluster })
+    expect(await mode()).toBe('secondary')
+    expect(w.audited.at(-1)).toMatchObject({ event: 'primary-closed', reason: 'fence', below: one.epoch })
+  })
+
+  test('may be repeated, and one that is played back does nothing', async () => {
+    const one = await claimant()
+    const first = await one.acknowledged()
+    expect(await one.acknowledged()).toEqual(first)
+    expect(await one.fence({ time: w.clock.ms - 1000 })).toMatchObject({ refusal: { code: 'unavailable' } })
+  })
+
+  test('raises the number that a later claim lies above, of a closed journal too (fenceN)', async () => {
+    const [one, other] = [await claimant('west', 2), await claimant('north', 9)]
+    await one.acknowledged()
+    expect(w.memory.head().n).toBe(2)
+    await other.acknowledged()
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', n: 9, heir: other.cluster })
+    await one.acknowledged()
+    expect(w.memory.head(), 'and an earlier claimant takes nothing back').toMatchObject({
+      n: 9,
+      heir: other.cluster,
+    })
+  })
+
+  test('is remembered with the key of its claimant, and where it is reached', async () => {
+    const one = await claimant()
+    await one.acknowledged()
+    const [member] = await w.store.read([key('member', one.cluster)])
+    expect(member?.data).toMatchObject({
+      key: one.next.keys.signing.toString('base64'),
+      addresses: ['https://west.example'],
+      time: w.clock.ms,
+    })
+  })
+
+  test('counts for those whom an earlier epoch of this cluster has admitted, but they may not call (keepRegistered)', async () => {
+    const one = await claimant('west', 9)
+    const again = epochName(3, w.record.id)
+    await w.write(key('cluster'), { ...w.record, epoch: again })
+    w.memory.set({ epoch: again, own: again, n: 3, line: [[again, 1]] })
+    await expect(one.echo()).rejects.toMatchObject({
+      code: 'permission_denied',
+      message: expect.stringContaining('before this cluster became primary anew'),
+    })
+    expect(await one.acknowledged()).toMatchObject({ epoch: again })
+  })
+
+  test('counts also where its name was given to another cluster since', async () => {
+    const one = await claimant('west', 9)
+    const again = epochName(3, w.record.id)
+    await w.write(key('cluster'), { ...w.record, epoch: again })
+    w.memory.set({ epoch: again, own: again, n: 3, line: [[again, 1]] })
+    await w.token('west', { epoch: again })
+    expect(await one.acknowledged()).toMatchObject({ epoch: again })
+  })
+})
+
+describe('a fence changes nothing', () => {
+  test('by a cluster that was revoked here, whose token is of before, or by nobody known', async () => {
+    const one = await claimant()
+    await w.revoke('west')
+    expect(await one.fence()).toMatchObject({
+      refusal: { code: 'permission_denied', text: `${one.cluster} was revoked here` },
+    })
+    const other = await claimant('north')
+    expect(await other.fence({ chain: [] })).toMatchObject({ refusal: { code: 'permission_denied' } })
+    await isUntouched()
+    expect(
+      (await w.store.read([key('member', one.cluster)]))[0]?.data,
+      'not even what is known of it',
+    ).not.toHaveProperty('time')
+  })
+
+  test('once this cluster has been admitted by another one since: whom it admitted itself counts no more', async () => {
+    const one = await claimant('west', 9)
+    const issuer = { id: randomUUID(), key: 'k', epoch: epochName(4, randomUUID()) }
+    await w.write(key('member', w.record.id), { statements: [], addresses: [], issuer })
+    const again = epochName(5, w.record.id)
+    w.memory.set({ epoch: again, own: again, n: 5, line: [[again, 1]] })
+    await w.write(key('cluster'), { ...w.record, epoch: again })
+    expect(await one.fence()).toMatchObject({ refusal: { code: 'permission_denied' } })
+  })
+
+  test.each<[what: string, change: Change, code: string]>([
+    ['another set', { set: 'another' }, 'failed_precondition'],
+    ['another name', { from: randomUUID() }, 'invalid_argument'],
+    ['another key', { key: pair().keys.signing.toString('base64') }, 'unauthenticated'],
+    ['no key', { key: 'AAAA' }, 'invalid_argument'],
+    ['an epoch of another cluster', { epoch: epochName(2, randomUUID()) }, 'invalid_argument'],
+    ['a lineage without its epoch', { line: [] }, 'invalid_argument'],
+    ['a clock that is far off', { time: 1 }, 'failed_precondition'],
+  ])('by a call of %s', async (_, change, code) => {
+    const one = await claimant()
+    expect(await one.fence(change)).toMatchObject({ refusal: { code } })
+    await isUntouched()
+  })
+
+  test('by an epoch that is not later', async () => {
+    const one = await claimant('west', 2)
+    const own = epochName(2, `${w.record.id.slice(0, -12)}ffffffffffff`)
+    w.memory.set({ epoch: own, own, line: [[own, 1]] })
+    expect(await one.fence()).toMatchObject({
+      refusal: { code: 'failed_precondition', text: expect.stringContaining('which is later') },
+    })
+    expect(w.memory.head().mode).toBe('writing')
+  })
+
+  test('on a cluster that follows another one', async () => {
+    const one = await claimant()
+    w.memory.set({ mode: 'applying', own: '' })
+    expect(await one.fence()).toMatchObject({ refusal: { code: 'failed_precondition' } })
+  })
+})

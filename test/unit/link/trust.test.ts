@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { keysOf, type LinkPair } from '../../../shared/link/pair.ts'
+import { statementOf } from '../../../shared/link/statements.ts'
+import { type Claimant, type FenceFacts, fenceFault, keysFrom } from '../../../shared/link/trust.ts'
+import type { Statement } from '../../../shared/model/link.ts'
+import { epochName } from '../../../shared/replication/position.ts'
+import { pair } from '../../builders/link.ts'
+
+const set = 'a set'
+
+/** A cluster with as many link keys as it has had. */
+const cluster = () => ({ id: randomUUID(), keys: [pair(), pair(), pair()] as const })
+const [a, b, c, d] = [cluster(), cluster(), cluster(), cluster()]
+type Cluster = typeof a
+
+const keyText = (own: LinkPair): string => keysOf(own).signing.toString('base64')
+const known = ({ id, keys }: Cluster, at = 0) => ({ id, key: keyText(keys[at] ?? pair()) })
+
+/** @param by cluster, and which of its keys signs; `of`: whom the statement is about, and by which key */
+const says = (
+  [by, signs]: [Cluster, number],
+  [of, which]: [Cluster, number],
+  epoch: string,
+  change: Partial<Statement> = {},
+): Statement => ({
+  ...statementOf(by.keys[signs]?.signing ?? pair().signing, {
+    ...{ set, by: by.id, id: of.id, key: known(of, which).key, epoch },
+  }),
+  ...change,
+})
+
+const e1 = epochName(1, a.id)
+const e2 = epochName(2, b.id)
+const e3 = epochName(3, c.id)
+
+/** Production: A wrote the first epoch, and has admitted B and C. */
+const atA = (more: Partial<FenceFacts> = {}): FenceFacts => ({
+  ...{ set, own: e1, line: [[e1, 1]], revoked: [] },
+  registered: [known(b), known(c)],
+  ...more,
+})
+const admission = (of: Cluster) => says([a, 0], [of, 0], e1)
+const claimOf = (of: Cluster, epoch: string) => says([of, 0], [of, 1], epoch)
+
+/** B, promoted by force. */
+const claimantB = (more: Partial<Claimant> = {}): Claimant => ({
+  ...known(b, 1),
+  epoch: e2,
+  line: [
+    [e1, 1],
+    [e2, 8],
+  ],
+  chain: [admission(b), claimOf(b, e2)],
+  ...more,
+})
+
+/** C, which joined B after B's promotion, and was promoted by force itself. */
+const viaB = (more: Partial<Claimant> = {}): Claimant => ({
+  ...known(c, 2),
+  epoch: e3,
+  line: [
+    [e1, 1],
+    [e2, 8],
+    [e3, 20],
+  ],
+  chain: [
+    admission(b),
+    claimOf(b, e2),
+    says([b, 1], [c, 1], e2),
+    statementOf(c.keys[1].signing, { set, by: c.id, id: c.id, key: known(c, 2).key, epoch: e3 }),
+  ],
+  ...more,
+})
+
+describe('a fence counts', () => {
+  test('of a registered cluster that claimed a later epoch (claimKey)', () => {
+    expect(fenceFault(atA(), claimantB())).toBeUndefined()
+    expect(fenceFault(atA(), claimantB({ chain: [admission(b)] }))).toContain('no chain of statements')
+  })
+
+  test('of one that came to be primary by way of another (fenceChain)', () => {
+    expect(fenceFault(atA(), viaB())).toBeUndefined()
+    for (let missing = 1; missing < 4; missing++)
+      expect(
+        fenceFault(atA(), viaB({ chain: viaB().chain.filter((_, at) => at !== missing) })),
+        `without statement ${missing}`,
+      ).toContain('no chain of statements')
+  })
+
+  test('of whoever admitted the fenced cluster (issuer)', () => {
+    const facts = { set, own: e2, line: claimantB().line, registered: [], revoked: [], issuer: known(a) }
+    const later = epochName(4, a.id)
+    const again = {
+      ...{ ...known(a, 1), epoch: later, line: [[later, 9] as const] },
+      chain: [claimOf(a, later)],
+    }
+    expect(fenceFault(facts, again)).toBeUndefined()
+    expect(fenceFault({ ...facts, issuer: undefined }, again)).toContain('no chain')
+    expect(fenceFault({ ...facts, revoked: [a.id] }, again)).toBe(`${a.id} was revoked here`)
+  })
+
+  test('of one for which a cluster that both know has vouched since (voucher)', () => {
+    // B and C were both promoted by force; A, whom both know, has acknowledged C
+    const facts = { set, own: e2, line: claimantB().line, registered: [], revoked: [], issuer: known(a) }
+    const e2c = epochName(2, `${'f'.repeat(8)}-0000-4000-8000-${'f'.repeat(12)}`)
+    const own = says([c, 0], [c, 1], e2c)
+    const claimant = { ...known(c, 1), epoch: e2c, line: [[e1, 1] as const, [e2c, 8] as const] }
+    expect(fenceFault(facts, { ...claimant, chain: [admission(c), own] })).toContain('no chain')
+    const voucher = says([a, 0], [c, 1], e2c)
+    expect(fenceFault(facts, { ...claimant, chain: [admission(c), own, voucher] })).toBeUndefined()
+  })
+})
+
+describe('a fence does not count', () => {
+  test('of a cluster that was revoked here (revoked)', () => {
+    expect(fenceFault(atA({ revoked: [b.id], registered: [known(c)] }), claimantB())).toBe(
+      `${b.id} was revoked here`,
+    )
+    // also where its key is still registered under another name
+    expect(fenceFault(atA({ revoked: [b.id] }), claimantB())).toBe(`${b.id} was revoked here`)
+  })
+
+  test('by way of a cluster that was revoked here, whatever epochs its line names (revokeCluster)', () => {
+    const line = viaB().line.filter(([epoch]) => epoch !== e2)
+    const facts = atA({ revoked: [b.id] })
+    expect(fenceFault(facts, viaB({ line }))).toContain('no chain of statements')
+    const admitted = says([b, 1], [d, 0], e2)
+    const claim = claimOf(d, epochName(4, d.id))
+    const claimant = { ...known(d, 1), epoch: epochName(4, d.id), line: [[epochName(4, d.id), 9] as const] }
+    const chain = [admission(b), claimOf(b, e2), admitted, claim]
+    expect(fenceFault(facts, { ...claimant, chain })).toContain('no chain of statements')
+    expect(fenceFault(atA(), { ...claimant, chain })).toBeUndefined()
+  })
+
+  test('where an epoch that is not known here belongs to a cluster that was revoked here (lineOwners)', () => {
+    // C itself is registered, and has what the revoked one wrote
+    const chain = [admission(c), says([c, 0], [c, 2], e3)]
+    expect(fenceFault(atA(), viaB({ chain }))).toBeUndefined()
+    expect(fenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toBe(
+      `epoch ${e2} is that of a cluster that was revoked here`,
+    )
+    // what both have had in common before the revocation does not matter
+    const known2 = atA({ revoked: [b.id], line: claimantB().line, own: epochName(2, a.id) })
+    expect(fenceFault(known2, viaB({ chain }))).toBeUndefined()
+  })
+
+  test('by what was said in an epoch that the fenced cluster has outlived, but for one’s own next key (statementEpoch)', () => {
+    const later = epochName(3, a.id)
+    const facts = atA({ own: later, line: [[later, 30]] })
+    const e4 = epochName(4, c.id)
+    const claim = statementOf(c.keys[1].signing, {
+      ...{ set, by: c.id, id: c.id, key: known(c, 2).key, epoch: e4 },
+    })
+    const by = (epoch: string) => [admission(b), claimOf(b, e2), says([b, 1], [c, 1], epoch), claim]
+    const claimant = (epoch: string) => viaB({ epoch: e4, line: [[e4, 40]], chain: by(epoch) })
+    expect(fenceFault(facts, claimant(e2))).toContain('no chain of statements')
+    expect(fenceFault(facts, claimant(epochName(3, `${a.id.slice(0, -12)}ffffffffffff`)))).toBeUndefined()
+  })
+
+  test.each<[what: string, change: Partial<Statement>]>([
+    ['of another set', { set: 'another set' }],
+    ['of another cluster', { id: randomUUID() }],
+    ['by another cluster', { by: randomUUID() }],
+    ['of another key', { key: known(d).key }],
+    ['of another epoch', { epoch: e3 }],
+    ['with another signature', { signature: admission(c).signature }],
+    ['with none', { signature: '' }],
+  ])('by a statement %s', (_, change) => {
+    const chain = [{ ...claimOf(b, e2), ...change }]
+    expect(fenceFault(atA(), claimantB({ chain }))).toContain('no chain of statements')
+  })
+
+  test('by the key of another member, or by a key of a length of its own', () => {
+    expect(fenceFault(atA(), claimantB({ key: known(c).key }))).toContain('no chain')
+    const short = atA({ registered: [{ id: b.id, key: 'AAAA' }] })
+    expect(fenceFault(short, claimantB())).toContain('no chain')
+  })
+})
+
+test('keys that are known lead to others, whatever their epochs', () => {
+  const keys = keysFrom(set, [known(a)], [admission(b), claimOf(b, e2), claimOf(d, e3)])
+  expect(keys).toEqual([known(a), known(b), known(b, 1)])
+})
