@@ -290,6 +290,24 @@ export interface Waker {
   wake(): Promise<void>
 }
 
+/** An event for whoever listens. @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html */
+export interface BusEvent {
+  type: string
+  /** RFC 3339 */
+  time: string
+  /** names and numbers, no secrets */
+  detail: Readonly<Record<string, unknown>>
+}
+
+/** The default event bus of the account. */
+export interface EventBus {
+  /**
+   * Puts all of them, or says that it cannot: then some may have been put.
+   * @throws ApiError `busy`
+   */
+  put(events: readonly BusEvent[]): Promise<void>
+}
+
 /** What a handler may reach. Each endpoint names what it uses; the rest throws. */
 export interface Ports {
   store: Store
@@ -303,6 +321,7 @@ export interface Ports {
   background: Background
   puller: Waker
   workflows: Workflows
+  events: EventBus
   genesis: Genesis
   clock: Clock
   entropy: Entropy

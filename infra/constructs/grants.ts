@@ -15,6 +15,8 @@ export interface GrantScope {
   workflows: string
   /** ARN of the log group of the audit log */
   auditArn: string
+  /** ARN of the default event bus */
+  busArn: string
 }
 
 const allow = (actions: string[], resources: string[], conditions: object = {}): PolicyStatement =>
@@ -87,6 +89,9 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   'caller-identity': () => [],
   'access-keys': () => [],
   pull: ({ pullArn }) => [allow(['lambda:InvokeFunction'], [pullArn])],
+  events: ({ busArn }) => [
+    allow(['events:PutEvents'], [busArn], { StringEquals: { 'events:source': 'cloud-auth' } }),
+  ],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
   workflow: ({ workflows }) => [
     allow(['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'], [`${workflows}*`]),

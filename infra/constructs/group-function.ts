@@ -133,6 +133,7 @@ export class GroupFunction extends Construct {
       pullArn: arnOf('on-pull'),
       workflows: workflowArns(this, settings),
       auditArn: audit.logGroupArn,
+      busArn: Stack.of(this).formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' }),
     }
     for (const statement of statementsFor(usesOfFunction(name), scope)) role.addToPolicy(statement)
     role.addToPolicy(

@@ -221,6 +221,10 @@ const startOwnProvider = ({ options: { memory, providerPort = 0 }, directory, ho
     defined({
       port: providerPort,
       home,
+      // a cluster that keeps nothing may be gone before its last event
+      onBusEvent: (event: object) => {
+        if (existsSync(directory)) appendFileSync(`${directory}/events.ndjson`, `${JSON.stringify(event)}\n`)
+      },
       stateFile: memory ? undefined : `${directory}/provider.json`,
     }),
   )

@@ -28,6 +28,7 @@ export function variablesOf(
     AWS_ENDPOINT_URL_KMS: provider,
     AWS_ENDPOINT_URL_STS: provider,
     AWS_ENDPOINT_URL_CLOUDWATCH_LOGS: provider,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: provider,
     CLUSTER_NAME: cluster,
     PLAIN_ENDPOINTS: 'true',
     AUDIT_FILE: `${directory}/audit.log`,

@@ -38,6 +38,8 @@ export const usable = [
   'ceremony',
   /** checks the DR operation token that was generated, and voids it: every endpoint that asks for one does */
   'operation-token',
+  /** tells the event bus of changes of role */
+  'events',
   /** has this cluster fetch what its primary has */
   'pull',
   /** keeps what a cluster knows of the others of its set: secondaries, revocations, keys, the last contact */

@@ -1,4 +1,4 @@
-import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
+import { anyone, endpoint, type Group, operationToken, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
 import { demotePrimary } from '../replication/manage/demote.ts'
 import { prepareLook } from '../replication/manage/look.ts'
@@ -14,6 +14,7 @@ import {
 } from '../replication/manage/secondaries.ts'
 import { becomeFields, becomeSecondary, prepareActivation } from '../replication/manage/secondary.ts'
 import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/manage/show-status.ts'
+import { preparePromotion, promote, promoteFields } from '../replication/promotion/promote.ts'
 import { licenseStatus } from '../system/license-status.ts'
 
 /** Machines ask for it all the time, of any cluster; whichever namespace they send along. */
@@ -119,6 +120,17 @@ export const replicationGroup: Group = {
       uses: ['link', 'genesis', 'workflow'],
       prepare: prepareActivation,
       handle: becomeSecondary,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/promote',
+      summary: 'Make this secondary the primary of its set',
+      fields: promoteFields,
+      access: operationToken,
+      serves: 'dr',
+      uses: ['link', 'role', 'workflow'],
+      prepare: preparePromotion,
+      handle: promote,
     }),
     endpoint({
       ...change,

@@ -3,7 +3,7 @@ import type { Keyring } from './cluster.ts'
 import type { Statement } from './link.ts'
 
 /** What takes several steps, each by the workflow of that name. */
-export type OperationName = 'activation' | 'demotion'
+export type OperationName = 'activation' | 'demotion' | 'promotion'
 
 /** A change of the cluster's role that takes several steps: the truth of its workflow. Times are epoch milliseconds. */
 export interface OperationState {
@@ -14,6 +14,9 @@ export interface OperationState {
   startedAt: number
   changedAt: number
   activation?: ActivationInput
+  promotion?: PromotionState
+  /** where it is in the journal, for whoever waits: `<epoch>/<number>` */
+  position?: string
   fault?: OperationFault
 }
 
@@ -43,6 +46,60 @@ export interface ActivationInput {
   address?: string
   /** certificates that vouch for the primary's, PEM; absent: the usual ones */
   ca?: string
+}
+
+/** A promotion: what was asked for, and what has become of it so far. */
+export interface PromotionState {
+  force: boolean
+  /** address that secondaries shall be given; absent: as before */
+  address?: string
+  /** HMAC of the operation token and the flags: by it a repetition is known */
+  request: string
+  /** what its caller is told, besides that it succeeded */
+  warnings: readonly string[]
+  /** whether the primary is asked to hand over; absent: it has not been decided */
+  asks?: boolean
+  /** epoch milliseconds at which it was asked first: from then on it may have ended its epoch */
+  askedAt?: number
+  /** position up to which the primary's journal goes, and the epoch that ended there, as it acknowledged */
+  end?: { epoch: string; seq: number; of: string }
+  /** the position at which this cluster took over, and its new epoch */
+  claimed?: { epoch: string; seq: number }
+  /** the primary has ended its epoch, or may have, and this cluster has not taken over */
+  outcome?: 'handed-over-not-claimed'
+}
+
+/** A promotion that succeeded: for a while its repetition gets the same answer. */
+export interface Promoted {
+  operation: string
+  request: string
+  warnings: readonly string[]
+  /** epoch milliseconds */
+  at: number
+}
+
+/** A change of the cluster's role that is still to be told to the event bus. */
+export interface RoleEvent {
+  /** epoch milliseconds */
+  at: number
+  detail: RoleChange
+}
+
+/** What is told of a change of role; no secrets. */
+export interface RoleChange {
+  /** UUIDs of the cluster and of its DR set */
+  cluster: string
+  set: string
+  from: string
+  to: string
+  /** of the cluster's own journal, after the change */
+  epoch: string
+  /** the last position before the change */
+  position: string
+  /** id of the role change, or of the request */
+  operation: string
+  /** positions that this cluster is known not to have taken over; null: nobody knows */
+  lost: number | null
 }
 
 /** What a primary gave to this cluster, from the moment it did until the cluster record names it. */

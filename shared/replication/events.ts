@@ -12,6 +12,8 @@ export type ReplicationEvent =
   | 'admission'
   | 'activation'
   | 'wipe'
+  | 'claim'
+  | 'promotion'
 
 /**
  * Writes down an event of replication in this cluster's own audit log, besides the entries of the request that

@@ -5,7 +5,8 @@ import { replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { endEpoch } from './density.ts'
 import { noteEvent } from './events.ts'
-import type { Position } from './position.ts'
+import { type Position, posText } from './position.ts'
+import { roleEventChange } from './role-event.ts'
 
 /** Why a primary ceases to be one. */
 export type StepDown =
@@ -47,7 +48,10 @@ export async function stepDown(
     }
     await noteEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }
-    if ((await ports.store.commit([replace(record, record, closed)], as)) === 'done') return end
+    const lost = why.reason === 'fence' ? null : 0
+    const told = { from: record.data, to: closed, position: posText(end), operation, lost }
+    const changes = [replace(record, record, closed), roleEventChange(told, readAt)]
+    if ((await ports.store.commit(changes, as)) === 'done') return end
   }
   throw new ApiError('busy', 'the cluster record is being changed', { retryAfter: 1 })
 }

@@ -6,7 +6,13 @@ import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../mode
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Member, PendingKey, PrimaryContact, Revoked, Secondary, TokenKey } from '../model/link.ts'
 import type { MountTable } from '../model/mount.ts'
-import type { OperationState, PendingLink, WaitingExecution } from '../model/operation.ts'
+import type {
+  OperationState,
+  PendingLink,
+  Promoted,
+  RoleEvent,
+  WaitingExecution,
+} from '../model/operation.ts'
 import type { StoredPolicy } from '../model/policy.ts'
 import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
@@ -55,6 +61,8 @@ export interface Stored {
   operation: OperationState
   waiting: WaitingExecution
   'pending-link': PendingLink
+  promoted: Promoted
+  'role-event': RoleEvent
   segment: SyncSegment
   report: Report
   puller: Puller
@@ -254,6 +262,9 @@ export const kinds = {
   },
   // the newest execution of each workflow that waits to be adopted
   waiting: { table: 'cluster', class: 'local', pk: 'waiting', guard: 'link', encrypted: ['token'] },
+  promoted: { table: 'cluster', class: 'local', pk: 'link', sk: 'promoted', guard: 'link' },
+  // written together with what it tells, and deleted once it has been told
+  'role-event': { table: 'cluster', class: 'local', pk: 'role-event', guard: 'link' },
   // its own key is encrypted for the place in the cluster record where it will stand
   'pending-link': { table: 'cluster', class: 'local', pk: 'link', sk: 'pending-link', guard: 'link' },
   // what a secondary keeps of its own following: how far a sync is, what one took away, who is at it

@@ -49,6 +49,10 @@ export function stsHost(region?: string): string {
   return partition ? `sts.${region}.${partitions[partition].suffix}` : 'sts.amazonaws.com'
 }
 
+/** Host of a service in a region. */
+export const serviceHost = (service: string, region: string): string =>
+  `${service}.${region}.${partitions[partitionOf(region) ?? 'aws'].suffix}`
+
 /** The one endpoint without a region in its name; it takes signatures for us-east-1. */
 export const GLOBAL_STS_REGION = 'us-east-1'
 

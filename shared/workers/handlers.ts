@@ -7,6 +7,7 @@ import { tendOperation } from '../replication/operation/tend.ts'
 import { tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
+import { tellRoleEvents } from '../replication/tell-events.ts'
 import { runJob } from './jobs.ts'
 
 /** Time to finish the step in hand and to start the next run, milliseconds. */
@@ -21,20 +22,19 @@ export const jobHandler =
     runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - REST_MS))
 
 /**
- * Cells that were written, or a minute that has passed: the latter leaves no position open, and no operation behind.
+ * Cells that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
+ * no change of role untold.
  * @param notify tells secondaries that there is something to fetch
  */
 export const journalHandler =
   (ports: Ports, notify: () => Promise<void>) =>
   async (event: unknown): Promise<void> => {
     const minute = !isStream(event)
-    // what comes of an operation that nobody could start must not hold up the journal
-    if (minute)
-      await tendOperation(ports).catch(error =>
-        ports.log.warn('an operation waits', { error: String(error) }),
-      )
+    // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
+    const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
+    if (minute) await tendOperation(ports).catch(otherwise('an operation waits'))
     await tendJournal(ports, minute ? 'all' : 'below')
-    if (!minute) await notify()
+    await (minute ? tellRoleEvents(ports).catch(otherwise('a change of role is not told yet')) : notify())
   }
 
 const isStream = (event: unknown): boolean => Array.isArray((event as { Records?: unknown } | null)?.Records)

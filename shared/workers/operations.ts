@@ -14,7 +14,10 @@ import {
   type StepResult,
 } from '../replication/operation/run.ts'
 import { noteWaiting } from '../replication/operation/waiting.ts'
+import { giveUpPromotion } from '../replication/promotion/serve.ts'
+import { stepsOfPromotion } from '../replication/promotion/steps.ts'
 import type { Connect } from '../replication/secondary/connect.ts'
+import { tellRoleEvents } from '../replication/tell-events.ts'
 
 /** What the steps of each workflow do, and what follows when one is given up. */
 const operations: Record<
@@ -23,6 +26,7 @@ const operations: Record<
 > = {
   activation: { steps: activationSteps, failed: activationFailed },
   demotion: { steps: demotionSteps, failed: giveUp },
+  promotion: { steps: stepsOfPromotion, failed: giveUpPromotion },
 }
 
 const order = v.object({
@@ -70,6 +74,8 @@ export const operationHandler =
         throw cause
       }),
     )
+    // at once; what is not told now is told within a minute
+    await tellRoleEvents(ports).catch(() => undefined)
     ports.log.info('step', { workflow, operation, step, result: result.next, calls })
     return result
   }

@@ -35,13 +35,14 @@ export const workers = {
     every: 1,
   },
   'on-operation': {
-    uses: ['read', 'write', 'genesis', 'journal', 'apply', 'link', 'pull'],
+    uses: ['read', 'write', 'genesis', 'journal', 'apply', 'link', 'pull', 'operation-token', 'events'],
     summary: 'does the steps of operations, as their workflows name them',
     timeout: 15,
   },
   'on-journal': {
-    uses: ['read', 'journal', 'workflow'],
-    summary: 'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks',
+    uses: ['read', 'journal', 'workflow', 'link', 'events'],
+    summary:
+      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role',
     timeout: 1,
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },

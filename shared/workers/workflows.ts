@@ -1,4 +1,5 @@
 import type { OperationName } from '../model/operation.ts'
+import { promotionSteps } from '../replication/promotion/stand.ts'
 
 /** A state machine that runs the steps of an operation one after the other. */
 export interface Workflow {
@@ -24,5 +25,10 @@ export const workflows = {
     summary: 'makes this DR primary a secondary that follows nobody',
     authority: 'POST sys/replication/dr/primary/demote',
     steps: ['close', 'finish'],
+  },
+  promotion: {
+    summary: 'makes this DR secondary the primary of its set',
+    authority: 'POST sys/replication/dr/secondary/promote',
+    steps: promotionSteps,
   },
 } as const satisfies Record<OperationName, Workflow>

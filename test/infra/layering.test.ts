@@ -85,6 +85,7 @@ const folders = [
   'shared/auth-method/config',
   'shared/identity-proof/certificates',
   'shared/identity-proof',
+  'shared/replication/promotion',
   'shared/ceremony',
   'shared/replication/manage',
   'shared/replication/activation',

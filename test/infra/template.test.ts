@@ -329,6 +329,7 @@ const actions: Record<Use, readonly string[]> = {
   'access-keys': [],
   background: ['lambda:InvokeFunction'],
   pull: ['lambda:InvokeFunction'],
+  events: ['events:PutEvents'],
   workflow: ['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
   role: ['dynamodb:PutItem'],
@@ -517,7 +518,7 @@ describe('grants come from the table', () => {
         JSON.stringify(statementsOf(name)).includes('Ceremony') ||
         functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
     )
-    expect(reaching).toEqual(['ceremony', 'generate-root'])
+    expect(reaching).toEqual(['ceremony', 'generate-root', 'on-operation', 'replication'])
     const readers = (pk: string) =>
       reaching.filter(name => may(name, 'dynamodb:BatchGetItem', 'Ceremony', pk))
     expect(readers('ceremony')).toEqual(['ceremony', 'generate-root'])

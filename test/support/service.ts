@@ -125,6 +125,7 @@ export async function startService(
     AWS_ENDPOINT_URL_KMS: provider.url,
     AWS_ENDPOINT_URL_STS: provider.url,
     AWS_ENDPOINT_URL_LAMBDA: service.url,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: provider.url,
   })
   const environment = readEnvironment({
     ...process.env,

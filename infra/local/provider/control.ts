@@ -92,6 +92,7 @@ const commands = {
     const streams = streamsOf(aws.drills.logGroups, { ...placeOf(aws, given), group })
     return { events: [...streams.values()].flat() }
   }),
+  busEvents: command(inputs.nothing, ({ drills }) => ({ events: [...drills.busEvents] })),
 }
 
 type CommandName = keyof typeof commands

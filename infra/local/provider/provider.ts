@@ -2,7 +2,7 @@ import { HOME } from '../home.ts'
 import { endServer, listen } from '../loopback.ts'
 import { type Control, localControl } from './control.ts'
 import { createProviderServer } from './server.ts'
-import { type Home, openImitatedAws } from './state/imitated-aws.ts'
+import { type Home, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
 
 /** How a provider is started. */
 export interface ProviderOptions {
@@ -12,6 +12,8 @@ export interface ProviderOptions {
   stateFile?: string
   /** Account and region that control commands fall back to; `HOME` when absent. */
   home?: Home
+  /** Told of every event that is put on the default bus. */
+  onBusEvent?: NonNullable<ImitatedAws['onBusEvent']>
   /** Epoch milliseconds; the system's when absent. `advance` shifts it. */
   clock?: () => number
 }
@@ -26,14 +28,14 @@ export interface RunningProvider {
 }
 
 /**
- * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs and instance metadata, in their wire
+ * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs, EventBridge and instance metadata, in their wire
  * formats, with signatures checked. For development, tests and drills.
  *
  * @throws when the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
-  const { home = HOME, stateFile, clock = Date.now } = options
-  const aws = openImitatedAws(home, stateFile, clock)
+  const { home = HOME, stateFile, onBusEvent, clock = Date.now } = options
+  const aws = { ...openImitatedAws(home, stateFile, clock), ...(onBusEvent ? { onBusEvent } : {}) }
   const server = createProviderServer(aws)
   const url = await listen(server, options.port)
   return {

@@ -35,6 +35,7 @@ const schema = v.object({
   SERVICE_VERSION: v.optional(v.string(), '0.0.0'),
   API_VERSION: v.optional(v.string(), '0.0.0'),
   AWS_ENDPOINT_URL_STS: text,
+  AWS_ENDPOINT_URL_EVENTBRIDGE: text,
   AWS_EC2_METADATA_SERVICE_ENDPOINT: v.optional(v.string(), 'http://169.254.169.254'),
   AWS_LAMBDA_FUNCTION_NAME: text,
   AWS_LAMBDA_LOG_FORMAT: text,
@@ -57,6 +58,10 @@ export interface Environment extends Deployment {
   auditFile: string
   /** whether the runtime makes JSON of what the console is given, and drops nothing of the level INFO */
   framedJson: boolean
+  /** region of this process, whose own services are called */
+  ownRegion: string
+  /** where the event bus is reached; empty: where AWS has it */
+  eventsEndpoint: string
   /** where STS is reached when the caller's request goes out; empty: where the rules say */
   stsRedirect: string
   /** credentials for calls to AWS on behalf of mounts; empty: the runtime's own */
@@ -97,6 +102,8 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     framedJson:
       e.AWS_LAMBDA_LOG_FORMAT.toUpperCase() === 'JSON' &&
       !['WARN', 'ERROR', 'FATAL'].includes(e.AWS_LAMBDA_LOG_LEVEL.toUpperCase()),
+    ownRegion: e.AWS_REGION,
+    eventsEndpoint: e.AWS_ENDPOINT_URL_EVENTBRIDGE,
     stsRedirect: e.AWS_ENDPOINT_URL_STS,
     cloudKeys: { accessKey: e.CLOUD_ACCESS_KEY, secretKey: e.CLOUD_SECRET_KEY },
     metadataEndpoint: e.AWS_EC2_METADATA_SERVICE_ENDPOINT.replace(/\/$/, ''),

@@ -25,6 +25,7 @@ const guarded: Partial<Record<keyof Ports, Use>> = {
   background: 'background',
   puller: 'pull',
   workflows: 'workflow',
+  events: 'events',
   genesis: 'genesis',
   journal: 'journal',
 }
@@ -56,6 +57,12 @@ export function awsPorts(
     background: lambdaBackground(environment.workerFunction, meter),
     puller: lambdaPuller(environment.pullFunction, meter),
     workflows: stepFunctions(environment.workflows, meter),
+    events: {
+      put: async events => {
+        const { eventBridge } = await import('./event-bus.ts')
+        await eventBridge({ environment, clock, meter }).put(events)
+      },
+    },
     genesis: kmsGenesis({ keyArn: environment.keyArn, entropy, kms }),
     clock,
     entropy,

@@ -66,7 +66,8 @@ export async function awaitOperation(
     const [item] = await store.read([key('operation', id)])
     if (!item) throw new ApiError('internal', `there is no operation ${id}`)
     if (item.data.status !== 'running' || enough(item.data)) return item.data
-    if (clock.now() >= end) throw operationRuns(item.data.name, id, item.data.step)
+    const { name, step, position } = item.data
+    if (clock.now() >= end) throw operationRuns(name, id, step, position)
     await clock.sleep(EVERY)
   }
 }

@@ -70,10 +70,10 @@ export const roleChanging = (): ApiError =>
     { retryAfter: 5 },
   )
 
-export const operationRuns = (name: string, id: string, step: string): ApiError =>
+export const operationRuns = (name: string, id: string, step: string, position = ''): ApiError =>
   refused(
     'busy',
-    `the operation ${id} (${name}) goes on by itself; its step is ${step}`,
+    `the operation ${id} (${name}) goes on by itself; its step is ${step}${position && `, at position ${position}`}`,
     'GET sys/replication/dr/status shows what becomes of it',
     { retryAfter: 5 },
   )

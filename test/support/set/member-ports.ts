@@ -2,7 +2,7 @@ import { newLicence } from '../../../infra/local/licence.ts'
 import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
-import type { Clock, Deployment, Entropy, Ports } from '../../../shared/ports.ts'
+import type { BusEvent, Clock, Deployment, Entropy, Ports } from '../../../shared/ports.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import { ownKms } from '../own-kms.ts'
 import { addressFor } from './network.ts'
@@ -35,8 +35,9 @@ export interface Told {
 export function portsOf(
   { name, tables, clock, transport, entropy, kms = ownKms() }: PortSettings,
   { background, wake, workflow }: Started,
-): { ports: Ports; told: Told[]; audited: Record<string, unknown>[] } {
+): { ports: Ports; told: Told[]; audited: Record<string, unknown>[]; events: BusEvent[] } {
   const told: Told[] = []
+  const events: BusEvent[] = []
   const audited: Record<string, unknown>[] = []
   const meter = callMeter()
   const note = (level: string) => (message: string, fields: unknown) =>
@@ -51,13 +52,14 @@ export function portsOf(
     background: { start: async job => background(copy(job)) },
     puller: { wake: async () => wake() },
     workflows: { start: workflow, signal: async () => false },
+    events: { put: async given => void events.push(...given) },
     audit: { write: async entry => void audited.push(copy(entry)) },
     log: { info: note('info'), warn: note('warn'), error: note('error') },
     deployment: deploymentOf(name, clock.now()),
     keyHints: new Map(),
     memory: {},
   }
-  return { ports, told, audited }
+  return { ports, told, audited, events }
 }
 
 const noAws = new Proxy({} as never, {

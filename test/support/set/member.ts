@@ -13,6 +13,7 @@ import { fill } from '../../../shared/replication/density.ts'
 import type { Head } from '../../../shared/replication/head.ts'
 import { tendOperation } from '../../../shared/replication/operation/tend.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
+import { tellRoleEvents } from '../../../shared/replication/tell-events.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
@@ -41,7 +42,7 @@ export function setMember(settings: MemberSettings) {
   const { name, simulation, net, tables } = settings
   const { clock } = simulation
   const address = addressFor(name)
-  const { ports, told, audited } = portsOf(
+  const { ports, told, audited, events } = portsOf(
     { ...settings, clock },
     {
       background: payload => simulation.start(() => lambdas.job(payload)),
@@ -57,7 +58,7 @@ export function setMember(settings: MemberSettings) {
     request(method, path, body, { token, ...options })
   net.join(name, linkService(ports))
   return {
-    ...{ name, address, ports, told, audited, tables, ...lambdas },
+    ...{ name, address, ports, told, audited, events, tables, ...lambdas },
     request: rooted,
     /** a request that succeeds */
     ok: async (...given: Parameters<typeof rooted>): Promise<Reply> => {
@@ -123,6 +124,7 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
       if (hashes) return journal({})
       await run(name, 'on-journal', async () => {
         await tendOperation(ports)
+        await tellRoleEvents(ports)
         await fill(ports, 'all')
       })
     },

@@ -8,7 +8,7 @@ test.each([
   ['a minute that has passed is none', { source: 'aws.events' }, 0],
 ])('%s', async (_, event, expected) => {
   let notices = 0
-  const ports = { store: { read: async () => [undefined] } } as unknown as Ports
+  const ports = { store: { read: async () => [undefined], list: async () => [] } } as unknown as Ports
   await journalHandler(ports, async () => {
     notices += 1
   })(event)
@@ -24,6 +24,7 @@ test('a minute that has passed has an operation go on, and tends the journal alt
         reads.push(first?.kind)
         return [first?.kind === 'operation' ? operation : { data: { operation: 'o' } }]
       },
+      list: async () => [],
     },
     clock: { now: () => 1 },
     workflows: { start: () => Promise.reject(new Error('not now')) },

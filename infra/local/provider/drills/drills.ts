@@ -1,3 +1,4 @@
+import type { KeptBusEvent } from './bus-events.ts'
 import { type CallLog, newCallLog } from './calls.ts'
 import { type Connections, newConnections } from './connections.ts'
 import type { Fault, HeldCalls } from './faults.ts'
@@ -13,6 +14,7 @@ export interface Drills {
   calls: CallLog
   connections: Connections
   logGroups: LogGroups
+  busEvents: KeptBusEvent[]
   /** Age below which a new access key is not known yet. */
   keyDelayMs: number
   clockShiftMs: number
@@ -26,6 +28,7 @@ export const newDrills = (): Drills => ({
   calls: newCallLog(),
   connections: newConnections(),
   logGroups: new Map(),
+  busEvents: [],
   keyDelayMs: 0,
   clockShiftMs: 0,
 })

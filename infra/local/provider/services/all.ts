@@ -1,5 +1,6 @@
 import type { WireRequest } from '../wire/http.ts'
 import { describeInstances } from './ec2.ts'
+import { putBusEvents } from './events.ts'
 import {
   createAccessKey,
   deleteAccessKey,
@@ -48,6 +49,9 @@ const services: Record<string, ProviderService> = {
   logs: service(jsonProtocol('Logs_20140328'), {
     CreateLogStream: createLogStream,
     PutLogEvents: putLogEvents,
+  }),
+  events: service(jsonProtocol('AWSEvents'), {
+    PutEvents: putBusEvents,
   }),
 }
 

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { type Authority, createAuthority } from '../documents/authority.ts'
+import type { KeptBusEvent } from '../drills/bus-events.ts'
 import { type Drills, newDrills } from '../drills/drills.ts'
 import type { ProviderState } from './state.ts'
 import { loadState, stateWriter } from './state-file.ts'
@@ -17,6 +18,8 @@ export interface ImitatedAws {
   readonly drills: Drills
   /** Metadata services with a port of their own, by their path on the common one. */
   readonly metadataPorts: Map<string, Promise<Server>>
+  /** Told of every event on a bus. */
+  onBusEvent?: (event: KeptBusEvent) => void
   /** The provider's clock: milliseconds since 1970, shifted by `drills.clockShiftMs`. */
   now(): number
   /** To be called after each change of `state`. */

@@ -33,7 +33,7 @@ export const ec2Errors: ErrorTable = {
   'unknown-action': { status: 400, code: 'InvalidAction' },
 }
 
-/** Services of the JSON 1.1 protocol (KMS, CloudWatch Logs). */
+/** Services of the JSON 1.1 protocol (KMS, CloudWatch Logs, EventBridge). */
 export const jsonErrors: ErrorTable = {
   unsigned: { status: 400, code: 'MissingAuthenticationTokenException' },
   incomplete: { status: 400, code: 'IncompleteSignatureException' },

@@ -1,0 +1,73 @@
+import { ApiError } from '../../api/errors.ts'
+import type { BusEvent, Clock, EventBus, Meter } from '../../ports.ts'
+import { serviceHost } from '../../values/region.ts'
+import { type Environment, runtimeCredentials } from './environment.ts'
+import { signedHeaders } from './signature.ts'
+
+/** Entries that one request takes. */
+const MOST_ENTRIES = 10
+const TRIES = 3
+const ATTEMPT_MS = 3000
+
+/** Where all events of this product come from. */
+const SOURCE = 'cloud-auth'
+
+interface Dependencies {
+  environment: Pick<Environment, 'ownRegion' | 'eventsEndpoint'>
+  clock: Clock
+  meter: Meter
+}
+
+/**
+ * The default event bus, by the one action of EventBridge that is needed: its client would be larger than all of this.
+ * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
+ */
+export function eventBridge({ environment, clock, meter }: Dependencies): EventBus {
+  const { ownRegion: region, eventsEndpoint } = environment
+  const url = new URL(eventsEndpoint || `https://${serviceHost('events', region)}/`)
+
+  async function once(body: string): Promise<void> {
+    const credentials = runtimeCredentials()
+    if (!credentials) throw new Error('this process has no credentials')
+    meter.count('events')
+    const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSEvents.PutEvents' }
+    const signed = signedHeaders({ url, headers, body, service: 'events', region }, credentials, clock.now())
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: signed,
+      body,
+      signal: AbortSignal.timeout(ATTEMPT_MS),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`EventBridge answered ${answer.status}: ${text.slice(0, 200)}`)
+    const { FailedEntryCount = 0 } = JSON.parse(text) as { FailedEntryCount?: number }
+    if (FailedEntryCount > 0) throw new Error(`EventBridge refused ${FailedEntryCount} events`)
+  }
+
+  async function insist(body: string): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const error = await once(body).then(
+        () => undefined,
+        (cause: unknown) => cause,
+      )
+      if (error === undefined) return
+      if (tries === TRIES)
+        throw new ApiError('busy', 'the event bus cannot be reached', { retryAfter: 5, cause: error })
+      await clock.sleep(200 * tries)
+    }
+  }
+
+  return {
+    put: async events => {
+      for (let at = 0; at < events.length; at += MOST_ENTRIES)
+        await insist(JSON.stringify({ Entries: events.slice(at, at + MOST_ENTRIES).map(entryOf) }))
+    },
+  }
+}
+
+const entryOf = ({ type, time, detail }: BusEvent) => ({
+  Source: SOURCE,
+  DetailType: type,
+  Detail: JSON.stringify(detail),
+  Time: Date.parse(time) / 1000,
+})

@@ -1,0 +1,146 @@
+import { decryptOwnKey, encryptOwnKey } from '../../link/admin/keys.ts'
+import { keysOf, linkPair, newLinkPair } from '../../link/pair.ts'
+import { statementOf } from '../../link/statements.ts'
+import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
+import { type Key, type Kind, key } from '../../storage/kinds.ts'
+import type { StoredItem } from '../../storage/requests.ts'
+import { defined } from '../../values/defined.ts'
+import { noteEvent } from '../events.ts'
+import type { Head } from '../head.ts'
+import type { Element } from '../journal.ts'
+import { AGAIN, DONE, OperationFailed, type OperationRun, type OperationStep } from '../operation/run.ts'
+import { type Epoch, epochName, posText, withEpoch } from '../position.ts'
+import { roleEvent } from '../role-event.ts'
+import { newFollower } from '../secondary/new-follower.ts'
+import { readyHead } from './ready-head.ts'
+import { type PromotionStand, promotionAt } from './stand.ts'
+
+/**
+ * Takes over: in one transaction the journal is this cluster's own, in an epoch of its own, the record says primary,
+ * and the change of role is noted to be told. It comes about once, or not at all.
+ */
+export const claim: OperationStep = async (run, id) => {
+  const stand = await promotionAt(run, id, 'claim')
+  if (!stand) return DONE
+  const { ports } = run
+  const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
+  if (!follower) throw new OperationFailed('internal', 'this cluster is no secondary any more')
+  const ready = await readyHead(ports, follower, stand.promotion)
+  if (!ready) return AGAIN
+  checkWhole(ready.head, stand)
+  return claimed(run, stand, ready.head, ready.warnings)
+}
+
+/** Without force nothing may be missing. @throws OperationFailed */
+function checkWhole({ dirty, until, seq, epoch }: Head, { promotion: { force, end } }: PromotionStand): void {
+  if (force) return
+  if (dirty !== null || until > 0)
+    throw new OperationFailed('busy', 'a sync has begun meanwhile (merkle-sync)')
+  if (end && (end.seq !== seq || end.epoch !== epoch))
+    throw new OperationFailed(
+      'busy',
+      `the primary’s journal ends at ${posText(end)}, and this cluster’s at ${posText({ epoch, seq })}`,
+    )
+}
+
+async function claimed(
+  run: OperationRun,
+  stand: PromotionStand,
+  head: Head,
+  warnings: readonly string[],
+): Promise<typeof DONE | typeof AGAIN> {
+  const { ports } = run
+  const { record, operation, promotion } = stand
+  const { n, mode, hold, seq, done, epoch: last, dirty } = head
+  const epoch = epochName(n + 1, record.data.id)
+  const membership = await newMembership(run, record.data, epoch)
+  const lost = await lostBehind(run, stand, seq)
+  const place = { epoch: last, seq }
+  const next: ClusterRecord = defined({
+    ...record.data,
+    ...{ mode: 'primary' as const, epoch, built: true, link: membership.link },
+    generation: (record.data.generation ?? 0) + 1,
+    clusterAddr: promotion.address || record.data.clusterAddr,
+  })
+  const state = {
+    ...operation.data,
+    ...{ step: 'open', changedAt: ports.clock.now(), position: posText({ epoch, seq }) },
+    promotion: { ...promotion, claimed: { epoch, seq }, warnings: [...promotion.warnings, ...warnings] },
+  }
+  const told = roleEvent(
+    { from: record.data, to: next, position: posText(place), operation: operation.sk, lost },
+    ports.clock.now(),
+  )
+  const { force } = promotion
+  await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
+  const elements: Element[] = [
+    { head: claimedHead(head, epoch), expect: { mode, hold, seq, done, epoch: last, n, dirty } },
+    written(run, record, next),
+    written(run, operation, state),
+    ...membership.elements,
+    { item: told.place, put: stored(run, told.place, told.data), if: 'absent' },
+  ]
+  const result = await ports.journal.transact(elements)
+  if (result === 'done') return DONE
+  await ports.clock.sleep(50)
+  return AGAIN
+}
+
+/** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
+export function claimedHead({ line, seq, hold, n, dirty }: Head, epoch: Epoch): Partial<Head> {
+  const known = line.filter(([, start]) => start <= seq)
+  return {
+    ...{ mode: 'writing', epoch, own: epoch, n: n + 1, hold: hold + 1, done: seq },
+    ...{ until: 0, dirty: null, dirtyFrom: '' },
+    ...(dirty === null
+      ? { line: withEpoch(known, epoch, seq + 1) }
+      : { line: [[epoch, seq + 1]], from: seq }),
+  }
+}
+
+/** A new key of the link, of which the one before says that it is this cluster's: so others believe it later. */
+async function newMembership(run: OperationRun, record: ClusterRecord, epoch: Epoch) {
+  const { cipher, entropy, store } = run.ports
+  const { link, set, id } = record
+  if (!link || set === undefined) throw new OperationFailed('internal', 'this cluster is in no DR set')
+  const text = newLinkPair(entropy.bytes)
+  const place = key('member', id)
+  const [member] = await store.read([place])
+  const before = await decryptOwnKey(link.ownKey, cipher)
+  const signing = keysOf(linkPair(text)).signing.toString('base64')
+  const statement = statementOf(before.signing, { set, by: id, id, key: signing, epoch })
+  const { statements = [], addresses = [] } = member?.data ?? {}
+  const met = [...new Set([...addresses, ...link.addrs, link.primaryAddr])].filter(one => one !== '')
+  const data = { statements: [...statements, statement], addresses: met }
+  const elements: Element[] = [
+    { item: place, put: stored(run, place, data), if: member ? { rev: member.rev } : 'absent' },
+  ]
+  return { link: emptyLink(await encryptOwnKey(text, cipher)), elements }
+}
+
+/** Positions that the primary is known to have had beyond; null: nobody knows. */
+async function lostBehind(
+  { ports }: OperationRun,
+  { promotion: { end } }: PromotionStand,
+  seq: number,
+): Promise<number | null> {
+  if (end) return Math.max(0, end.seq - seq)
+  const [contact] = await ports.store.read([key('contact')])
+  return contact && contact.data.seq > seq ? contact.data.seq - seq : null
+}
+
+const stored = ({ ports }: OperationRun, { kind, pk, sk }: Key, data: unknown): StoredItem => ({
+  ...{ kind, pk, sk, data },
+  rev: ports.entropy.bytes(12).toString('base64url'),
+})
+
+/** An item that is still as it was read takes something else. */
+const written = <K extends Kind>(
+  run: OperationRun,
+  item: Key<K> & { rev: string },
+  data: unknown,
+): Element => ({
+  item: { kind: item.kind, pk: item.pk, sk: item.sk },
+  put: stored(run, item, data),
+  if: { rev: item.rev },
+})

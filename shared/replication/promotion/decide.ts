@@ -1,0 +1,207 @@
+import type { OperationFault } from '../../model/operation.ts'
+import { printTime } from '../../values/time.ts'
+import type { Head } from '../head.ts'
+
+/** What this cluster knows of the primary that it follows, from asking it just now. */
+export type PrimaryFacts =
+  | { readonly state: 'none' }
+  /** `lag`: age of the oldest cell that has not been applied here, milliseconds; `parted`: it has another journal */
+  | { readonly state: 'answers'; readonly format: number; readonly lag: number | 'parted' }
+  | { readonly state: 'refuses'; readonly text: string }
+  /** when it answered last, epoch milliseconds; absent: never */
+  | { readonly state: 'silent'; readonly heardAt?: number }
+
+/** What a promotion is judged by, before anything has changed on either cluster. */
+export interface PromotionFacts {
+  /** absent: this cluster has never had a journal */
+  readonly head: Pick<Head, 'mode' | 'epoch' | 'line' | 'seq' | 'dirty' | 'until'> | undefined
+  readonly primary: PrimaryFacts
+  /** encrypted fields that were tried: how many could be read, and what those that could not belong to */
+  readonly keyring: { readonly opened: number; readonly failed: readonly string[] }
+  /** a check found the tree wrong */
+  readonly corrupted: boolean
+  readonly reindexing: boolean
+  /** what keeps this cluster from applying what it has; absent: nothing */
+  readonly stuck?: string | undefined
+  /** format of journal and link that this version speaks */
+  readonly format: number
+  /** epoch milliseconds */
+  readonly now: number
+}
+
+/** A promotion may go on, or why not; and what its caller has to know. */
+export interface PromotionVerdict {
+  readonly refused?: OperationFault
+  readonly warnings: readonly string[]
+}
+
+/** Milliseconds by which this cluster may be behind its primary. */
+const MOST_LAG = 5000
+/** Milliseconds without an answer after which a primary is taken for lost. */
+const LOST_MS = 60_000
+
+interface Check {
+  readonly name: string
+  readonly code: 'invalid_request' | 'busy'
+  /** whether `force` goes on all the same */
+  readonly overridden: boolean
+  /** what is in the way; undefined: nothing */
+  readonly finds: (facts: PromotionFacts) => string | undefined
+}
+
+const seconds = (ms: number): number => Math.round(ms / 1000)
+
+/** Whether a primary has been silent for so long that nobody need wait for it. */
+const isLost = (primary: PrimaryFacts, now: number): boolean =>
+  primary.state === 'silent' && primary.heardAt !== undefined && now - primary.heardAt >= LOST_MS
+
+/** One row for each obstacle. @see docs/spec/replication.md#promotion */
+const checks: readonly Check[] = [
+  {
+    name: 'first-sync',
+    code: 'invalid_request',
+    overridden: false,
+    finds: ({ head }) =>
+      head && head.line.length > 0
+        ? undefined
+        : 'this cluster has never had all of its primary’s items: its first sync has not ended',
+  },
+  {
+    name: 'keyring',
+    code: 'busy',
+    overridden: false,
+    finds: ({ keyring }) =>
+      keyring.opened > 0
+        ? undefined
+        : 'the keyring does not open: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used',
+  },
+  {
+    name: 'keyring-terms',
+    code: 'busy',
+    overridden: true,
+    finds: ({ keyring: { opened, failed } }) =>
+      opened > 0 && failed.length > 0
+        ? `the keyring does not open everything: ${failed.slice(0, 5).join(', ')}`
+        : undefined,
+  },
+  {
+    name: 'sync',
+    code: 'busy',
+    overridden: true,
+    finds: ({ head }) => {
+      if (head?.mode === 'syncing') return 'a sync is running (merkle-sync)'
+      if (head?.mode === 'draining') return 'a sync is about to begin (merkle-diff)'
+      return head && (head.dirty !== null || head.until > 0)
+        ? `what a sync has fetched is whole from position ${head.until} on, and this cluster is at ${head.seq}`
+        : undefined
+    },
+  },
+  {
+    name: 'corrupted',
+    code: 'busy',
+    overridden: true,
+    finds: ({ corrupted }) => (corrupted ? 'a check has found the tree of items corrupted' : undefined),
+  },
+  {
+    name: 'reindex',
+    code: 'busy',
+    overridden: true,
+    finds: ({ reindexing }) => (reindexing ? 'a reindex is running' : undefined),
+  },
+  {
+    name: 'stuck',
+    code: 'busy',
+    overridden: true,
+    finds: ({ stuck }) =>
+      stuck === undefined ? undefined : `what has been received cannot be applied: ${stuck}`,
+  },
+  {
+    name: 'no-primary',
+    code: 'busy',
+    overridden: true,
+    finds: ({ primary, head }) => {
+      if (primary.state === 'none') return 'this cluster knows no primary: nobody can say what it has missed'
+      return head?.mode === 'closed'
+        ? 'this cluster was a primary, and has not begun to follow another one'
+        : undefined
+    },
+  },
+  {
+    name: 'refused',
+    code: 'busy',
+    overridden: true,
+    finds: ({ primary }) =>
+      primary.state === 'refuses'
+        ? `the primary answers, and refuses this cluster: ${primary.text}`
+        : undefined,
+  },
+  {
+    name: 'silent',
+    code: 'busy',
+    overridden: true,
+    finds: ({ primary, now }) => {
+      if (primary.state !== 'silent' || isLost(primary, now)) return undefined
+      return primary.heardAt === undefined
+        ? 'the primary does not answer, and has never answered'
+        : `the primary does not answer, and answered ${seconds(now - primary.heardAt)} s ago`
+    },
+  },
+  {
+    name: 'lag',
+    code: 'busy',
+    overridden: true,
+    finds: ({ primary }) => {
+      if (primary.state !== 'answers') return undefined
+      if (primary.lag === 'parted')
+        return 'the journals of this cluster and of the primary have parted (merkle-diff)'
+      return primary.lag > MOST_LAG
+        ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${MOST_LAG / 1000} s`
+        : undefined
+    },
+  },
+]
+
+/** What a promotion that goes on has to tell. */
+function warningsOf({ primary, head, format, now }: PromotionFacts): string[] {
+  const at = `${head?.epoch}/${head?.seq}`
+  if (primary.state === 'silent') {
+    const last =
+      primary.heardAt === undefined
+        ? 'it has never answered'
+        : `it answered last ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
+    return [
+      `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here`,
+    ]
+  }
+  if (primary.state === 'refuses' || primary.state === 'none')
+    return [`nothing was handed over: this cluster takes over at position ${at}`]
+  return primary.format < format
+    ? [
+        `the primary speaks format ${primary.format}, this cluster ${format}: it cannot come back as a secondary before its upgrade`,
+      ]
+    : []
+}
+
+/**
+ * Whether a secondary may be promoted. Up to here nothing has happened: whatever is refused leaves both clusters as
+ * they were.
+ */
+export function decidePromotion(
+  facts: PromotionFacts,
+  { force }: { readonly force: boolean },
+): PromotionVerdict {
+  const found = checks.flatMap(check => {
+    const text = check.finds(facts)
+    return text === undefined ? [] : [{ ...check, text }]
+  })
+  const obstacles = found.filter(({ overridden }) => !force || !overridden)
+  if (obstacles.length > 0) return { refused: faultOf(obstacles), warnings: [] }
+  return { warnings: [...found.map(({ text }) => `overridden by force: ${text}`), ...warningsOf(facts)] }
+}
+
+function faultOf(obstacles: readonly (Check & { text: string })[]): OperationFault {
+  const final = obstacles.find(({ overridden }) => !overridden)
+  const texts = obstacles.map(({ text }) => text).join('; ')
+  const next = final ? 'force does not help here' : 'repeat this later, or use force'
+  return { code: final?.code ?? 'busy', text: `${texts}; ${next}` }
+}

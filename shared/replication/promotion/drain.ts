@@ -1,0 +1,72 @@
+import {
+  AGAIN,
+  commitStep,
+  DONE,
+  OperationFailed,
+  type OperationRun,
+  type OperationStep,
+} from '../operation/run.ts'
+import { posText } from '../position.ts'
+import { followOn } from '../secondary/follow.ts'
+import { ask, type Follower } from '../secondary/follower.ts'
+import { newFollower } from '../secondary/new-follower.ts'
+import { readyHead } from './ready-head.ts'
+import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
+
+/** Milliseconds for which the rest of a journal that was handed over is waited for. */
+const PATIENCE = { graceful: 5 * 60_000, forced: 30_000 }
+const PAUSE_MS = 200
+
+/**
+ * Waits until everything that the primary has acknowledged is here, then applies all that is staged: nothing else
+ * happens to this cluster before that. A demoted cluster gives its own journal its exact end instead.
+ */
+export const drainAll: OperationStep = async (run, id) => {
+  const stand = await promotionAt(run, id, 'drain')
+  if (!stand) return DONE
+  const { ports } = run
+  const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
+  if (!follower) throw new OperationFailed('internal', 'this cluster is no secondary any more')
+  follower.handsOff = true
+  if ((await received(run, stand, follower)) === 'time') return AGAIN
+  const ready = await readyHead(ports, follower, stand.promotion)
+  if (!ready) return AGAIN
+  const position = posText(ready.head)
+  const warnings = [...stand.promotion.warnings, ...ready.warnings]
+  return commitStep(run, [promotionTo(stand, ports.clock.now(), 'claim', { warnings }, { position })], stand)
+}
+
+/** @throws OperationFailed when the rest does not come */
+async function received(
+  run: OperationRun,
+  { promotion: { end, force }, operation }: PromotionStand,
+  follower: Follower,
+): Promise<'received' | 'time'> {
+  const { clock, journal } = run.ports
+  const until = operation.data.changedAt + (force ? PATIENCE.forced : PATIENCE.graceful)
+  while (end) {
+    const head = await journal.head()
+    if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.seq >= end.seq) break
+    if (clock.now() >= until) {
+      if (force) break
+      throw new OperationFailed(
+        'busy',
+        `the primary’s journal ends at position ${end.seq}, and nothing beyond ${head.seq} comes`,
+      )
+    }
+    if (clock.now() >= run.deadline) return 'time'
+    await onceMore(run, follower)
+  }
+  return 'received'
+}
+
+async function onceMore({ ports: { clock, log } }: OperationRun, follower: Follower): Promise<void> {
+  try {
+    if (!follower.source) await ask(follower)
+    if ((await followOn(follower)) === 'worked') return
+  } catch (error) {
+    delete follower.source
+    log.warn('the rest of the journal was asked for in vain', { error: String(error) })
+  }
+  await clock.sleep(PAUSE_MS)
+}

@@ -1,0 +1,107 @@
+import { FORMAT, LinkRefused, LinkSilent } from '../../link/source.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import { versionIn } from '../../storage/encryption.ts'
+import { type Item, type Key, key } from '../../storage/kinds.ts'
+import type { Encrypted } from '../../values/secret.ts'
+import type { Head } from '../head.ts'
+import type { OperationRun } from '../operation/run.ts'
+import { common } from '../position.ts'
+import { ask, type Follower } from '../secondary/follower.ts'
+import { newFollower } from '../secondary/new-follower.ts'
+import type { PrimaryFacts, PromotionFacts } from './decide.ts'
+
+/** Everything that a promotion is judged by, asked and read just now. Nothing is changed anywhere. */
+export async function promotionFacts(run: OperationRun, record: ClusterRecord): Promise<PromotionFacts> {
+  const { ports } = run
+  const [contact, puller] = await ports.store.read([key('contact'), key('puller')])
+  const head = await ports.journal.head()
+  const keyring = await triedKeyring(ports, record)
+  const heardAt = contact?.data.at
+  const silent: PrimaryFacts = { state: 'silent', ...(heardAt === undefined ? {} : { heardAt }) }
+  return {
+    ...{ head, keyring, format: FORMAT },
+    // without its keys this cluster cannot ask anybody
+    primary: keyring.failed.length === 0 && head ? await askedPrimary(run, head, silent) : silent,
+    corrupted: false,
+    reindexing: record.built === false,
+    stuck: puller?.data.fault,
+    now: ports.clock.now(),
+  }
+}
+
+/** Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. */
+async function triedKeyring(
+  { store, cipher }: OperationRun['ports'],
+  record: ClusterRecord,
+): Promise<PromotionFacts['keyring']> {
+  // one that is remembered proves nothing
+  cipher.expect({ keyring: '', term: 0 })
+  cipher.expect(record)
+  const [mounts, recovery] = await store.read([key('mounts'), key('recovery-key')])
+  const configs = await store.read(
+    (mounts?.data.mounts ?? []).map(({ accessor }) => key('client-config', accessor)),
+  )
+  const found: [place: Key, field: string, text: Encrypted | undefined][] = [
+    [key('cluster'), 'ownKey', record.link?.ownKey],
+    [key('recovery-key'), 'key', recovery?.data.key],
+    ...configs
+      .filter((one): one is Item<'client-config'> => one !== undefined)
+      .map((one): [Key, string, Encrypted | undefined] => [one, 'secretKey', one.data.secretKey]),
+  ]
+  const failed: string[] = []
+  let opened = 0
+  for (const [place, field, text] of found) {
+    if (text === undefined) continue
+    const works = await cipher.decrypt(place, field, text).then(
+      () => true,
+      () => false,
+    )
+    if (works) opened += 1
+    else failed.push(`${field} of a ${place.kind}, of term ${versionIn(text) ?? 0}`)
+  }
+  const newest = await cipher.encrypt(key('cluster'), 'probe', 'probe').then(versionIn, () => undefined)
+  if (opened > 0 && newest !== record.term) failed.push(`whatever term ${record.term} encrypted`)
+  return { opened, failed }
+}
+
+/** Times that a refusal is heard before it is believed: the heartbeat of the puller may have come in between. */
+const TRIES = 3
+const PAUSE_MS = 300
+
+async function askedPrimary(run: OperationRun, head: Head, silent: PrimaryFacts): Promise<PrimaryFacts> {
+  const { ports, connect, deadline } = run
+  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
+  if (!follower?.link) return { state: 'none' }
+  for (let tries = 1; ; tries++) {
+    try {
+      return await answered(follower, head)
+    } catch (error) {
+      if (error instanceof LinkSilent) return silent
+      if (!(error instanceof LinkRefused)) throw error
+      if (tries === TRIES) return { state: 'refuses', text: error.message }
+      await ports.clock.sleep(PAUSE_MS)
+    }
+  }
+}
+
+async function answered(follower: Follower, head: Head): Promise<PrimaryFacts> {
+  const { format, line, frontier, time } = await ask(follower)
+  const { cut, diverged } = common({ line }, head)
+  const parted: PrimaryFacts = { state: 'answers', format, lag: 'parted' }
+  if (diverged || cut < head.seq) return parted
+  const oldest = await oldestMissing(follower, head, frontier)
+  if (oldest === 'parted') return parted
+  return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest) }
+}
+
+/** When the first cell that is not applied here was written, by the primary's clock; undefined: there is none. */
+async function oldestMissing(
+  { own, link }: Follower,
+  head: Head,
+  frontier: number,
+): Promise<number | 'parted' | undefined> {
+  if (head.done < head.seq) return (await own.journal.cells(head.line, head.done, head.done + 1))[0]?.at
+  if (frontier <= head.seq) return undefined
+  const answer = await link?.cells({ line: head.line, from: head.seq, bytes: 1 })
+  return answer && 'cells' in answer ? answer.cells[0]?.at : 'parted'
+}

@@ -1,0 +1,97 @@
+import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { bool, text } from '../../api/fields.ts'
+import type { OperationState, PromotionState } from '../../model/operation.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+import { sameSecret } from '../../values/secret.ts'
+import { addressOf } from '../manage/addresses.ts'
+import { awaitOperation, beginOperation, newOperation } from '../manage/operate.ts'
+import { roleChanging } from '../manage/refusals.ts'
+import { checkTransition } from '../manage/transitions.ts'
+import { waitingExecution } from '../operation/waiting.ts'
+
+export const promoteFields = {
+  primary_cluster_addr: text(
+    'Address that secondaries are given; default: the one under which this cluster is reached',
+  ),
+  force: bool('Go on although something is in the way, or the primary may still be serving'),
+}
+
+/** What a promotion and its repetition are judged by, read with the request's first read. */
+export const preparePromotion = async () => ({
+  keys: [key('cluster'), key('promoted')] as const,
+  prepared: undefined,
+})
+
+/** Milliseconds for which the repetition of a promotion that succeeded gets the same answer. */
+const REMEMBERED = 600_000
+
+/**
+ * POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repetition joins the promotion
+ * that runs, or gets the answer of one that has succeeded.
+ */
+export async function promote(call: Call<typeof promoteFields>): Promise<Outcome> {
+  const { ports, given } = call
+  const { record } = clusterOf(call)
+  const item = call.fetched.get(key('cluster'))
+  if (!item) throw new ApiError('not_initialised')
+  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr')
+  if (call.operator === undefined) return repeated(call, item, address)
+  if (record.operation !== undefined) return joined(call, record.operation, address)
+  const waiting = await waitingExecution('promotion', ports)
+  const force = given.force ?? waiting?.data.options['force'] === true
+  const request = await requestOf(call, address)
+  const promotion: PromotionState = defined({ force, request, warnings: [], address: address || undefined })
+  const operating = newOperation(ports)
+  await beginOperation(operating, item, { name: 'promotion', step: 'verify', promotion }, call, waiting)
+  return outcomeOf(await awaitOperation(operating.id, ports))
+}
+
+/** The HMAC by which a repetition is known: of the token and all parameters. */
+const requestOf = (call: Call<typeof promoteFields>, address: string): Promise<string> =>
+  call.ports.cipher.hmac(
+    JSON.stringify([call.raw['dr_operation_token'] ?? '', call.given.force ?? false, address]),
+  )
+
+/** On a secondary, where the operation token was checked: whoever asks for the same thing waits for the same thing. */
+async function joined(
+  { ports, given }: Call<typeof promoteFields>,
+  operation: string,
+  address: string,
+): Promise<Outcome> {
+  const [running] = await ports.store.read([key('operation', operation)])
+  const { promotion } = running?.data ?? {}
+  const same =
+    promotion && promotion.force === (given.force ?? false) && (promotion.address ?? '') === address
+  if (!same) throw roleChanging()
+  return outcomeOf(await awaitOperation(operation, ports))
+}
+
+/** On a cluster that is no secondary (any more) no operation token counts: only the very same request is answered. */
+async function repeated(
+  call: Call<typeof promoteFields>,
+  { data: record }: Item<'cluster'>,
+  address: string,
+): Promise<Outcome> {
+  const { ports, fetched, now } = call
+  const promoted = fetched.get(key('promoted'))?.data
+  const [running] = record.operation ? await ports.store.read([key('operation', record.operation)]) : []
+  const known = running?.data.promotion?.request ?? promoted?.request
+  const same = known !== undefined && sameSecret(known, await requestOf(call, address))
+  if (same && record.operation && running?.data.promotion)
+    return outcomeOf(await awaitOperation(record.operation, ports))
+  if (same && promoted && now - promoted.at <= REMEMBERED)
+    return { answer: nothing([BECOMING, ...promoted.warnings]) }
+  checkTransition('secondary/promote', record)
+  throw new ApiError('internal', 'a cluster without operator took a promotion')
+}
+
+function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
+  if (status === 'done') return { answer: nothing([BECOMING, ...(promotion?.warnings ?? [])]) }
+  if (fault?.code === 'invalid_request') throw invalid(fault.text)
+  throw new ApiError('busy', fault?.text ?? 'the promotion failed', { retryAfter: 5 })
+}
+
+const BECOMING =
+  'this cluster has become the primary of its DR set, with a short interruption; other clusters need new activation tokens to follow it'

@@ -1,0 +1,65 @@
+import type { PromotionState } from '../../model/operation.ts'
+import { type Own, pauseBefore } from '../apply/target.ts'
+import { endEpoch } from '../density.ts'
+import type { Head } from '../head.ts'
+import { OperationFailed } from '../operation/run.ts'
+import type { Follower } from '../secondary/follower.ts'
+import { drain } from '../secondary/redo.ts'
+import { stopSync } from '../sync/stop.ts'
+
+/** A head that may be claimed: nothing below it is open, and nothing that is under way changes an item any more. */
+interface Ready {
+  head: Head
+  warnings: readonly string[]
+}
+
+/**
+ * Brings this cluster's journal to rest: applies what is staged, or gives an epoch of its own its exact end, or, with
+ * force, ends a sync that will never end by itself.
+ * @returns undefined while something else is under way: repeat
+ * @throws OperationFailed when what is staged cannot be applied
+ */
+export async function readyHead(
+  { clock, journal }: { clock: Own['clock']; journal: Own['journal'] },
+  { own, life }: Follower,
+  { force }: Pick<PromotionState, 'force'>,
+): Promise<Ready | undefined> {
+  const head = await journal.head()
+  if (!head || head.mode === 'writing')
+    throw new OperationFailed('internal', 'this cluster has no journal of another one to take over')
+  if (head.mode === 'closed') return (await endEpoch({ clock, journal })) && resting(journal, 'closed')
+  if (head.mode === 'syncing') {
+    if (!force) throw new OperationFailed('busy', 'a sync has begun meanwhile (merkle-sync)')
+    const stopped = await stopSync(own, life, head)
+    return stopped && { head: stopped, warnings: [] }
+  }
+  const drained = await drain(own, life)
+  if (drained === 'done') return resting(journal, 'draining')
+  if (drained === 'busy' || drained === 'moved') return again(own)
+  const what =
+    drained === 'missing'
+      ? 'a staged cell is not there'
+      : `${drained.mismatch.length} items are not as cells say`
+  if (!force) throw new OperationFailed('busy', `what has been received cannot be applied: ${what}`)
+  return leftAsItIs(own, what)
+}
+
+async function again(own: Own): Promise<undefined> {
+  await pauseBefore(own, 3)
+  return undefined
+}
+
+async function resting(journal: Own['journal'], mode: Head['mode']): Promise<Ready | undefined> {
+  const head = await journal.head()
+  return head?.mode === mode && head.done === head.seq ? { head, warnings: [] } : undefined
+}
+
+/** With force: nobody will ever apply it. What stands here may be half of it, so no journal leads from it to anywhere. */
+async function leftAsItIs({ journal }: Own, what: string): Promise<Ready | undefined> {
+  const head = await journal.head()
+  if (head?.mode !== 'draining') return undefined
+  const { mode, hold, seq, done } = head
+  const moved = await journal.moveHead({ mode, hold, seq, done }, { done: seq, dirty: 'all', dirtyFrom: '' })
+  const warning = `overridden by force: what was received behind position ${done} could not be applied (${what})`
+  return moved === 'refused' ? undefined : { head: moved, warnings: [warning] }
+}

@@ -1,0 +1,104 @@
+import { voidOperationToken } from '../../ceremony/generated-token.ts'
+import { put, remove, replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { noopCell } from '../cell.ts'
+import { noteEvent } from '../events.ts'
+import {
+  AGAIN,
+  commitStep,
+  DONE,
+  type OperationEnd,
+  type OperationRun,
+  type OperationStep,
+  type StepResult,
+  standingToEnd,
+  toStep,
+  withoutOperation,
+} from '../operation/run.ts'
+import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
+
+/** Writes the first cell of the new epoch: the journal takes writes, and is read to where it begins. */
+export const open: OperationStep = async (run, id) => {
+  const stand = await promotionAt(run, id, 'open')
+  if (!stand) return DONE
+  const { journal, clock } = run.ports
+  const { claimed } = stand.promotion
+  const head = await journal.head()
+  if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.seq === claimed.seq) {
+    const given = await journal.allocate(claimed.epoch)
+    if (given !== 'refused')
+      await journal.putCell(noopCell({ epoch: claimed.epoch, seq: given.seq }, clock.now()))
+  }
+  return commitStep(run, [promotionTo(stand, clock.now(), 'serve', {})], stand)
+}
+
+/** The promotion is over: the operation token is void, and what this cluster knew as a secondary is forgotten. */
+export const beginService: OperationStep = async (run, id) => {
+  const stand = await promotionAt(run, id, 'serve')
+  if (!stand) return DONE
+  return endPromotion(run, stand)
+}
+
+async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<StepResult> {
+  const { record, operation, promotion } = stand
+  const { ports } = run
+  const at = ports.clock.now()
+  const { request, warnings, force, claimed, end } = promotion
+  await noteEvent(
+    'promotion',
+    operation.sk,
+    record.data,
+    { force, ...claimed, handedOver: end !== undefined },
+    ports,
+  )
+  return commitStep(
+    run,
+    [
+      toStep(stand, at, { status: 'done', step: '' }),
+      replace(record, record, withoutOperation(record.data)),
+      put(key('promoted'), { operation: operation.sk, request, warnings, at }),
+      ...[key('contact'), key('pending-key')].map(remove),
+      voidOperationToken(),
+    ],
+    stand,
+  )
+}
+
+/**
+ * A promotion that is given up. Up to the handover nothing has happened. From then on the text names both ways out, and
+ * this cluster goes on as a secondary. Once it has taken over there is nothing to give up any more.
+ */
+export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
+  const stand = await standingToEnd(run, id)
+  const { operation, record } = stand
+  const { promotion, status } = operation.data
+  if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
+  if (promotion.claimed) return endPromotion(run, { ...stand, promotion })
+  const asked = promotion.askedAt !== undefined
+  const head = await run.ports.journal.head()
+  if (head?.mode === 'draining' && (await resumed(run)) === AGAIN) return AGAIN
+  const over = asked
+    ? { fault: { code: 'busy', text: `${fault.text}; ${waysOut(promotion)}` } as const }
+    : { fault }
+  const state = { ...promotion, ...(asked ? { outcome: 'handed-over-not-claimed' as const } : {}) }
+  if (asked) run.ports.log.error('handed over, not claimed', { operation: id, why: fault.text })
+  return commitStep(
+    run,
+    [
+      toStep(stand, run.ports.clock.now(), { status: 'failed', promotion: state, ...over }),
+      ...(record.data.operation === id ? [replace(record, record, withoutOperation(record.data))] : []),
+    ],
+    stand,
+  )
+}
+
+const waysOut = ({ end }: PromotionStand['promotion']): string =>
+  `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
+
+/** Goes on to follow. */
+async function resumed({ ports: { journal } }: OperationRun): Promise<StepResult> {
+  const head = await journal.head()
+  if (head?.mode !== 'draining') return DONE
+  const moved = await journal.moveHead({ mode: 'draining', hold: head.hold }, { mode: 'applying' })
+  return moved === 'refused' ? AGAIN : DONE
+}

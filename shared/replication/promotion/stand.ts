@@ -1,0 +1,46 @@
+import type { OperationState, PromotionState } from '../../model/operation.ts'
+import type { Change } from '../../storage/changes.ts'
+import {
+  OperationFailed,
+  type OperationRun,
+  type OperationStand,
+  standing,
+  toStep,
+} from '../operation/run.ts'
+
+/** A promotion that is under way, as it is now. */
+export interface PromotionStand extends OperationStand {
+  promotion: PromotionState
+}
+
+/**
+ * A promotion whose step has come; undefined when it has gone past this one.
+ * @throws OperationFailed when it does not own this cluster's role
+ */
+export async function promotionAt(
+  run: OperationRun,
+  id: string,
+  step: PromotionStep,
+): Promise<PromotionStand | undefined> {
+  const stand = await standing(run, id)
+  const { operation, record } = stand
+  const { promotion, status } = operation.data
+  if (!promotion) throw new OperationFailed('internal', 'this operation is no promotion')
+  if (status !== 'running' || operation.data.step !== step) return undefined
+  if (record.data.operation !== id)
+    throw new OperationFailed('internal', 'another change of the role of this cluster is under way')
+  return { ...stand, promotion }
+}
+
+export const promotionSteps = ['verify', 'handover', 'drain', 'claim', 'open', 'serve'] as const
+
+export type PromotionStep = (typeof promotionSteps)[number]
+
+/** The promotion with a change of its own part, gone on to a step. */
+export const promotionTo = (
+  stand: PromotionStand,
+  now: number,
+  step: PromotionStep,
+  change: Partial<PromotionState>,
+  rest: Partial<OperationState> = {},
+): Change => toStep(stand, now, { step, promotion: { ...stand.promotion, ...change }, ...rest })

@@ -1,0 +1,17 @@
+import type { OperationStep } from '../operation/run.ts'
+import { claim } from './claim.ts'
+import { drainAll } from './drain.ts'
+import { askHandover } from './handover.ts'
+import { beginService, open } from './serve.ts'
+import type { PromotionStep } from './stand.ts'
+import { verify } from './verify.ts'
+
+/** The steps that make a primary of a secondary, in their order. @see docs/spec/replication.md#promotion */
+export const stepsOfPromotion: Readonly<Record<PromotionStep, OperationStep>> = {
+  verify,
+  handover: askHandover,
+  drain: drainAll,
+  claim,
+  open,
+  serve: beginService,
+}

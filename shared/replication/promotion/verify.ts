@@ -1,0 +1,23 @@
+import { commitStep, DONE, OperationFailed, type OperationStep } from '../operation/run.ts'
+import { posText } from '../position.ts'
+import { decidePromotion } from './decide.ts'
+import { promotionFacts } from './facts.ts'
+import { promotionAt, promotionTo } from './stand.ts'
+
+/**
+ * Looks at everything that could be in the way, before anything is changed on either cluster.
+ * @throws OperationFailed with all that is in the way
+ */
+export const verify: OperationStep = async (run, id) => {
+  const stand = await promotionAt(run, id, 'verify')
+  if (!stand) return DONE
+  const { force } = stand.promotion
+  const facts = await promotionFacts(run, stand.record.data)
+  const { refused, warnings } = decidePromotion(facts, { force })
+  if (refused) throw new OperationFailed(refused.code, refused.text)
+  const { head, primary, now } = facts
+  // a journal that is being fetched anew takes nothing over
+  const asks = primary.state === 'answers' && head?.mode === 'applying'
+  const position = head ? posText(head) : ''
+  return commitStep(run, [promotionTo(stand, now, 'handover', { asks, warnings }, { position })], stand)
+}

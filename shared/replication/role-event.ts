@@ -1,0 +1,39 @@
+import type { ClusterRecord } from '../model/cluster.ts'
+import type { RoleEvent } from '../model/operation.ts'
+import { type Change, create } from '../storage/changes.ts'
+import { type Key, key } from '../storage/kinds.ts'
+
+/** A change of a cluster's role, as whoever makes it knows it. */
+interface RoleChanged {
+  /** the cluster record before and after */
+  from: ClusterRecord
+  to: ClusterRecord
+  /** the last position before the change, as text; empty: there is none */
+  position: string
+  /** id of the role change, or of the request */
+  operation: string
+  /** positions that are known to be lost by it; null: nobody knows */
+  lost: number | null
+}
+
+/**
+ * A change of role that is to be told to the event bus. It is stored in the transaction that makes it true, and so is
+ * told at least once.
+ * @param now epoch milliseconds
+ */
+export function roleEvent(
+  { from, to, position, operation, lost }: RoleChanged,
+  now: number,
+): { place: Key<'role-event'>; data: RoleEvent } {
+  const detail = {
+    ...{ cluster: to.id, set: to.set ?? from.set ?? '', from: from.mode, to: to.mode },
+    ...{ epoch: to.epoch ?? from.epoch ?? '', position, operation, lost },
+  }
+  return { place: key('role-event', `${operation} ${to.mode}`), data: { at: now, detail } }
+}
+
+/** The same as one change of a commit. */
+export const roleEventChange = (changed: RoleChanged, now: number): Change => {
+  const { place, data } = roleEvent(changed, now)
+  return create(place, data)
+}

@@ -1,0 +1,20 @@
+import type { Own } from '../apply/target.ts'
+import type { Head } from '../head.ts'
+import { openSegments } from './segments.ts'
+
+/**
+ * Ends a sync that nobody can go on with, wherever it is: from here on none of its writes is accepted, however late it
+ * comes. What it has touched stays noted in the head.
+ * @returns the head, still `syncing`, under a hold of its own; undefined when somebody else has changed it
+ */
+export async function stopSync(own: Own, life: string, head: Head): Promise<Head | undefined> {
+  const { mode, hold, seq } = head
+  const moved = await own.journal.moveHead({ mode, hold, seq }, { hold: hold + 1, done: seq })
+  if (moved === 'refused') return undefined
+  // of no lineage: nobody takes it for a sync to go on with
+  const segments = await openSegments(own, {
+    ...{ hold: moved.hold, life, what: 'touched', start: seq, line: [] },
+    ...{ phase: 'closed', seen: 0 },
+  })
+  return segments === 'lost' ? undefined : moved
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { firstHead } from '../../../../shared/replication/head.ts'
+import {
+  decidePromotion,
+  type PrimaryFacts,
+  type PromotionFacts,
+} from '../../../../shared/replication/promotion/decide.ts'
+
+const NOW = Date.UTC(2026, 10, 22, 12)
+const EPOCH = '000001.aaaaaaaaaaaa'
+const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', seq: 100, done: 100 } as const
+const answers: PrimaryFacts = { state: 'answers', format: 1, lag: 0 }
+/** Of a secondary that nothing is wrong with. */
+const fine: PromotionFacts = {
+  ...{ head, primary: answers, keyring: { opened: 3, failed: [] } },
+  ...{ corrupted: false, reindexing: false, format: 1, now: NOW },
+}
+const silentFor = (ms: number): Partial<PromotionFacts> => ({
+  primary: { state: 'silent', heardAt: NOW - ms },
+})
+const decide = (facts: Partial<PromotionFacts>, force = false) =>
+  decidePromotion({ ...fine, ...facts }, { force })
+
+test('a secondary that follows and misses nothing may be promoted, without a word', () => {
+  expect(decide({})).toEqual({ warnings: [] })
+  expect(decide({}, true)).toEqual({ warnings: [] })
+})
+
+describe('what is in the way of a promotion, and what force goes over', () => {
+  test.each<[name: string, facts: Partial<PromotionFacts>, text: RegExp]>([
+    ['merkle-sync', { head: { ...head, mode: 'syncing' } }, /merkle-sync/],
+    ['merkle-diff', { head: { ...head, mode: 'draining' } }, /merkle-diff/],
+    ['a replay after a sync', { head: { ...head, until: 130 } }, /from position 130 on.* at 100/],
+    ['what an unfinished sync has touched', { head: { ...head, dirty: 'all' } }, /a sync has fetched/],
+    ['a corrupted tree', { corrupted: true }, /corrupted/],
+    ['a reindex', { reindexing: true }, /reindex/],
+    ['cells that cannot be applied', { stuck: 'policy p' }, /cannot be applied: policy p/],
+    ['some terms do not open', { keyring: { opened: 1, failed: ['role hmacKey'] } }, /role hmacKey/],
+    ['a lag of more than 5 s', { primary: { ...answers, lag: 5001 } }, /5 s behind/],
+    ['journals that have parted', { primary: { ...answers, lag: 'parted' } }, /parted/],
+    ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
+    ['a primary that has never answered', { primary: { state: 'silent' } }, /never answered/],
+    ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
+    ['no primary', { primary: { state: 'none' } }, /knows no primary/],
+    ['a demoted one', { head: { ...head, mode: 'closed' } }, /was a primary/],
+  ])('%s', (_, facts, text) => {
+    const { refused } = decide(facts)
+    expect(refused?.code).toBe('busy')
+    expect(refused?.text).toMatch(text)
+    expect(refused?.text).toMatch(/use force$/)
+    const forced = decide(facts, true)
+    expect(forced.refused).toBeUndefined()
+    expect(forced.warnings[0]).toMatch(text)
+  })
+
+  test.each<[name: string, facts: Partial<PromotionFacts>, code: string, text: RegExp]>([
+    ['no first sync', { head: { ...head, line: [] } }, 'invalid_request', /first sync has not ended/],
+    ['no journal', { head: undefined }, 'invalid_request', /first sync has not ended/],
+    ['a keyring that opens nothing', { keyring: { opened: 0, failed: ['x'] } }, 'busy', /KMS key/],
+  ])('%s: not even force helps', (_, facts, code, text) => {
+    for (const force of [false, true]) {
+      const { refused } = decide(facts, force)
+      expect(refused?.code).toBe(code)
+      expect(refused?.text).toMatch(text)
+      expect(refused?.text).toMatch(/force does not help here$/)
+    }
+  })
+
+  test('all that is in the way is said at once', () => {
+    const { refused } = decide({ corrupted: true, primary: { ...answers, lag: 60_000 } })
+    expect(refused?.text).toMatch(/corrupted.*60 s behind/)
+  })
+})
+
+describe('what is no obstacle', () => {
+  test('a lag of 5 s', () => {
+    expect(decide({ primary: { ...answers, lag: 5000 } })).toEqual({ warnings: [] })
+  })
+
+  test('a primary silent for a minute: the warning names position and time', () => {
+    const { refused, warnings } = decide(silentFor(60_000))
+    expect(refused).toBeUndefined()
+    expect(warnings).toEqual([expect.stringContaining('60 s ago, at 2026-11-22T11:59:00')])
+    expect(warnings[0]).toContain(`${EPOCH}/100`)
+  })
+
+  test('all that is wrong but the silence still is', () => {
+    expect(decide({ ...silentFor(60_000), corrupted: true }).refused?.text).toMatch(/corrupted/)
+  })
+
+  test('an older primary, which is told that it cannot come back before its upgrade', () => {
+    const { refused, warnings } = decide({ format: 2 })
+    expect(refused).toBeUndefined()
+    expect(warnings).toEqual([expect.stringMatching(/format 1, this cluster 2.*upgrade/)])
+  })
+})
