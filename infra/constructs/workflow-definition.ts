@@ -1,15 +1,15 @@
 import { LAPSE_MS } from '../../shared/replication/operation/waiting.ts'
 import { FINAL, type Workflow } from '../../shared/workers/workflows.ts'
 
-const RETRY = [
+export const RETRY = [
   { ErrorEquals: [FINAL], MaxAttempts: 0 },
   { ErrorEquals: ['States.ALL'], IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2, JitterStrategy: 'FULL' },
 ]
 
 /** The state that tells an execution begun by a request from one begun by hand. */
-const GIVEN = 'operation given?'
+export const GIVEN = 'operation given?'
 
-interface Arns {
+export interface Arns {
   /** of what invokes a function */
   invoke: string
   /** of the function that does the steps */
@@ -75,7 +75,12 @@ export function definitionOf(name: string, { summary, authority, steps }: Workfl
 }
 
 /** With an operation the first step follows at once; without, somebody has to come with one. */
-function arrivals(name: string, authority: string, Next: string, { invoke, worker: FunctionName }: Arns) {
+export function arrivals(
+  name: string,
+  authority: string,
+  Next: string,
+  { invoke, worker: FunctionName }: Arns,
+) {
   const waiting = `wait for ${authority}`
   const token = '{% $states.context.Task.Token %}'
   const options = '{% $states.context.Execution.Input %}'

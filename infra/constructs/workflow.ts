@@ -3,15 +3,14 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import { Construct } from 'constructs'
-import type { Workflow } from '../../shared/workers/workflows.ts'
 import type { Settings } from '../settings.ts'
 import { alarm } from './alarm.ts'
 import { workflowName } from './group-function.ts'
-import { definitionOf } from './workflow-definition.ts'
+import type { Arns } from './workflow-definition.ts'
 
 interface WorkflowMachineProps {
   name: string
-  workflow: Workflow
+  definition: (arns: Arns) => object
   settings: Settings
   /** does the steps */
   worker: IFunction
@@ -19,7 +18,7 @@ interface WorkflowMachineProps {
 
 /** A workflow as a state machine of Step Functions, with an alarm for executions that failed. */
 export class WorkflowMachine extends Construct {
-  constructor(scope: Construct, id: string, { name, workflow, settings, worker }: WorkflowMachineProps) {
+  constructor(scope: Construct, id: string, { name, definition, settings, worker }: WorkflowMachineProps) {
     super(scope, id)
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('states.amazonaws.com') })
     role.addToPolicy(
@@ -36,7 +35,7 @@ export class WorkflowMachine extends Construct {
     const machine = new CfnStateMachine(this, 'Machine', {
       stateMachineName: workflowName(settings, name),
       roleArn: role.roleArn,
-      definition: definitionOf(name, workflow, { invoke, worker: worker.functionArn }),
+      definition: definition({ invoke, worker: worker.functionArn }),
     })
     machine.node.addDependency(role)
     alarm(this, 'Failed', settings.alarmActionArns, {

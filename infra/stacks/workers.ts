@@ -3,12 +3,15 @@ import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets'
 import { type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
+import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { type Workflow, workflows } from '../../shared/workers/workflows.ts'
+import { attemptDefinition } from '../constructs/attempt-definition.ts'
 import { GroupFunction, type Surroundings } from '../constructs/group-function.ts'
 import { StreamSource } from '../constructs/stream-source.ts'
 import { WorkflowMachine } from '../constructs/workflow.ts'
+import { type Arns, definitionOf } from '../constructs/workflow-definition.ts'
 import type { ApiStack } from './api.ts'
 
 /** Lambdas that answer schedules and run jobs. */
@@ -33,11 +36,15 @@ export class WorkersStack extends Stack {
       if (worker.every !== undefined) this.schedule(name, worker.summary, worker.every, lambda)
       if (worker.stream !== undefined) this.listen(name, worker.stream, lambda, surroundings)
     }
-    const worker = lambdas.get('on-operation')
     const { settings } = surroundings
-    if (!worker) throw new Error('nobody does the steps of workflows')
+    const machine = (name: string, folder: keyof typeof workers, definition: (arns: Arns) => object) => {
+      const worker = lambdas.get(folder)
+      if (!worker) throw new Error(`nobody does the steps of ${name}`)
+      new WorkflowMachine(this, `${name} workflow`, { name, definition, settings, worker })
+    }
     for (const [name, workflow] of Object.entries<Workflow>(workflows))
-      new WorkflowMachine(this, `${name} workflow`, { name, workflow, settings, worker })
+      machine(name, 'on-operation', arns => definitionOf(name, workflow, arns))
+    machine(ATTEMPT_WORKFLOW, 'on-attempt', attemptDefinition)
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {

@@ -3,9 +3,9 @@ import { ApiError, invalid } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
 import { encryptFor, fingerprintOf } from '../cluster/pgp.ts'
 import { combineShares, readShare } from '../cluster/shares.ts'
-import type { Attempt, PgpKey, Purpose, Secrets } from '../model/ceremony.ts'
+import type { Attempt, Happening, PgpKey, Purpose, Secrets } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
-import type { FieldCipher } from '../ports.ts'
+import type { FieldCipher, Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import { defined } from '../values/defined.ts'
 import { decideKey, decideShare, decideStart, type Refused, tried } from './decide.ts'
@@ -32,14 +32,24 @@ export interface Making {
   purpose: Purpose
   /** a new token, and what is stored of it */
   make(call: Pick<Call, 'ports' | 'now' | 'cluster'>): { text: string; changes: readonly Change[] }
+  /** tells a workflow what became of an attempt; an attempt does not depend on it */
+  tell?(nonce: string, what: Happening | 'begun', ports: Ports): Promise<void>
 }
+
+/** What follows a commit, where somebody wants to know. */
+const telling = (
+  { tell }: Making,
+  { ports }: Pick<Call, 'ports'>,
+  nonce: string,
+  what: Happening | 'begun',
+): Pick<Outcome, 'afterwards'> => (tell ? { afterwards: () => tell(nonce, what, ports) } : {})
 
 /** The handlers of a ceremony. They share the one slot; what they answer is what command lines read. */
 export const ceremonyFor = (making: Making) => ({
   show: (call: Call): Outcome => showAttempt(making, call),
   start: (call: Call<typeof startFields>) => startAttempt(making, call),
   give: (call: Call<typeof shareFields>) => giveShare(making, call),
-  cancel: cancelAttempt,
+  cancel: (call: Call): Outcome => cancelAttempt(making, call),
 })
 
 interface Shown {
@@ -82,7 +92,7 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
   const change = storeSlot(gathered, { tries: tried(facts), attempt }, call.now)
   const { required } = gathered
   const body = shown(making, defined({ attempt, required, otp: made ? otp : undefined }))
-  return after([change], data(body, warnings))
+  return { ...after([change], data(body, warnings)), ...telling(making, call, attempt.nonce, 'begun') }
 }
 
 interface Protection {
@@ -121,7 +131,9 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   if (!enough) {
     const next = await encryptAttempt(attempt, secrets, cipher)
     const change = storeSlot(gathered, { ...slot, attempt: next }, call.now)
-    return after([change], data(shown(making, { attempt: next, required })))
+    const { nonce, progress } = next
+    const outcome = after([change], data(shown(making, { attempt: next, required })))
+    return { ...outcome, ...telling(making, call, nonce, { outcome: 'share', progress, required }) }
   }
   const judged = decideKey(
     attempt.purpose,
@@ -142,25 +154,33 @@ async function complete(
   making: Making,
   call: Call<typeof shareFields>,
   gathered: Gathered,
-  { otp }: Secrets,
+  { otp, nonce }: Secrets,
 ): Promise<Outcome> {
   const { required, slot } = gathered
   const token = making.make(call)
-  const { attempt } = slot
+  const { attempt, tries } = slot
   const encoded = attempt?.pgp
     ? (await encryptFor(attempt.pgp.key, token.text, 'pgp_key')).toString('base64')
     : masked(token.text, otp)
-  return after(
-    [...token.changes, storeSlot(gathered, { tries: slot.tries }, call.now)],
-    data(shown(making, { attempt, required, progress: required, encoded })),
-  )
+  const last = { nonce, outcome: 'completed' } as const
+  const body = shown(making, { attempt, required, progress: required, encoded })
+  return {
+    ...after([...token.changes, storeSlot(gathered, { tries, last }, call.now)], data(body)),
+    ...telling(making, call, nonce, { outcome: 'completed' }),
+  }
 }
 
 /** Always, whoever asks; with nothing in progress nothing is written. */
-function cancelAttempt(call: Call): Outcome {
+function cancelAttempt(making: Making, call: Call): Outcome {
   const gathered = gatherSlot(call)
   const { tries, attempt } = gathered.slot
-  return after(attempt ? [storeSlot(gathered, { tries }, call.now)] : [])
+  if (!attempt) return after([])
+  const { nonce } = attempt
+  const last = { nonce, outcome: 'cancelled' } as const
+  return {
+    ...after([storeSlot(gathered, { tries, last }, call.now)]),
+    ...telling(making, call, nonce, { outcome: 'cancelled' }),
+  }
 }
 
 const refused = (verdict: Refused): ApiError =>

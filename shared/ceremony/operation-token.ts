@@ -1,9 +1,10 @@
 import { after, type Call, clusterOf, type Outcome } from '../api/call.ts'
 import { text } from '../api/fields.ts'
 import { tokenText } from '../model/token.ts'
-import { batchTokenStays } from '../replication/manage/refusals.ts'
 import { ceremonyFor, shareFields } from './attempt.ts'
 import { storeOperationToken, voidOperationToken } from './generated-token.ts'
+import { batchTokenStays } from './refusals.ts'
+import { tellWatcher } from './watch.ts'
 
 export const operationShareFields = {
   ...shareFields,
@@ -13,6 +14,7 @@ export const operationShareFields = {
 /** sys/replication/dr/secondary/generate-operation-token: a token for operations of this DR secondary. */
 export const operationCeremony = ceremonyFor({
   purpose: 'operation',
+  tell: tellWatcher,
   make: call => {
     const token = tokenText(call.ports.entropy.bytes)
     return { text: token.reveal(), changes: [storeOperationToken(token, clusterOf(call).record, call.now)] }

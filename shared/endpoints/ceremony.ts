@@ -12,7 +12,7 @@ const GENERATE = `${SECONDARY}/generate-operation-token`
 const ceremony = {
   access: anyone,
   licence: named,
-  uses: ['ceremony'],
+  uses: ['ceremony', 'workflow'],
   secretAnswers: ['nonce', 'otp', 'encoded_token'],
   mirrored: true,
   largestBody: 65_536,

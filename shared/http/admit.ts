@@ -15,7 +15,6 @@ import { defined } from '../values/defined.ts'
 import { type Alive, authenticate, takeUse } from './authenticate.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
-import { operatorOf } from './operation-token.ts'
 
 export interface Admitted {
   caller?: Caller
@@ -82,6 +81,8 @@ async function admitOperator(
     if (endpoint.serves === 'secondary') throw notASecondary(record.mode)
     return undefined
   }
+  // a login does not need what few functions need
+  const { operatorOf } = await import('./operation-token.ts')
   const facts = { mounts, source: intake.facts.source, now, record }
   const holder = await operatorOf(intake.raw, fetched.get(key('operation-token')), facts, ports)
   if (holder === 'generated') return { operator: 'generated', subjectKey: undefined, subject: undefined }

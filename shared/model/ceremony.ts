@@ -37,6 +37,21 @@ export interface Slot {
   /** epoch milliseconds of recent starts and failed verifications */
   tries: readonly number[]
   attempt?: Attempt
+  /** the attempt before, where it did not lapse */
+  last?: { nonce: string; outcome: 'completed' | 'cancelled' }
+}
+
+/** What an execution of the workflow is told that watches an attempt: nothing that anybody may not know. */
+export type Happening =
+  | { outcome: 'share'; progress: number; required: number }
+  | { outcome: 'completed' | 'cancelled' | 'lapsed' }
+
+/** An execution of a workflow that waits. */
+export interface Watcher {
+  /** of the attempt about which it wants to hear; empty: it waits for one to begin */
+  nonce: string
+  /** by which it is answered */
+  token: Encrypted
 }
 
 /** Seconds without a share, a start or a cancellation after which an attempt is over. */

@@ -1,6 +1,6 @@
 import type { AccessEntry } from '../model/access-entry.ts'
 import type { Alias, Pointer } from '../model/alias.ts'
-import type { OperationToken, Slot } from '../model/ceremony.ts'
+import type { OperationToken, Slot, Watcher } from '../model/ceremony.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
@@ -52,6 +52,7 @@ export interface Stored {
   'recovery-key': RecoveryKey
   ceremony: Slot
   'operation-token': OperationToken
+  watcher: Watcher
   secondary: Secondary
   revoked: Revoked
   member: Member
@@ -223,6 +224,15 @@ export const kinds = {
     expiry: 'dies',
     guard: 'ceremony',
     encrypted: ['secrets'],
+  },
+  // of the newest execution that waits for an attempt (`begin`), and of the newest that watches one (`watch`)
+  watcher: {
+    table: 'ceremony',
+    class: 'local',
+    pk: 'watcher',
+    expiry: 'dies',
+    guard: 'ceremony',
+    encrypted: ['token'],
   },
   // alone in its partition: those who check it reach it, and not the secrets of an attempt
   'operation-token': {

@@ -39,6 +39,11 @@ export const workers = {
     summary: 'does the steps of operations, as their workflows name them',
     timeout: 15,
   },
+  'on-attempt': {
+    uses: ['read', 'ceremony', 'workflow'],
+    summary: 'has executions wait for attempts to make a DR operation token, and for what becomes of them',
+    timeout: 1,
+  },
   'on-journal': {
     uses: ['read', 'journal', 'workflow', 'link', 'events'],
     summary:

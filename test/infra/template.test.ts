@@ -518,10 +518,10 @@ describe('grants come from the table', () => {
         JSON.stringify(statementsOf(name)).includes('Ceremony') ||
         functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
     )
-    expect(reaching).toEqual(['ceremony', 'generate-root', 'on-operation', 'replication'])
+    expect(reaching).toEqual(['ceremony', 'generate-root', 'on-attempt', 'on-operation', 'replication'])
     const readers = (pk: string) =>
       reaching.filter(name => may(name, 'dynamodb:BatchGetItem', 'Ceremony', pk))
-    expect(readers('ceremony')).toEqual(['ceremony', 'generate-root'])
+    expect(readers('ceremony')).toEqual(['ceremony', 'generate-root', 'on-attempt'])
     expect(readers('operation-token')).toEqual(reaching)
   })
 

@@ -3,6 +3,7 @@ import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { describe, expect, test } from 'vitest'
+import { attemptDefinition } from '../../infra/constructs/attempt-definition.ts'
 import { WorkflowMachine } from '../../infra/constructs/workflow.ts'
 import { definitionOf } from '../../infra/constructs/workflow-definition.ts'
 import { readSettings } from '../../infra/settings.ts'
@@ -15,6 +16,10 @@ const workflow = {
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
 describe('the state machine of a workflow', () => {
+  test('that watches attempts is one that AWS would take', async () => {
+    expect((await validate(attemptDefinition(arns))).errors).toEqual([])
+  })
+
   test('is one that AWS would take', async () => {
     const { isValid, errors } = await validate(definitionOf('example', workflow, arns))
     expect(errors).toEqual([])
@@ -29,7 +34,12 @@ describe('the state machine of a workflow', () => {
       'arn:aws:lambda:eu-west-1:111122223333:function:worker',
     )
     const settings = readSettings({ stage: 'test' })
-    new WorkflowMachine(stack, 'example workflow', { name: 'example', workflow, settings, worker })
+    new WorkflowMachine(stack, 'example workflow', {
+      name: 'example',
+      definition: to => definitionOf('example', workflow, to),
+      settings,
+      worker,
+    })
     const template = Template.fromStack(stack)
     template.hasResourceProperties('AWS::StepFunctions::StateMachine', {
       StateMachineName: 'cloud-auth-test-example',

@@ -138,20 +138,3 @@ export const primaryRefused = (why: string): ApiError =>
     why,
     'nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
   )
-
-export const operationTokenMissing = (): ApiError =>
-  refused(
-    'invalid_request',
-    'dr_operation_token is required: a DR operation token, and no other',
-    'generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
-  )
-
-export const operationTokenUnreadable = (): ApiError =>
-  refused('invalid_request', 'dr_operation_token is no text', 'give the token as a JSON string')
-
-export const batchTokenStays = (): ApiError =>
-  refused(
-    'invalid_request',
-    'a batch token cannot be revoked',
-    'it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
-  )

@@ -278,7 +278,7 @@ describe('what nobody may read', () => {
     const after = JSON.stringify([...w.stored.values()])
     expect(after).not.toContain(secrets)
     expect(after).not.toContain(unmasked(body.encoded_token, OTP))
-    expect(w.slot()?.data).toEqual({ tries: expect.any(Array) })
+    expect(w.slot()?.data).toEqual({ tries: expect.any(Array), last: { nonce, outcome: 'completed' } })
   })
 
   test('secrets of an earlier attempt do not pass for those of this one', async () => {

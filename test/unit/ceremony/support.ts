@@ -73,6 +73,7 @@ export async function ceremonyWorld(
   const memory = memoryStore(items)
   const store = dying(memory.store, () => clock.ms / 1000)
   const audited: Record<string, unknown>[] = []
+  const machines = stateMachines()
   const ports = {
     store,
     clock,
@@ -83,11 +84,13 @@ export async function ceremonyWorld(
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     keyHints: new Map(),
     deployment: { license: licence(), strictCeremony },
-    workflows: { start: async () => undefined, signal: async () => true },
+    workflows: machines.workflows,
   } as unknown as Ports
   const send = sender(at, ports)
   return {
     ...memory,
+    ports,
+    machines,
     cipher: ports.cipher,
     audited,
     clock,
@@ -106,6 +109,29 @@ export async function ceremonyWorld(
     become: (parts: Partial<ClusterRecord>) =>
       store.commit([put(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),
   }
+}
+
+/** Step Functions as ceremonies see it. */
+function stateMachines() {
+  const started: string[] = []
+  const told: [token: string, answer: unknown][] = []
+  const spent = new Set<string>()
+  const machines = { started, told, fails: false }
+  const workflows: Ports['workflows'] = {
+    start: async (workflow, operation) => {
+      if (machines.fails) throw new Error('no Step Functions')
+      started.push(`${workflow} ${operation}`)
+      return 'runs'
+    },
+    signal: async (token, answer) => {
+      if (machines.fails) throw new Error('no Step Functions')
+      if (spent.has(token)) return false
+      spent.add(token)
+      told.push([token, answer])
+      return true
+    },
+  }
+  return Object.assign(machines, { workflows })
 }
 
 function licence() {

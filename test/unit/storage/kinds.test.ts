@@ -81,18 +81,28 @@ describe('what follows from a kind', () => {
         'role',
         'token-key',
         'waiting',
+        'watcher',
         'wrapped',
       ].sort(),
     )
   })
 
   test('tokens and attempts die, entries of lists are swept', () => {
-    expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual(['ceremony', 'token', 'wrapped'])
+    expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual([
+      'ceremony',
+      'token',
+      'watcher',
+      'wrapped',
+    ])
     expect(rowsWith(kind => specOf(kind).expiry === 'swept')).toEqual(['access', 'deny'])
   })
 
   test('what no copy may be made of is alone in a table', () => {
-    expect(rowsWith(kind => specOf(kind).table === 'ceremony')).toEqual(['ceremony', 'operation-token'])
+    expect(rowsWith(kind => specOf(kind).table === 'ceremony')).toEqual([
+      'ceremony',
+      'operation-token',
+      'watcher',
+    ])
   })
 
   test('what a secondary must not have is in the table of the cluster', () => {

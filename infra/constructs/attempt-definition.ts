@@ -1,0 +1,49 @@
+import { ATTEMPT_WORKFLOW, PATIENCE } from '../../shared/ceremony/watch.ts'
+import { type Arns, arrivals, GIVEN, RETRY } from './workflow-definition.ts'
+
+const AUTHORITY = 'POST sys/replication/dr/secondary/generate-operation-token/attempt'
+
+const WATCH = 'wait for a share'
+const TOLD = 'what has happened?'
+const OVER = { completed: 'completed', cancelled: 'cancelled', lapsed: 'nobody gave a share for an hour' }
+
+/**
+ * The workflow that watches an attempt to make a DR operation token: it ends when the attempt does, and its history
+ * says how. An execution that was started by hand waits for the request that begins one. What decides is the item in the
+ * table: when time is up here, or something was not told, it is looked at.
+ */
+export const attemptDefinition = (arns: Arns) => ({
+  Comment: 'watches an attempt to make a DR operation token from recovery shares',
+  QueryLanguage: 'JSONata',
+  StartAt: GIVEN,
+  States: {
+    ...arrivals(ATTEMPT_WORKFLOW, AUTHORITY, WATCH, arns),
+    [WATCH]: {
+      Type: 'Task',
+      Resource: `${arns.invoke}.waitForTaskToken`,
+      Arguments: {
+        FunctionName: arns.worker,
+        Payload: {
+          workflow: ATTEMPT_WORKFLOW,
+          operation: '{% $operation %}',
+          step: 'watch',
+          token: '{% $states.context.Task.Token %}',
+        },
+      },
+      TimeoutSeconds: PATIENCE,
+      Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...RETRY],
+      Catch: [{ ErrorEquals: ['States.Timeout'], Next: WATCH }],
+      Output: '{% $states.result %}',
+      Next: TOLD,
+    },
+    [TOLD]: {
+      Type: 'Choice',
+      Choices: Object.entries(OVER).map(([outcome, Next]) => ({
+        Condition: `{% $states.input.outcome = '${outcome}' %}`,
+        Next,
+      })),
+      Default: WATCH,
+    },
+    ...Object.fromEntries(Object.values(OVER).map(name => [name, { Type: 'Succeed' }])),
+  },
+})

@@ -1,0 +1,24 @@
+import { ApiError } from '../api/errors.ts'
+
+/*
+ * What is refused of operation tokens, one row for each: what is wrong, and what to do next. Apart from what every
+ * function loads.
+ */
+
+const refused = (wrong: string, next: string): ApiError =>
+  new ApiError('invalid_request', `${wrong}; ${next}`)
+
+export const operationTokenMissing = (): ApiError =>
+  refused(
+    'dr_operation_token is required: a DR operation token, and no other',
+    'generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
+  )
+
+export const operationTokenUnreadable = (): ApiError =>
+  refused('dr_operation_token is no text', 'give the token as a JSON string')
+
+export const batchTokenStays = (): ApiError =>
+  refused(
+    'a batch token cannot be revoked',
+    'it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
+  )

@@ -1,0 +1,76 @@
+import type { Happening } from '../model/ceremony.ts'
+import { secondsOf } from '../model/token.ts'
+import type { Ports } from '../ports.ts'
+import { replace } from '../storage/changes.ts'
+import { type Item, key } from '../storage/kinds.ts'
+
+/** The workflow of which one execution watches each attempt to make a DR operation token. */
+export const ATTEMPT_WORKFLOW = 'operation-token-attempt'
+
+/** What an execution waits for: an attempt to begin, or what becomes of one. */
+type Waits = 'begin' | 'watch'
+
+/** Seconds for which an execution waits at a time; and for which it is known, with some more. */
+export const PATIENCE = 3600
+const KNOWN = PATIENCE + 600
+
+type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'workflows'>
+
+/**
+ * An execution waits from now on; whoever waited before is not told of anything any more.
+ * @param nonce of the attempt that it watches; empty: it waits for one to begin
+ * @param token by which Step Functions lets it go on
+ */
+export async function noteWatcher(nonce: string, token: string, ports: Dependencies): Promise<void> {
+  const { store, cipher, clock } = ports
+  const waits: Waits = nonce === '' ? 'begin' : 'watch'
+  const place = key('watcher', waits)
+  const readAt = clock.now()
+  const [record, before] = await store.read([key('cluster'), place])
+  if (!record) throw new Error('this cluster is not initialised')
+  cipher.expect(record.data)
+  const data = { nonce, token: await cipher.encrypt(place, 'token', token) }
+  const change = replace(place, before, data, { expires: secondsOf(readAt) + KNOWN })
+  if ((await store.commit([change], { record: record.data, readAt })) === 'conflict')
+    throw new Error('another execution began to wait at the same time')
+  // whoever ended the attempt meanwhile may not have known of this one
+  const over = nonce === '' ? undefined : await endOf(nonce, ports)
+  if (over) await tellWatcher(nonce, over, ports)
+}
+
+/** How an attempt has ended; undefined while it goes on. */
+async function endOf(nonce: string, { store }: Dependencies): Promise<Happening | undefined> {
+  const [slot] = await store.read([key('ceremony')])
+  const { attempt, last } = slot?.data ?? {}
+  if (attempt?.nonce === nonce) return undefined
+  return { outcome: last?.nonce === nonce ? last.outcome : 'lapsed' }
+}
+
+/**
+ * Tells whoever watches an attempt what has become of it. One that begins is given to the execution that waits for
+ * one, if there is any, else to a new one.
+ */
+export async function tellWatcher(
+  nonce: string,
+  what: Happening | 'begun',
+  ports: Dependencies,
+): Promise<void> {
+  if (what !== 'begun') {
+    const [watcher] = await ports.store.read([key('watcher', 'watch')])
+    if (watcher?.data.nonce === nonce) await answered(watcher, what, ports)
+    return
+  }
+  const [waiting] = await ports.store.read([key('watcher', 'begin')])
+  if (waiting && (await answered(waiting, { operation: nonce }, ports))) return
+  await ports.workflows.start(ATTEMPT_WORKFLOW, nonce)
+}
+
+/** @returns whether that execution has waited still */
+async function answered(
+  watcher: Item<'watcher'>,
+  what: Readonly<Record<string, unknown>>,
+  { cipher, workflows }: Dependencies,
+): Promise<boolean> {
+  const token = (await cipher.decrypt(watcher, 'token', watcher.data.token)).reveal()
+  return workflows.signal(token, what).catch(() => false)
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import { key } from '../../../shared/storage/kinds.ts'
+import { attemptHandler } from '../../../shared/workers/attempts.ts'
+import { ceremonyWorld } from './support.ts'
+
+/** A secondary whose threshold is two, with what its state machines ask for. */
+async function watched() {
+  const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { of: 'operation' })
+  const asked = attemptHandler(w.ports)
+  const [a, b] = w.shares as [Buffer, Buffer]
+  return {
+    ...w,
+    a,
+    b,
+    waits: (token: string) => asked({ step: 'wait', token, options: {} }),
+    watches: (operation: string, token: string) => asked({ step: 'watch', operation, token }),
+    begun: async (): Promise<string> => (await w.start()).body.nonce,
+  }
+}
+
+type World = Awaited<ReturnType<typeof watched>>
+
+describe('an attempt to make a DR operation token', () => {
+  test('has an execution that is told of every share, and of the end', async () => {
+    const w = await watched()
+    const nonce = await w.begun()
+    expect(w.machines.started).toEqual([`operation-token-attempt ${nonce}`])
+    await w.watches(nonce, 'one')
+    await w.give(nonce, w.a)
+    await w.watches(nonce, 'two')
+    await w.give(nonce, w.b)
+    expect(w.machines.told).toEqual([
+      ['one', { outcome: 'share', progress: 1, required: 2 }],
+      ['two', { outcome: 'completed' }],
+    ])
+  })
+
+  test('tells of a cancellation', async () => {
+    const w = await watched()
+    await w.watches(await w.begun(), 'one')
+    await w.cancel()
+    await w.cancel()
+    expect(w.machines.told).toEqual([['one', { outcome: 'cancelled' }]])
+  })
+
+  const ends: Record<string, (w: World, nonce: string) => Promise<unknown>> = {
+    completed: async (w, nonce) => {
+      await w.give(nonce, w.a)
+      await w.give(nonce, w.b)
+    },
+    cancelled: w => w.cancel(),
+    lapsed: async w => {
+      w.clock.ms += 3_600_000
+    },
+  }
+  test.each(Object.entries(ends))(
+    'that was %s before the execution began to watch: told at once',
+    async (outcome, end) => {
+      const w = await watched()
+      const nonce = await w.begun()
+      await end(w, nonce)
+      await w.watches(nonce, 'late')
+      expect(w.machines.told).toEqual([['late', { outcome }]])
+    },
+  )
+
+  test('is followed by another one: the execution of the first hears nothing of that', async () => {
+    const w = await watched()
+    await w.watches(await w.begun(), 'first')
+    await w.cancel()
+    const second = await w.begun()
+    await w.give(second, w.a)
+    await w.watches(second, 'second')
+    await w.give(second, w.b)
+    expect(w.machines.told).toEqual([
+      ['first', { outcome: 'cancelled' }],
+      ['second', { outcome: 'completed' }],
+    ])
+  })
+
+  test('is given to the execution that somebody has started by hand, and is a new one’s when that has ended', async () => {
+    const w = await watched()
+    await w.waits('by hand')
+    const nonce = await w.begun()
+    expect(w.machines.told).toEqual([['by hand', { operation: nonce }]])
+    await w.cancel()
+    const next = await w.begun()
+    expect(w.machines.started).toEqual([`operation-token-attempt ${next}`])
+  })
+
+  test('does not depend on any of that', async () => {
+    const w = await watched()
+    await w.waits('by hand')
+    w.machines.fails = true
+    const { status, body } = await w.start()
+    expect([status, body.otp]).toEqual([200, expect.stringMatching(/^\w{33}$/)])
+    await w.watches(body.nonce, 'one')
+    await w.give(body.nonce, w.a)
+    expect((await w.give(body.nonce, w.b)).body.complete).toBe(true)
+  })
+
+  test('what executions wait with is encrypted, and known for little longer than they wait', async () => {
+    const w = await watched()
+    await w.waits('by hand')
+    await w.watches(await w.begun(), 'watching')
+    const texts = JSON.stringify([...w.stored.values()])
+    expect(texts).not.toMatch(/by hand|watching"/)
+    const { start } = w
+    w.clock.ms += 4_200_000
+    await start()
+    expect(w.machines.started).toHaveLength(1)
+    expect(w.machines.told).toHaveLength(1)
+    expect(w.stored.has(`${key('watcher', 'watch').pk}\nwatch`)).toBe(true)
+  })
+})
+
+test('a ceremony for a root token is watched by nobody', async () => {
+  const w = await ceremonyWorld()
+  await w.start()
+  expect(w.machines.started).toEqual([])
+})
