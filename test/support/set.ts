@@ -4,13 +4,18 @@ import { clientOf, createTables } from '../../infra/local/engine.ts'
 import type { Entropy } from '../../shared/ports.ts'
 import type { Tables } from '../../shared/storage/requests.ts'
 import { everythingIn } from './everything.ts'
+import { ownKms } from './own-kms.ts'
 import { type SetMember, setMember } from './set/member.ts'
 import { network } from './set/network.ts'
-import { type SimulationOptions, simulation } from './set/simulation.ts'
+import { recorder } from './set/recorder.ts'
+import { type Simulation, type SimulationOptions, simulation } from './set/simulation.ts'
+import { dropTables, fillTable, itemsOf, type MemberSnapshot, type SetSnapshot } from './set/snapshot.ts'
 import { type TransportOptions, tableTransport } from './set/transport.ts'
 
-export interface SetOptions extends Partial<SimulationOptions>, TransportOptions {
+export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOptions, 'aws'> {
   entropy?: Entropy
+  /** clusters that are put up again, instead of new ones */
+  from?: SetSnapshot
 }
 
 export type ClusterSet = Awaited<ReturnType<typeof clusterSet>>
@@ -25,49 +30,35 @@ const ROUNDS = 40
  * tables and of the link are steps, at each of which a process may die, stand still, or get no answer (`trap`).
  */
 export async function clusterSet(names: readonly string[], options: SetOptions = {}) {
-  const { start = Date.now(), random, entropy = { bytes: randomBytes, uuid: randomUUID }, ...more } = options
-  const { engine, model } = inject('ground')
+  const { from, start = from?.at ?? Date.now(), random, aws = false } = options
   const world = simulation({ start, ...(random ? { random } : {}) })
-  const transport = tableTransport(engine, world, more)
+  const recording = recorder(world)
+  const transport = tableTransport(inject('ground').engine, world, { aws, onWrite: recording.wrote })
   const net = network(world)
-  const members = await Promise.all(
-    names.map(async name =>
-      setMember({ name, tables: await newTables(), model, simulation: world, transport, net, entropy }),
-    ),
-  )
-  await Promise.all(members.map(initialised))
-  const at = (name: string): SetMember => {
-    const found = members.find(one => one.name === name)
-    if (!found) throw new Error(`there is no cluster ${name}`)
-    return found
-  }
+  const { members, at } = await membersOf(names, options, { simulation: world, transport, net, recording })
+  if (!from) await Promise.all(members.map(initialised))
   const { settled, pass, trap, freezeAt, kill, clock } = world
   return {
-    ...{ members, at, clock, net, pass, trap, freezeAt, kill, settled },
+    ...{ members, at, clock, net, pass, trap, freezeAt, kill, settled, recording },
+    /** runs something that nobody waits for but `settled` */
+    start: world.start,
     ...roles(at, settled),
-    tick: (how?: Parameters<SetMember['minute']>[0]) => tick(members, how),
-    /** ticks until every secondary that is reached has all that its primary has. @throws when that never comes */
-    converge: async (...which: string[]): Promise<void> => {
-      const wanted = which.length > 0 ? which.map(at) : members
-      for (let rounds = 0; ; rounds++) {
-        await settled()
-        await tick(members)
-        const even = await Promise.all(wanted.map(one => isEven(one, members)))
-        if (even.every(Boolean)) return
-        const behind = wanted.filter((_, index) => !even[index]).map(one => one.name)
-        if (rounds === ROUNDS) throw new Error(`never comes to rest: ${behind}`)
-        // what dead processes have leased
-        if (rounds > 2) pass(30_000)
-      }
+    ...wires(net),
+    ...rest(members, world),
+    /** all links are whole, and nobody dies or stands still any more */
+    mend: (): void => {
+      net.healAll()
+      world.clearTraps()
     },
-    /** nothing goes through between two clusters; `there`: nothing from the first to the second */
-    cut: (a: string, b: string, way: 'both' | 'there' = 'both'): void => {
-      net.cutWay(a, b)
-      if (way === 'both') net.cutWay(b, a)
-    },
-    heal: (a: string, b: string): void => {
-      net.healWay(a, b)
-      net.healWay(b, a)
+    /** what can be put up again */
+    snapshot: async (): Promise<SetSnapshot> => ({
+      at: clock.now(),
+      members: await Promise.all(members.map(snapshotOf)),
+    }),
+    /** the tables are not needed any more */
+    drop: async (): Promise<void> => {
+      await Promise.all(members.map(({ tables }) => dropTables(client(), tables)))
+      transport.close()
     },
     /** what a cluster has: items, sums as they are kept, and as they should be */
     everything: async (name: string) => {
@@ -76,6 +67,70 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
     },
   }
 }
+
+interface Surroundings {
+  simulation: Simulation
+  transport: ReturnType<typeof tableTransport>
+  net: ReturnType<typeof network>
+  recording: ReturnType<typeof recorder>
+}
+
+/** New clusters, or those of a snapshot. */
+async function membersOf(
+  names: readonly string[],
+  { from, entropy = { bytes: randomBytes, uuid: randomUUID } }: SetOptions,
+  { recording, ...around }: Surroundings,
+): Promise<{ members: SetMember[]; at: (name: string) => SetMember }> {
+  const { model } = inject('ground')
+  const newMember = async (name: string): Promise<SetMember> => {
+    const known = from?.members.find(one => one.name === name)
+    const tables = await newTables(known?.items)
+    recording.watch(name, tables, known?.items)
+    const { kms = ownKms(), token = '' } = known ?? {}
+    const one = setMember({ ...around, name, tables, model, entropy, kms, answered: recording.answered })
+    one.useToken(token)
+    return one
+  }
+  const members = await Promise.all(names.map(newMember))
+  const at = (name: string): SetMember => {
+    const found = members.find(one => one.name === name)
+    if (!found) throw new Error(`there is no cluster ${name}`)
+    return found
+  }
+  return { members, at }
+}
+
+/** What lies between clusters. */
+const wires = (net: ReturnType<typeof network>) => ({
+  /** nothing goes through between two clusters; `there`: nothing from the first to the second */
+  cut: (a: string, b: string, way: 'both' | 'there' = 'both'): void => {
+    net.cutWay(a, b)
+    if (way === 'both') net.cutWay(b, a)
+  },
+  heal: (a: string, b: string): void => {
+    net.healWay(a, b)
+    net.healWay(b, a)
+  },
+})
+
+/** How clusters come to rest. */
+const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation, 'settled' | 'pass'>) => ({
+  tick: (how?: Parameters<SetMember['minute']>[0]) => tick(members, how),
+  /** ticks until every secondary that is reached has all that its primary has. @throws when that never comes */
+  converge: async (...names: string[]): Promise<void> => {
+    const wanted = members.filter(({ name }) => names.length === 0 || names.includes(name))
+    for (let rounds = 0; ; rounds++) {
+      await settled()
+      await tick(members)
+      const even = await Promise.all(wanted.map(one => isEven(one, members)))
+      if (even.every(Boolean)) return
+      const behind = wanted.filter((_, index) => !even[index]).map(({ name }) => name)
+      if (rounds === ROUNDS) throw new Error(`never comes to rest: ${behind}`)
+      // what dead processes have leased
+      if (rounds > 2) pass(30_000)
+    }
+  },
+})
 
 /** Requests that change roles, with all that follows in the background. */
 const roles = (at: (name: string) => SetMember, settled: () => Promise<void>) => ({
@@ -93,14 +148,27 @@ const roles = (at: (name: string) => SetMember, settled: () => Promise<void>) =>
   },
 })
 
-/** Tables of a cluster, empty. Nothing deletes by itself what has expired. */
-async function newTables(): Promise<Tables> {
-  const { engine, model } = inject('ground')
+const client = () => clientOf(inject('ground').engine, 'us-east-1', credentials)
+
+/** Tables of a cluster. Nothing deletes by itself what has expired. @param items that stand there at first */
+async function newTables(items: Partial<MemberSnapshot['items']> = {}): Promise<Required<Tables>> {
   const suffix = randomUUID()
-  const tables = model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
-  await createTables(clientOf(engine, 'us-east-1', credentials), tables)
+  const model = inject('ground').model.tables
+  const tables = model.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
+  await createTables(client(), tables)
   const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
-  return { data: nameOf('data'), cluster: nameOf('cluster'), ceremony: nameOf('ceremony') }
+  const own = { data: nameOf('data'), cluster: nameOf('cluster'), ceremony: nameOf('ceremony') }
+  await Promise.all(tableNames.map(table => fillTable(client(), own[table], items[table] ?? [])))
+  return own
+}
+
+const tableNames = ['data', 'cluster', 'ceremony'] as const
+
+async function snapshotOf({ name, tables, kms, token }: SetMember): Promise<MemberSnapshot> {
+  const [data = [], cluster = [], ceremony = []] = await Promise.all(
+    tableNames.map(table => itemsOf(client(), tables[table])),
+  )
+  return { name, token: token(), kms, items: { data, cluster, ceremony } }
 }
 
 async function initialised(member: SetMember): Promise<void> {

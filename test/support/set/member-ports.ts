@@ -4,7 +4,7 @@ import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
 import type { BusEvent, Clock, Deployment, Entropy, Ports } from '../../../shared/ports.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
-import { ownKms } from '../own-kms.ts'
+import type { ownKms } from '../own-kms.ts'
 import { addressFor } from './network.ts'
 import type { tableTransport } from './transport.ts'
 
@@ -14,8 +14,7 @@ export interface PortSettings {
   clock: Clock
   entropy: Entropy
   transport: Pick<ReturnType<typeof tableTransport>, 'connect'>
-  /** of a cluster that was there before */
-  kms?: ReturnType<typeof ownKms>
+  kms: ReturnType<typeof ownKms>
 }
 
 /** What a cluster starts that nobody waits for. */
@@ -33,7 +32,7 @@ export interface Told {
 
 /** The ports of a cluster's Lambdas, and what came out of them. There is no AWS but the tables, and a KMS of its own. */
 export function portsOf(
-  { name, tables, clock, transport, entropy, kms = ownKms() }: PortSettings,
+  { name, tables, clock, transport, entropy, kms }: PortSettings,
   { background, wake, workflow }: Started,
 ): { ports: Ports; told: Told[]; audited: Record<string, unknown>[]; events: BusEvent[] } {
   const told: Told[] = []

@@ -15,6 +15,7 @@ import { tendOperation } from '../../../shared/replication/operation/tend.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { tellRoleEvents } from '../../../shared/replication/tell-events.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import type { Tables } from '../../../shared/storage/requests.ts'
 import { jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
 import type { CallOptions, Reply } from '../api.ts'
@@ -31,6 +32,9 @@ export interface MemberSettings extends Omit<PortSettings, 'clock'> {
   model: Model
   simulation: Simulation
   net: ReturnType<typeof network>
+  tables: Required<Tables>
+  /** told of every answer, while the process that gave it is there */
+  answered: (cluster: string, request: string, status: number) => void
 }
 
 /** Seconds of a Lambda, and of a short run of the puller behind what it keeps for its end. */
@@ -39,7 +43,7 @@ const WORKER_S = 600
 const PULL_S = 8.7
 
 export function setMember(settings: MemberSettings) {
-  const { name, simulation, net, tables } = settings
+  const { name, simulation, net, tables, kms } = settings
   const { clock } = simulation
   const address = addressFor(name)
   const { ports, told, audited, events } = portsOf(
@@ -58,7 +62,7 @@ export function setMember(settings: MemberSettings) {
     request(method, path, body, { token, ...options })
   net.join(name, linkService(ports))
   return {
-    ...{ name, address, ports, told, audited, events, tables, ...lambdas },
+    ...{ name, address, ports, told, audited, events, tables, kms, ...lambdas },
     request: rooted,
     /** a request that succeeds */
     ok: async (...given: Parameters<typeof rooted>): Promise<Reply> => {
@@ -134,7 +138,7 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
 }
 
 /** Hands requests to the functions of a cluster. */
-function requester({ name, model, simulation }: MemberSettings, ports: Ports) {
+function requester({ name, model, simulation, answered }: MemberSettings, ports: Ports) {
   const handlers = new Map(groups.map(group => [group.name, groupHandler(group, ports)]))
   const folders = new Map(model.functions.map(one => [one.name, one.folder]))
   const find = routeFinder(model.routes)
@@ -144,7 +148,10 @@ function requester({ name, model, simulation }: MemberSettings, ports: Ports) {
     const handler = handlers.get(folders.get(found) ?? found)
     if (!handler) throw new Error(`no function serves ${method} ${path}`)
     const context = contextOf(ports, API_S)
-    const answer = await simulation.run(name, 'api', () => handler(event, context) as Promise<unknown>)
-    return replyOf(answer as FrontAnswer)
+    return simulation.run(name, 'api', async () => {
+      const reply = replyOf((await (handler(event, context) as Promise<unknown>)) as FrontAnswer)
+      answered(name, `${method} ${path}`, reply.status)
+      return reply
+    })
   }
 }

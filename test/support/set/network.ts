@@ -62,6 +62,7 @@ export function network({ step, run, within }: Simulated) {
     /** nothing gets from the one to the other; calls need both ways, one for the question, one for the answer */
     cutWay: (from: string, to: string) => void cut.add(`${from}>${to}`),
     healWay: (from: string, to: string) => void cut.delete(`${from}>${to}`),
+    healAll: () => cut.clear(),
     isCut: (a: string, b: string) => cut.has(`${a}>${b}`) || cut.has(`${b}>${a}`),
   }
 }

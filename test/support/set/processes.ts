@@ -5,7 +5,8 @@ import type { Process } from './traps.ts'
 /** Processes that run, and what runs without anybody waiting for it. */
 export function newProcesses() {
   const context = new AsyncLocalStorage<Process>()
-  const outside: Process = { cluster: '', name: 'test', frozenUntil: 0 }
+  const outside: Process = { id: 0, cluster: '', name: 'test', frozenUntil: 0 }
+  let ids = 0
   const alive = new Map<Process, (error: Error) => void>()
   const background = new Set<Promise<unknown>>()
 
@@ -20,7 +21,8 @@ export function newProcesses() {
     self: (): Process => context.getStore() ?? outside,
     /** Runs one. @throws Crash as soon as it has died, whatever of it still hangs about */
     run: <T>(cluster: string, name: string, work: () => Promise<T>): Promise<T> => {
-      const process: Process = { cluster, name, frozenUntil: 0 }
+      ids += 1
+      const process: Process = { id: ids, cluster, name, frozenUntil: 0 }
       return new Promise<T>((resolve, reject) => {
         alive.set(process, reject)
         context

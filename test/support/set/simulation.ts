@@ -31,7 +31,7 @@ export function simulation({ start, random }: SimulationOptions) {
   const world: World = { time: turns(start, random), traps: newTraps(), processes: newProcesses() }
   const { time, traps, processes } = world
   const { self } = processes
-  const engine: Process = { cluster: '', name: 'engine', frozenUntil: 0 }
+  const engine: Process = { id: -1, cluster: '', name: 'engine', frozenUntil: 0 }
 
   /** Waits for something so long. @throws where it takes longer */
   async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
@@ -51,11 +51,12 @@ export function simulation({ start, random }: SimulationOptions) {
 
   const { run, start: begin, settled, kill } = processes
   return {
-    ...{ run, settled, kill, within },
+    ...{ run, settled, kill, within, self },
     start: begin,
     step: steps(world),
     freezeAt: freezing(world),
     trap: traps.set,
+    clearTraps: traps.clear,
     clock: { now: time.now, sleep },
     pass: time.pass,
     during: time.during,

@@ -1,5 +1,7 @@
 /** A piece of work in an environment of its own: a request, a run of a worker, a step of a workflow. */
 export interface Process {
+  /** no two have the same */
+  readonly id: number
   readonly cluster: string
   /** `api`, `link`, or the folder of a worker */
   readonly name: string
@@ -57,6 +59,9 @@ export function newTraps() {
       return () => {
         traps = traps.filter(other => other !== one)
       }
+    },
+    clear: (): void => {
+      traps = []
     },
     /** what a step meets */
     met: (step: Step): readonly Trap[] => traps.filter(trap => meets(trap, step)),

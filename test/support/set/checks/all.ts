@@ -1,0 +1,21 @@
+import type { Check } from '../history.ts'
+import { acknowledged, even, kept, onePrimary, oneSet, prefix } from './clusters.ts'
+import { exactEnd, immutable, named, oneOwner, staged } from './journal.ts'
+import { order, sums } from './tree.ts'
+
+/** What holds at every moment of every set of clusters, by name. */
+export const invariants: Readonly<Record<string, () => Check>> = {
+  oneOwner,
+  immutable,
+  exactEnd,
+  staged,
+  named,
+  sums,
+  order,
+  prefix,
+  onePrimary,
+  oneSet,
+  acknowledged,
+  even,
+  kept,
+}

@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Head } from '../../../../shared/replication/head.ts'
+import { epochAt, type Line, posText } from '../../../../shared/replication/position.ts'
+import { leafInLife } from '../../../../shared/replication/tree.ts'
+import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
+import { type Check, type Moment, placeName, type Standing } from '../history.ts'
+import { witness } from './cells.ts'
+import { treeText } from './tree.ts'
+
+/** What the journal says that stands, up to a position: leaves by place. Undefined where a cell is not known. */
+function fold(seen: ReturnType<typeof witness>, line: Line, upTo: number): Map<string, string> | undefined {
+  const leaves = new Map<string, string>()
+  for (let seq = 1; seq <= upTo; seq++) {
+    const cell = seen.at(line, seq)
+    if (!cell) return undefined
+    for (const change of cell.body)
+      if (change.next) leaves.set(placeName(change), change.next.leaf)
+      else leaves.delete(placeName(change))
+  }
+  return leaves
+}
+
+/** What stands and has not died. */
+function leavesOf({ data, record }: Standing, seconds: number): Map<string, string> {
+  const { life = '' } = record ?? {}
+  const live = [...data].filter(([, item]) => leafInLife(item, life) && !isDead(item, seconds))
+  return new Map(live.map(([name, { leaf = '' }]) => [name, leaf]))
+}
+
+const isDead = ({ ttl, expires }: StoredItem, seconds: number): boolean =>
+  ttl !== undefined && expires !== undefined && expires <= seconds
+
+/**
+ * Where everything staged is applied, a cluster has exactly what the journal says: a prefix of its primary's, and no
+ * commit by half. What the journal says, played from its beginning, is the table.
+ */
+export const prefix = (): Check => {
+  const seen = witness()
+  return ({ entry, now, before }) => {
+    seen.see(entry)
+    const { head } = now
+    if (entry.what !== 'written' || !head || !isWhole(head) || isDeepStrictEqual(before.head, head))
+      return undefined
+    const said = fold(seen, head.line, head.done)
+    if (!said)
+      return head.line[0]?.[1] === 1
+        ? `a position below ${posText({ ...head, seq: head.done })} is not known`
+        : undefined
+    return difference(said, leavesOf(now, Math.floor(entry.at / 1000)), now, entry.at)
+  }
+}
+
+/** Whether a head says that all that is staged is applied, and that nothing may be ahead of it. */
+const isWhole = ({ mode, done, seq, until, dirty, line }: Head): boolean =>
+  (mode === 'applying' || mode === 'draining') &&
+  done === seq &&
+  until === 0 &&
+  dirty === null &&
+  line[0]?.[1] === 1
+
+function difference(
+  said: ReadonlyMap<string, string>,
+  there: ReadonlyMap<string, string>,
+  { data }: Standing,
+  at: number,
+): string | undefined {
+  for (const [name, leaf] of there)
+    if (said.get(name) !== leaf) return `${JSON.stringify(name)} is not as the journal says`
+  for (const name of said.keys()) {
+    const item = data.get(name)
+    if (!there.has(name) && !(item && isDead(item, at / 1000))) return `${JSON.stringify(name)} is missing`
+  }
+  return undefined
+}
+
+/** No two clusters write in one epoch, and no two at all in a set as long as nobody was forced. */
+export const onePrimary = (): Check => {
+  let forced = false
+  return ({ entry, world, now, before }) => {
+    if (isForced(world, { now, before })) forced = true
+    const writing = [...world].filter(
+      ([, { head, record }]) => head?.mode === 'writing' && record?.set === now.record?.set,
+    )
+    const epochs = writing.map(([, { head }]) => head?.epoch)
+    if (new Set(epochs).size < epochs.length) return `${epochs} are written by more than one`
+    if (entry.what === 'rest' || forced || writing.length < 2) return undefined
+    return `${writing.map(([name]) => name)} write at once, and nobody was forced`
+  }
+}
+
+/** A claim while another cluster of the set writes: nobody has handed over. */
+const isForced = (world: Moment['world'], { now, before }: Pick<Moment, 'now' | 'before'>): boolean =>
+  before.head !== undefined &&
+  before.head.mode !== 'writing' &&
+  now.head?.mode === 'writing' &&
+  [...world.values()].some(
+    other => other !== now && other.head?.mode === 'writing' && other.record?.set === now.record?.set,
+  )
+
+/** The set stays what it is as long as a cluster belongs to one: it leaves it by ceasing to replicate. */
+export const oneSet = (): Check => {
+  return ({ now: { record }, before }) => {
+    const [old, next] = [before.record, record]
+    if (!old?.set || !next?.set || old.set === next.set || old.mode === 'bootstrapping') return undefined
+    return `goes from set ${old.set} to ${next.set} as ${old.mode}`
+  }
+}
+
+/** What was acknowledged was committed. */
+export const acknowledged = (): Check => {
+  const writers = new Set<number>()
+  return ({ entry }) => {
+    if (entry.what === 'written' && entry.changes.some(({ table }) => table === 'data'))
+      writers.add(entry.process)
+    return entry.what === 'acknowledged' && !writers.has(entry.process)
+      ? `${entry.request} was acknowledged, and nothing was written`
+      : undefined
+  }
+}
+
+/** At rest all clusters have the same: items, sums, position. */
+export const even = (): Check => {
+  return ({ entry, world }) => {
+    if (entry.what !== 'rest') return undefined
+    const seconds = Math.floor(entry.at / 1000)
+    const [first, ...others] = entry.clusters.map(name => {
+      const standing = world.get(name)
+      if (!standing?.head) throw new Error(`${name} has no journal`)
+      const { seq, epoch } = standing.head
+      return {
+        name,
+        at: posText({ epoch, seq }),
+        leaves: leavesOf(standing, seconds),
+        tree: treeText(standing, seconds),
+      }
+    })
+    for (const one of others) {
+      if (!first || one.at !== first.at) return `${one.name} is at ${one.at}, not at ${first?.at}`
+      const name = [...new Set([...one.leaves.keys(), ...first.leaves.keys()])].find(
+        key => one.leaves.get(key) !== first.leaves.get(key),
+      )
+      if (name !== undefined) return `${one.name} differs in ${JSON.stringify(name)}`
+      if (!isDeepStrictEqual(one.tree, first.tree)) return `${one.name} has other sums`
+    }
+    return undefined
+  }
+}
+
+/**
+ * What was committed is in the journal that all have at rest, or a report names it.
+ * Not looked at any more where a cluster gave its own journal up: it was emptied, or it was promoted by force amid a sync.
+ */
+export const kept = (): Check => {
+  const seen = witness()
+  let inexact = false
+  return ({ entry, world, now, before }) => {
+    seen.see(entry)
+    if (givesUp({ now, before })) inexact = true
+    if (entry.what !== 'rest' || inexact) return undefined
+    const head = world.get(entry.clusters[0] ?? '')?.head
+    if (!head) return undefined
+    const reported = new Set([...world.values()].flatMap(reportedIn))
+    for (const cell of seen.all.values()) {
+      const isThere = epochAt(head.line, cell.seq) === cell.epoch && cell.seq <= head.seq
+      if (cell.body.length > 0 && !isThere && !reported.has(posText(cell)))
+        return `${posText(cell)} was lost, and no report names it`
+    }
+    return undefined
+  }
+}
+
+const givesUp = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
+  const claimedAmidSync = before.head?.dirty && now.head?.mode === 'writing' && before.head.mode !== 'writing'
+  const emptied = before.record?.mode !== 'bootstrapping' && now.record?.mode === 'bootstrapping'
+  const disabled = before.record?.mode !== 'disabled' && before.record && now.record?.mode === 'disabled'
+  const all =
+    before.head?.mode !== 'syncing' &&
+    now.head?.mode === 'syncing' &&
+    now.head.dirty === 'all' &&
+    (before.head?.seq ?? 0) > 0
+  return Boolean(claimedAmidSync || emptied || disabled || all)
+}
+
+/** Positions of the cells that a cluster's reports name. */
+const reportedIn = ({ own }: Standing): string[] =>
+  [...own.values()].flatMap(item => {
+    const report =
+      item['kind'] === 'report' ? fromStored('report', item as unknown as StoredItem, 0) : undefined
+    return report?.data.cells.map(({ pos }) => pos) ?? []
+  })

@@ -1,0 +1,114 @@
+import { isDeepStrictEqual } from 'node:util'
+import { posText } from '../../../../shared/replication/position.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { type Check, type Moment, placeName } from '../history.ts'
+import { cellIn, hasCell, ownerOf, witness } from './cells.ts'
+
+/** An epoch belongs to one cluster: nobody else ever writes in it, not even what is empty. */
+export const oneOwner = (): Check => {
+  const seen = witness()
+  return ({ entry, now: { record } }) => {
+    const foreign = seen.see(entry).find(({ epoch }) => !record?.id.endsWith(ownerOf(epoch)))
+    // what stood there at first may be a copy
+    return foreign && entry.what === 'written' ? `writes ${posText(foreign)}` : undefined
+  }
+}
+
+/** A position has one cell for ever, the same on all clusters. */
+export const immutable = (): Check => {
+  const seen = witness()
+  return ({ entry }) => {
+    seen.see(entry)
+    if (!('changes' in entry)) return undefined
+    for (const change of entry.changes) {
+      const found = cellIn(change)
+      if (!found) continue
+      const first = seen.all.get(posText(found.cell))
+      if (!isDeepStrictEqual(withoutTime(first), withoutTime(found.cell)))
+        return `${posText(found.cell)} is another cell than at first`
+      if (change.before && change.after) return `${posText(found.cell)} is written again`
+    }
+    return undefined
+  }
+}
+
+// whoever closes a position does it at a moment of his own
+const withoutTime = (cell: { noop?: true; at: number } | undefined) =>
+  cell && (cell.noop ? { ...cell, at: 0 } : cell)
+
+/** Nothing is written in an epoch whose end was told, and no cell of it is missing by then. */
+export const exactEnd = (): Check => {
+  const seen = witness()
+  const ended = new Set<string>()
+  return ({ entry, now, before }) => {
+    const late = seen.see(entry).find(({ epoch }) => ended.has(epoch))
+    if (late) return `${posText(late)} was written after the end of that epoch was told`
+    const { head } = before
+    if (!head || head.own === '' || !told({ now, before })) return undefined
+    ended.add(head.own)
+    return holeIn(now, head)
+  }
+}
+
+/** Whether the end of a cluster's epoch is told at this moment: its record says that it writes no more, or it goes on. */
+const told = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
+  const steppedDown = before.record?.mode === 'primary' && now.record?.mode !== 'primary'
+  const claimed = before.head?.mode === 'closed' && now.head?.mode === 'writing'
+  return steppedDown || claimed
+}
+
+function holeIn(
+  now: Moment['now'],
+  { line, from, seq }: NonNullable<Moment['now']['head']>,
+): string | undefined {
+  for (let at = from + 1; at <= seq; at++)
+    if (!hasCell(now, line, at)) return `${at} has no cell at the end of its epoch`
+  return undefined
+}
+
+/** What a head says is staged is there: cells are stored before the head names them. */
+export const staged = (): Check => {
+  return ({ entry, now, before }) => {
+    const [from, to] = [before.head, now.head]
+    if (entry.what !== 'written' || !from || !to || to.mode !== 'applying' || to.seq <= from.seq)
+      return undefined
+    for (let seq = from.seq + 1; seq <= to.seq; seq++)
+      if (!hasCell(now, to.line, seq)) return `says that ${seq} is staged, and has no cell there`
+    return undefined
+  }
+}
+
+/**
+ * A commit and its cell are one: the cell names every item that changes, as it was and as it becomes, and nothing is
+ * changed on a cluster that writes a journal without one.
+ */
+export const named = (): Check => {
+  const seen = witness()
+  return ({ entry, now: { head }, before }) => {
+    const [cell] = seen.see(entry)
+    if (entry.what !== 'written' || head?.mode !== 'writing' || before.head?.mode !== 'writing')
+      return undefined
+    const items = entry.changes.filter(
+      ({ table, before: old, after }) => table === 'data' && (old?.['leaf'] ?? after?.['leaf']) !== undefined,
+    )
+    // what the engine deletes by itself changes no sum
+    if (items.length === 0 || items.every(({ before: old, after }) => !after && hasDied(old, entry.at)))
+      return undefined
+    if (!cell) return `${items.map(({ pk, sk }) => `${pk}/${sk}`).join()} changed without a cell`
+    const body = new Map(cell.body.map(change => [placeName(change), change]))
+    for (const { pk, sk, before: old, after } of items) {
+      const said = body.get(placeName({ pk, sk }))
+      if (!said) return `${posText(cell)} does not name ${pk}/${sk}`
+      if ((said.prev?.leaf ?? undefined) !== (old?.['leaf'] as string | undefined))
+        return `${posText(cell)} names another earlier ${pk}/${sk}`
+      if (!isDeepStrictEqual(content(said.item), content(after as StoredItem | undefined)))
+        return `${posText(cell)} names another ${pk}/${sk} than it writes`
+    }
+    return undefined
+  }
+}
+
+const hasDied = (item: Readonly<Record<string, unknown>> | undefined, at: number): boolean =>
+  Number(item?.['ttl'] ?? Number.POSITIVE_INFINITY) * 1000 <= at
+
+const content = (item: StoredItem | null | undefined) => (item ? { ...item, bucket: undefined } : undefined)

@@ -1,0 +1,99 @@
+import { ended } from '../../../../shared/replication/generation.ts'
+import {
+  bucketIn,
+  bucketText,
+  type Limbs,
+  leafInLife,
+  limbsOf,
+  sumsFrom,
+} from '../../../../shared/replication/tree.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import type { Check, Standing } from '../history.ts'
+
+/** Sums of a bucket by slot, as texts; those that are nothing or do not count any more are left out. */
+function sumsText(sums: ReadonlyMap<string, Limbs>, seconds: number): string {
+  return [...sums]
+    .filter(
+      ([slot, limbs]) =>
+        limbs.some(limb => limb !== 0n) && (slot === 'p' || !ended(Number(slot.slice(1)), seconds)),
+    )
+    .map(([slot, limbs]) => `${slot}:${limbs.join()}`)
+    .sort()
+    .join(' ')
+}
+
+/** The sums that the items of a bucket come to. */
+function rightSums(now: Standing, life: string, bucket: string): Map<string, Limbs> {
+  const sums = new Map<string, Limbs>()
+  for (const item of now.data.values()) {
+    const leaf = item.bucket === bucket ? leafInLife(item, life) : null
+    if (!leaf) continue
+    const slot = leaf.gen === null ? 'p' : `g${leaf.gen}`
+    const [a, b, c] = limbsOf(leaf.leaf)
+    const [x, y, z] = sums.get(slot) ?? [0n, 0n, 0n]
+    sums.set(slot, [a + x, b + y, c + z])
+  }
+  return sums
+}
+
+const storedSums = (now: Standing, bucket: string) => {
+  const { pk, sk } = bucketIn(bucket)
+  return sumsFrom((now.own.get(`${pk}\n${sk}`) ?? {}) as Record<string, bigint>)
+}
+
+/** What a bucket holds is the sum of the leaves of its items, at every moment. */
+export const sums = (): Check => {
+  return ({ entry, now }) => {
+    const { life } = now.record ?? {}
+    if (entry.what !== 'written' || life === undefined) return undefined
+    const seconds = Math.floor(entry.at / 1000)
+    for (const bucket of touched(entry.changes, life)) {
+      const [right, kept] = [rightSums(now, life, bucket), storedSums(now, bucket)]
+      if (sumsText(right, seconds) !== sumsText(kept, seconds))
+        return `bucket ${bucket} is not the sum of its leaves`
+    }
+    return undefined
+  }
+}
+
+function touched(
+  changes: Extract<Parameters<Check>[0]['entry'], { changes: unknown }>['changes'],
+  life: string,
+) {
+  const mine = `t#${life}#`
+  const named = changes.flatMap(({ pk, sk, before, after }) =>
+    pk.startsWith(mine)
+      ? pk.includes('#root') || !/#[rl]#[0-9a-f]{2}$/.test(pk)
+        ? []
+        : [bucketText({ pk, sk })]
+      : [before, after].flatMap(item => (item as StoredItem | undefined)?.bucket ?? []),
+  )
+  return new Set(named.filter(bucket => bucket.startsWith(mine)))
+}
+
+/** What a bucket says of the order of its changes never goes back. */
+export const order = (): Check => {
+  return ({ entry }) => {
+    if (entry.what !== 'written') return undefined
+    for (const { pk, before, after } of entry.changes) {
+      if (!pk.startsWith('t#') || !before || !after) continue
+      const [old, next] = [String(before['mark'] ?? ''), String(after['mark'] ?? '')]
+      if (next < old) return `the mark of a bucket of ${pk} goes back from ${old} to ${next}`
+    }
+    return undefined
+  }
+}
+
+/** All buckets of a cluster's tree, as texts without the tree's name: equal on clusters that have the same. */
+export function treeText({ own, record }: Standing, seconds: number): string[] {
+  const mine = `t#${record?.life}#`
+  return [...own.values()]
+    .filter(({ pk }) => String(pk).startsWith(mine) && /#[rl]#[0-9a-f]{2}$/.test(String(pk)))
+    .map(item => ({
+      name: `${String(item['pk']).slice(mine.length)}/${item['sk']}`,
+      text: sumsText(sumsFrom(item as Record<string, bigint>), seconds),
+    }))
+    .filter(({ text }) => text !== '')
+    .map(({ name, text }) => `${name} ${text}`)
+    .sort()
+}

@@ -1,0 +1,110 @@
+import { headFrom } from '../../../shared/adapters/aws/storage/elements.ts'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import type { Head } from '../../../shared/replication/head.ts'
+import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
+import { defined } from '../../../shared/values/defined.ts'
+import type { RawItem } from './mirror.ts'
+
+/** Something that became of an item of a cluster. */
+export interface Changed {
+  readonly table: 'data' | 'cluster' | 'ceremony'
+  readonly pk: string
+  readonly sk: string
+  readonly before: RawItem | undefined
+  readonly after: RawItem | undefined
+}
+
+interface Common {
+  readonly cluster: string
+  /** epoch milliseconds */
+  readonly at: number
+  /** number of the process that did it */
+  readonly process: number
+}
+
+/** What happened, in the order in which it was decided. */
+export type Entry = Common &
+  (
+    | {
+        /** `found`: what stood there at first; `written`: what one write, or one transaction, did */
+        readonly what: 'found' | 'written'
+        readonly changes: readonly Changed[]
+      }
+    /** a request was answered with success, and says that something was written */
+    | { readonly what: 'acknowledged'; readonly request: string }
+    /** clusters have come to rest: all of them are at the same place */
+    | { readonly what: 'rest'; readonly clusters: readonly string[] }
+  )
+
+export type History = readonly Entry[]
+
+/** A cluster as it is at some point of a history. */
+export interface Standing {
+  readonly data: Map<string, StoredItem>
+  /** by `<pk>\n<sk>` */
+  readonly own: Map<string, RawItem>
+  record?: ClusterRecord
+  head?: Head
+}
+
+/** All clusters at some point of a history. */
+export type World = ReadonlyMap<string, Standing>
+
+/** What a check is shown: an entry, the clusters behind it, and what the one concerned was before it. */
+export interface Moment {
+  readonly entry: Entry
+  readonly world: World
+  readonly now: Standing
+  readonly before: Pick<Standing, 'record' | 'head'>
+}
+
+/** Looks at every entry. @returns what is wrong there */
+export type Check = (moment: Moment) => string | undefined
+
+export const placeName = ({ pk, sk }: { pk: string; sk: string }): string => `${pk}\n${sk}`
+
+export interface Violation {
+  readonly rule: string
+  readonly text: string
+  /** of the entry */
+  readonly index: number
+}
+
+/** Takes an entry into a world. @returns what there is to be seen of it */
+export function follow(world: Map<string, Standing>, entry: Entry): Moment {
+  const now: Standing = world.get(entry.cluster) ?? { data: new Map(), own: new Map() }
+  world.set(entry.cluster, now)
+  const before = defined({ record: now.record, head: now.head })
+  if ('changes' in entry) for (const change of entry.changes) take(now, change)
+  return { entry, world, now, before }
+}
+
+/** Goes through a history. @returns the first thing that is wrong by each of the rules */
+export function violationsIn(history: History, checks: Readonly<Record<string, () => Check>>): Violation[] {
+  const world = new Map<string, Standing>()
+  const running = Object.entries(checks).map(([rule, make]) => ({ rule, check: make() }))
+  const found = new Map<string, Violation>()
+  for (const [index, entry] of history.entries()) {
+    const moment = follow(world, entry)
+    for (const { rule, check } of running) {
+      if (found.has(rule)) continue
+      const text = check(moment)
+      if (text !== undefined) found.set(rule, { rule, text: `${entry.cluster}: ${text}`, index })
+    }
+  }
+  return [...found.values()]
+}
+
+function take(standing: Standing, { table, after, ...place }: Changed): void {
+  const name = placeName(place)
+  if (table === 'data') {
+    if (after) standing.data.set(name, after as unknown as StoredItem)
+    else standing.data.delete(name)
+  }
+  if (table !== 'cluster') return
+  if (after) standing.own.set(name, after)
+  else standing.own.delete(name)
+  if (place.pk === 'journal') standing.head = headFrom(after ?? {})
+  const record = fromStored('cluster', after as unknown as StoredItem | undefined, 0)
+  if (record) standing.record = record.data
+}

@@ -1,0 +1,119 @@
+import { bucketOf, bucketText } from '../../../shared/replication/tree.ts'
+import { type ClusterSet, clusterSet } from '../set.ts'
+import { type Game, gameActions } from './actions.ts'
+import { seededEntropy, seededRandom } from './chance.ts'
+import { invariants } from './checks/all.ts'
+import { type History, type Violation, violationsIn } from './history.ts'
+import type { SetSnapshot } from './snapshot.ts'
+
+export const NAMES = ['east', 'west', 'north'] as const
+
+/** The same moment in every run, epoch milliseconds. */
+const START = 1_800_000_000_000
+
+/** Milliseconds between two actions, and between two runs of a worker, at most. */
+const BETWEEN_MS = 150
+const ROUND_MS = 1500
+
+/** What came of a game. */
+export interface Played {
+  seed: number
+  /** actions, in their order */
+  acts: readonly string[]
+  violations: readonly Violation[]
+  history: History
+}
+
+/** A primary with two secondaries that have everything: what games begin from. */
+export async function warmSnapshot(): Promise<SetSnapshot> {
+  const set = await clusterSet(NAMES, { start: START, entropy: seededEntropy(seededRandom(0)) })
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.join('north', 'east')
+  for (const name of policyNames)
+    await set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: 'path "a" {}' })
+  await set.converge()
+  const snapshot = await set.snapshot()
+  await set.drop()
+  return snapshot
+}
+
+/** Policies: two that share a bucket, and one that stands apart. */
+const policyNames = ((): string[] => {
+  const seen = new Map<string, string>()
+  for (let index = 0; ; index++) {
+    const name = `p${index}`
+    const bucket = bucketText(bucketOf('', 'policy', 'policy', name))
+    const other = seen.get(bucket)
+    if (other !== undefined) return [other, name, 'apart']
+    seen.set(bucket, name)
+  }
+})()
+
+/**
+ * Plays a game: random actions on three clusters, all calls of all processes one after the other in a random order. When
+ * it is over everything is mended, and the clusters have to come to rest.
+ * @param from see `warmSnapshot`
+ */
+export async function play(seed: number, from: SetSnapshot, length: number): Promise<Played> {
+  const random = seededRandom(seed)
+  const set = await clusterSet(NAMES, { from, random, entropy: seededEntropy(random), aws: true })
+  const game = gameOf(set, random)
+  const acts: string[] = []
+  const violations: Violation[] = []
+  let over = false
+  const stop = daemons(game, () => over)
+  for (let count = 0; count < length; count++) {
+    await set.clock.sleep(game.int(BETWEEN_MS))
+    const name = anyAction(game)
+    acts.push(name)
+    set.start(async () => gameActions[name]?.act(game))
+  }
+  over = true
+  set.mend()
+  await stop
+  try {
+    await set.converge()
+    set.recording.rest(NAMES)
+  } catch (error) {
+    violations.push({ rule: 'rest', text: String(error), index: set.recording.history.length })
+  }
+  violations.push(...violationsIn(set.recording.history, invariants))
+  await set.drop()
+  return { seed, acts, violations, history: set.recording.history }
+}
+
+function gameOf(set: ClusterSet, random: () => number): Game {
+  const int = (n: number) => Math.floor(random() * n)
+  return {
+    ...{ set, int, names: NAMES, tokens: [], policies: policyNames },
+    chance: of => random() < of,
+    pick: list => list[int(list.length)] as never,
+    primaries: () =>
+      set.members.filter(({ name }) => {
+        const { record, head } = set.recording.world.get(name) ?? {}
+        return record?.mode === 'primary' && head?.mode === 'writing'
+      }),
+  }
+}
+
+function anyAction({ int }: Game): string {
+  const rows = Object.entries(gameActions)
+  let left = int(rows.reduce((sum, [, { weight }]) => sum + weight, 0))
+  for (const [name, { weight }] of rows) {
+    left -= weight
+    if (left < 0) return name
+  }
+  throw new Error('weights are not numbers')
+}
+
+/** Workers that run again and again, everywhere. Ends when it is over and all of them have ended. */
+async function daemons({ set, int }: Game, isOver: () => boolean): Promise<void> {
+  const again = async (work: () => Promise<void>) => {
+    while (!isOver()) {
+      await set.clock.sleep(int(ROUND_MS))
+      await work().catch(() => undefined)
+    }
+  }
+  await Promise.all(set.members.flatMap(one => [again(() => one.minute()), again(() => one.pull())]))
+}

@@ -1,0 +1,55 @@
+import type { Tables } from '../../../shared/storage/requests.ts'
+import { type Changed, type Entry, follow, type Standing } from './history.ts'
+import { type ItemChange, tableMirror, type WireItem } from './mirror.ts'
+import type { Simulation } from './simulation.ts'
+import type { TableWrite } from './transport.ts'
+
+/** Requests whose success says that something was written. */
+const WRITING = /^(POST|PUT) \/(sys\/policies\/acl\/|auth\/token\/create)/
+
+/** Keeps what happens, in its order: only where steps are taken one after the other is that the order of the engine. */
+export function recorder({ clock, self }: Pick<Simulation, 'clock' | 'self'>) {
+  const history: Entry[] = []
+  const world = new Map<string, Standing>()
+  const mirror = tableMirror()
+  const places = new Map<string, { cluster: string; table: Changed['table'] }>()
+
+  const changed = (changes: readonly ItemChange[]): Changed[] =>
+    changes.map(({ table, ...rest }) => ({ ...rest, table: places.get(table)?.table ?? 'data' }))
+
+  const note = (entry: Entry): void => {
+    history.push(entry)
+    follow(world, entry)
+  }
+
+  const common = (cluster: string) => ({ cluster, at: clock.now(), process: self().id })
+
+  return {
+    history,
+    /** all clusters as they are, without asking the engine */
+    world: world as ReadonlyMap<string, Readonly<Standing>>,
+    /** tables belong to a cluster, in which something may stand already */
+    watch: (
+      cluster: string,
+      tables: Tables,
+      found: Partial<Record<keyof Tables, readonly WireItem[]>> = {},
+    ) => {
+      const names = Object.entries(tables) as [keyof Tables, string][]
+      for (const [table, name] of names) places.set(name, { cluster, table })
+      const changes = names.flatMap(([table, name]) => mirror.found(name, found[table] ?? []))
+      if (changes.length > 0) note({ ...common(cluster), what: 'found', changes: changed(changes) })
+    },
+    wrote: (write: TableWrite): void => {
+      const { cluster = '' } = places.get(write.writes[0]?.table ?? '') ?? {}
+      note({ ...common(cluster), what: 'written', changes: changed(mirror.apply(write)) })
+    },
+    answered: (cluster: string, request: string, status: number): void => {
+      if (status < 300 && WRITING.test(request)) note({ ...common(cluster), what: 'acknowledged', request })
+    },
+    /** clusters have come to rest */
+    rest: (clusters: readonly string[]): void => {
+      const [first = ''] = clusters
+      note({ ...common(first), what: 'rest', clusters })
+    },
+  }
+}
