@@ -15,18 +15,20 @@ export const fromTheBeginning: ScanPlace = { segment: 0 }
 
 /**
  * Does something with all items of some kinds, page by page, while there is time.
+ * @param work tells whether it has come to the end of the page
  * @returns where to go on; undefined at the end
  */
 export async function scanAll<K extends Kind>(
   run: JobRun,
   kinds: OneOrMore<K>,
   start: ScanPlace,
-  work: (items: Item<K>[]) => Promise<void>,
+  work: (items: Item<K>[]) => Promise<boolean>,
 ): Promise<ScanPlace | undefined> {
-  let from = start.from
+  let { from } = start
   for (let segment = start.segment; segment < SEGMENTS; segment++) {
     for await (const { items, next } of run.ports.store.scan(kinds, { index: segment, of: SEGMENTS, from })) {
-      await work(items)
+      if (!(await work(items))) return { segment, from }
+      from = next
       if (!hasTime(run)) return next ? { segment, from: next } : { segment: segment + 1 }
     }
     from = undefined

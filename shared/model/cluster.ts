@@ -80,6 +80,14 @@ export const emptyLink = (ownKey: Encrypted): Link => ({
 export const primaryOf = ({ link }: Pick<ClusterRecord, 'link'>): Link | undefined =>
   link?.primaryKey ? link : undefined
 
+/** Whether what this cluster writes goes through a journal. */
+export const keepsJournal = ({
+  mode,
+  epoch,
+  life,
+}: Pick<ClusterRecord, 'mode' | 'epoch' | 'life'>): boolean =>
+  mode === 'primary' && epoch !== undefined && life !== undefined
+
 /** Whether this cluster serves clients: a DR secondary does not. */
 export const isActive = (record: ClusterRecord): boolean =>
   record.mode === 'disabled' || record.mode === 'primary'

@@ -1,4 +1,5 @@
 import { ApiError } from '../api/errors.ts'
+import { commitEach, countsOf, type Group } from '../jobs/commit-each.ts'
 import { eachOf, hasTime, type JobResult, type JobRun } from '../jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
 import type { Alias } from '../model/alias.ts'
@@ -24,6 +25,8 @@ const pointersTo = {
 } satisfies { [K in KindGoingWith<'alias'>]: (alias: Alias) => Key<K> }
 
 const PAGE = 100
+/** Logins between two looks at the time. */
+const PART = 20
 
 /**
  * A request that read the mount just before it was disabled may write this much later, milliseconds: commits refuse a
@@ -52,7 +55,7 @@ export async function removeMount(
   const left = await scanAll(run, kindsGoingWith('login'), at ?? fromTheBeginning, async items => {
     const own = items.filter(item => item.data.mount === mount)
     logins += own.length
-    await eachGone(own, item => loginErased(run, item))
+    return loginsGone(run, own)
   })
   if (left) return { again: { mount, at: left, found: logins, began } }
   return logins > 0 ? { again: { mount } } : forget(run, mount, began)
@@ -69,18 +72,47 @@ interface Removal {
   began?: number | undefined
 }
 
-/** What stands beside a token goes before it: once the token is gone, nothing leads there. */
-async function loginErased(run: JobRun, item: Item<KindGoingWith<'login'>>): Promise<boolean> {
-  const cluster = () => serving(run)
-  if (item.kind === 'token')
-    await sweepDescendants(accessorIn(item.data), run.ports, cluster, run.deadline, 'dead')
-  return hasTime(run) && erased(run, [item])
-}
-
-async function erased(run: JobRun, keys: readonly Key[]): Promise<true> {
-  await run.ports.store.commit(keys.map(remove), await serving(run))
+/** @returns false when time is out */
+async function loginsGone(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<boolean> {
+  for (let at = 0; at < logins.length; at += PART) {
+    const part = logins.slice(at, at + PART)
+    await childless(run, part)
+    const removed =
+      hasTime(run) &&
+      (await gone(
+        run,
+        part.map(item => [remove(item)]),
+      ))
+    if (!removed) return false
+  }
   return true
 }
+
+/** What stands beside a token goes before it: once the token is gone, nothing leads there. */
+async function childless(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<void> {
+  const cluster = () => serving(run)
+  const tokens = logins.filter(item => item.kind === 'token')
+  const { failed } = await eachOf(tokens, async ({ data }) => {
+    await sweepDescendants(accessorIn(data), run.ports, cluster, run.deadline, 'dead')
+    return true
+  })
+  if (failed > 0) throw notRemoved(failed)
+}
+
+/**
+ * Removes what stands there, whatever it has become.
+ * @returns false when time is out
+ * @throws ApiError `busy` where something stands still
+ */
+async function gone(run: JobRun, groups: readonly Group[]): Promise<boolean> {
+  const { left, failed } = countsOf(await commitEach({ ...run, cluster: () => serving(run) }, groups))
+  // what is there does not matter: what was left in time was written under another role of the cluster
+  if (failed > 0 || (left > 0 && hasTime(run))) throw notRemoved(left + failed)
+  return left === 0
+}
+
+const notRemoved = (count: number): ApiError =>
+  new ApiError('busy', `${count} items of a disabled mount could not be removed`)
 
 async function serving(run: JobRun): Promise<ClusterRead> {
   const cluster = await run.cluster()
@@ -88,18 +120,16 @@ async function serving(run: JobRun): Promise<ClusterRead> {
   return cluster
 }
 
-async function eachGone<T>(elements: readonly T[], work: (element: T) => Promise<boolean>): Promise<void> {
-  const { failed } = await eachOf(elements, work)
-  if (failed > 0) throw new ApiError('busy', `${failed} items of a disabled mount could not be removed`)
-}
-
 /** @returns false when time is out */
 async function emptied(run: JobRun, kind: KindGoingWith<'mount'>, mount: string): Promise<boolean> {
   for (const pk of partitions(kind, mount).pks) {
     for (let more = true; more; ) {
       const page = await run.ports.store.list<Kind>({ kind, pks: [pk] }, { limit: PAGE })
-      await eachGone(page, item => erased(run, withPointers(item)))
-      if (!hasTime(run)) return false
+      const removed = await gone(
+        run,
+        page.map(item => withPointers(item).map(remove)),
+      )
+      if (!removed || !hasTime(run)) return false
       more = page.length === PAGE
     }
   }

@@ -1,3 +1,4 @@
+import { commitEach, countsOf, type Group } from '../jobs/commit-each.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { endOf, secondsOf, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
@@ -72,6 +73,11 @@ async function childrenOf(accessor: string, { store }: Pick<Ports, 'store'>): Pr
   })
 }
 
+const removalOf = ({ pointer, child }: Led): Group => [
+  ...(child ? [removeIfUnchanged(child)] : []),
+  removeIfUnchanged(pointer),
+]
+
 /**
  * Removes the descendants of a token that is gone. They are dead already, for they have lost an ancestor; this
  * frees their places. Who lives is left alone, whatever points at it. Stops at the deadline: tidy removes the rest.
@@ -90,13 +96,13 @@ export async function sweepDescendants(
     const children = await childrenOf(next, ports)
     // read after the children: who was made again before them is seen
     const [there] = eldest === 'dead' && next === accessor ? [] : await ports.store.read([key('token', next)])
-    for (const { pointer, child } of children) {
-      if (child && isParentOf(child.data, there?.data)) continue
-      const changes = [...(child ? [removeIfUnchanged(child)] : []), removeIfUnchanged(pointer)]
-      if ((await ports.store.commit(changes, await cluster())) === 'conflict') continue
-      waiting.push(pointer.sk)
-      removed += 1
+    const dead = children.filter(({ child }) => !child || !isParentOf(child.data, there?.data))
+    const outcomes = await commitEach({ ports, cluster, deadline }, dead.map(removalOf))
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === 'rejected') throw outcome.reason
+      if (outcome.value === 'done') waiting.push(dead[index]?.pointer.sk ?? '')
     }
+    removed += countsOf(outcomes).done
   }
   return removed
 }

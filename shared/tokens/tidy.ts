@@ -1,7 +1,8 @@
 import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
+import { commitEach, countsOf, type Group } from '../jobs/commit-each.ts'
 import { eachOf, type JobResult, type JobRun } from '../jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
-import { type Change, remove, removeIfUnchanged } from '../storage/changes.ts'
+import { remove, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { ancestorsLive, type TokenDependencies } from './descendants.ts'
 
@@ -27,16 +28,25 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
   if (!table) return 'done'
   const dependencies: TokenDependencies = { ports: run.ports, mounts: table.data }
   const counts = { removed: 0, failed: 0 }
-  const count = ({ done, failed }: { done: number; failed: number }) => {
-    counts.removed += done
-    counts.failed += failed
-  }
-  const tokens = async (page: Item<'token'>[]) => {
-    count(await eachOf(page, item => removedDead(run, item, dependencies)))
-  }
-  const pointers = async (page: Item<'child'>[]) => {
-    count(await eachOf(page, item => removedLoose(run, item)))
-  }
+  /** Removes of a page what `removal` names. A page is gone through to its end, or none might ever be. */
+  const removing =
+    <T>(removal: (item: T) => Promise<Group | undefined>) =>
+    async (page: T[]) => {
+      const groups: Group[] = []
+      const looked = await eachOf(page, async item => {
+        const group = await removal(item)
+        if (group) groups.push(group)
+        return true
+      })
+      const { done, failed } = countsOf(
+        await commitEach({ ...run, deadline: Number.POSITIVE_INFINITY }, groups),
+      )
+      counts.removed += done
+      counts.failed += failed + looked.failed
+      return true
+    }
+  const tokens = removing<Item<'token'>>(item => removalOfDead(item, dependencies))
+  const pointers = removing<Item<'child'>>(item => removalOfLoose(item, dependencies))
   const left = job.of === 'token' ? await scanAll(run, 'token', job.at, tokens) : undefined
   const start = job.of === 'token' ? fromTheBeginning : job.at
   const rest = left ? undefined : await scanAll(run, 'child', start, pointers)
@@ -47,25 +57,19 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
   return 'done'
 }
 
-async function removedDead(
-  run: JobRun,
+async function removalOfDead(
   item: Item<'token'>,
   dependencies: TokenDependencies,
-): Promise<boolean> {
+): Promise<Group | undefined> {
   const { parent } = item.data
-  if (parent === undefined || (await ancestorsLive(item.data, dependencies))) return false
-  return commits(run, [removeIfUnchanged(item), remove(key('child', parent, accessorIn(item.pk)))])
+  if (parent === undefined || (await ancestorsLive(item.data, dependencies))) return undefined
+  return [removeIfUnchanged(item), remove(key('child', parent, accessorIn(item.pk)))]
 }
 
 // A pointer is written together with its token: where the token is not, or is another's by now, it has been.
-async function removedLoose(run: JobRun, item: Item<'child'>): Promise<boolean> {
-  const [token] = await run.ports.store.read([key('token', item.sk)])
-  return token?.data.parent !== accessorIn(item.pk) && commits(run, [removeIfUnchanged(item)])
-}
-
-async function commits(run: JobRun, changes: readonly Change[]): Promise<boolean> {
-  const cluster = await run.cluster()
-  return cluster !== undefined && (await run.ports.store.commit(changes, cluster)) === 'done'
+async function removalOfLoose(item: Item<'child'>, { ports }: TokenDependencies): Promise<Group | undefined> {
+  const [token] = await ports.store.read([key('token', item.sk)])
+  return token?.data.parent === accessorIn(item.pk) ? undefined : [removeIfUnchanged(item)]
 }
 
 const accessorIn = (pk: string): string => pk.slice(pk.indexOf('#') + 1)

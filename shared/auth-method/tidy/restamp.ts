@@ -1,4 +1,5 @@
 import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
+import { keepsJournal } from '../../model/cluster.ts'
 import type { TidySettings, TidyStamp } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
@@ -78,7 +79,8 @@ export async function settle(
 }
 
 /** While a journal is kept, the engine deletes no entries: only tidy does. */
-const isJournaled = (cluster: ClusterRead | undefined): boolean => cluster?.record.life !== undefined
+const isJournaled = (cluster: ClusterRead | undefined): boolean =>
+  cluster !== undefined && keepsJournal(cluster.record)
 
 async function note(
   { store }: Ports,

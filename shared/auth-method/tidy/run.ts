@@ -1,7 +1,8 @@
 import { ApiError } from '../../api/errors.ts'
-import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
+import { type Counts, commitEach, countsOf } from '../../jobs/commit-each.ts'
+import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { TidyRun } from '../../model/tidy.ts'
-import type { ClusterRead, Due, Ports } from '../../ports.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
 import { removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { kindOfList, noRun, type TidyList } from './settings.ts'
@@ -114,34 +115,39 @@ export async function tidy(run: JobRun, job: TidyJob): Promise<JobResult> {
   }
 }
 
+async function* partsOf<T>(pages: AsyncIterable<readonly T[]>): AsyncIterable<readonly T[]> {
+  let part: T[] = []
+  for await (const page of pages)
+    for (const one of page) {
+      part.push(one)
+      if (part.length < PART) continue
+      yield part
+      part = []
+    }
+  if (part.length > 0) yield part
+}
+
 async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
   const { ports } = run
   if (!(await proceeds(run, job, { done: 0, failed: 0 }))) return 'done'
   const before = Math.floor(ports.clock.now() / 1000) - job.buffer
-  for await (const page of ports.store.due(partitions(kindOfList[job.list], job.mount), before)) {
-    for (let at = 0; at < page.length; at += PART) {
-      const counts = await eachOf(page.slice(at, at + PART), entry => removed(run, entry))
-      if (!(await proceeds(run, job, counts))) return 'done'
-      if (!hasTime(run)) return { again: { ...job } }
-    }
+  const due = ports.store.due(partitions(kindOfList[job.list], job.mount), before)
+  for await (const part of partsOf(due)) {
+    const removals = part.map(entry => [removeIfUnchanged(entry)])
+    const counts = countsOf(await commitEach(run, removals))
+    if (!(await proceeds(run, job, counts))) return 'done'
+    if (!hasTime(run)) return { again: { ...job } }
   }
   const cluster = await run.cluster()
   if (cluster) await release(ports, cluster, job)
   return 'done'
 }
 
-async function removed(run: JobRun, entry: Due<'access' | 'deny'>): Promise<boolean> {
-  const cluster = await run.cluster()
-  return (
-    cluster !== undefined && (await run.ports.store.commit([removeIfUnchanged(entry)], cluster)) === 'done'
-  )
-}
-
 /** Writes down how far the run has come. @returns whether it may go on */
 async function proceeds(
   run: JobRun,
   job: TidyJob,
-  { done, failed }: { done: number; failed: number },
+  { done, failed }: Pick<Counts, 'done' | 'failed'>,
 ): Promise<boolean> {
   const cluster = await run.cluster()
   if (!cluster) return false

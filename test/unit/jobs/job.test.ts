@@ -117,7 +117,7 @@ describe('a scan of a table', () => {
 
   const seen: string[] = []
   const work = async (items: Item<'token'>[]) =>
-    void seen.push(...items.map(one => one.pk.replace('token#', '')))
+    seen.push(...items.map(one => one.pk.replace('token#', ''))) > 0
 
   test.each<[deadline: number, expected: string, left: ScanPlace | undefined]>([
     [100_000, '0a 0b 1a 1b 2a 2b 3a 3b', undefined],
@@ -127,6 +127,14 @@ describe('a scan of a table', () => {
     seen.length = 0
     expect(await scanAll(table(deadline).run, 'token', fromTheBeginning, work)).toEqual(left)
     expect(seen.join(' ')).toBe(expected)
+  })
+
+  test('a page that was not ended is begun again', async () => {
+    const [first, second] = [table(100_000), table(100_000)]
+    expect(await scanAll(first.run, 'token', fromTheBeginning, async () => false)).toEqual({ segment: 0 })
+    const from = { pk: 'p', sk: '0a' }
+    const untilB = async (items: Item<'token'>[]) => items[0]?.pk !== 'token#0b'
+    expect(await scanAll(second.run, 'token', fromTheBeginning, untilB)).toEqual({ segment: 0, from })
   })
 
   test('goes on where it stopped, and begins the next segments at their beginning', async () => {

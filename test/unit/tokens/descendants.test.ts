@@ -25,7 +25,7 @@ const pointer = (parent: string, child: string): Item<'child'> => ({
   data: {},
 })
 const mounts = { mounts: [mount()], removing: [] }
-const cluster = { readAt: NOW } as ClusterRead
+const cluster = { record: {}, readAt: NOW } as ClusterRead
 
 /** a → b → c, and a → d */
 const tokens = [

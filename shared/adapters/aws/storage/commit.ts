@@ -1,4 +1,5 @@
 import { ApiError } from '../../../api/errors.ts'
+import { keepsJournal } from '../../../model/cluster.ts'
 import type { ClusterRead, CommitOptions, Store } from '../../../ports.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
@@ -32,9 +33,9 @@ export const lastMoment = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead):
 /** How a cluster writes, by what its record says. */
 type Strategy = 'plain' | 'journaled' | 'refusing'
 
-function strategyOf({ record: { mode, epoch, life } }: Pick<ClusterRead, 'record'>): Strategy {
-  if (mode === 'secondary' || mode === 'bootstrapping') return 'refusing'
-  return mode === 'primary' && epoch !== undefined && life !== undefined ? 'journaled' : 'plain'
+function strategyOf({ record }: Pick<ClusterRead, 'record'>): Strategy {
+  if (record.mode === 'secondary' || record.mode === 'bootstrapping') return 'refusing'
+  return keepsJournal(record) ? 'journaled' : 'plain'
 }
 
 const refused = ({ record: { mode } }: ClusterRead): ApiError =>

@@ -1,0 +1,106 @@
+import { keepsJournal } from '../model/cluster.ts'
+import type { ClusterRead, Ports } from '../ports.ts'
+import { type Change, keyOf } from '../storage/changes.ts'
+
+/** What is committed together; groups do not depend on each other. */
+export type Group = readonly Change[]
+
+/** Where groups are committed. */
+export interface Committing {
+  ports: Pick<Ports, 'store' | 'clock'>
+  /** the cluster record, fresh enough to commit with; undefined once this cluster no longer serves requests */
+  cluster: () => Promise<ClusterRead | undefined>
+  /** epoch milliseconds after which nothing new is begun */
+  deadline: number
+}
+
+/** How many groups become of an outcome. */
+export interface Counts {
+  done: number
+  /** something was no longer as it was read, or there was nobody to commit for, or no time */
+  left: number
+  failed: number
+}
+
+/** `left`: nothing of the group was written. A group that failed may have been written. */
+export type Outcome = PromiseSettledResult<'done' | 'left'>
+
+/** While a journal is kept: every commit takes one of the set's positions, of which there are some 900 in a second. */
+const JOURNALED = { changes: 20, perSecond: 15 }
+const AT_ONCE = 16
+
+const LEFT: Outcome = { status: 'fulfilled', value: 'left' }
+
+/**
+ * Commits groups of changes that do not depend on each other: each for itself, sixteen at a time; while a journal is
+ * kept several in one commit, and few commits in a second. Where a commit of several does not come about, each of them is tried
+ * for itself. One that fails does not stop the others.
+ * @returns what became of each group, in their order
+ */
+export async function commitEach(committing: Committing, groups: readonly Group[]): Promise<Outcome[]> {
+  const { ports, cluster, deadline } = committing
+  const outcomes: Outcome[] = []
+  while (outcomes.length < groups.length) {
+    const read = ports.clock.now() < deadline ? await cluster() : undefined
+    if (!read) return [...outcomes, ...groups.slice(outcomes.length).map(() => LEFT)]
+    const rest = groups.slice(outcomes.length)
+    const step = keepsJournal(read.record)
+      ? batched(committing, rest.slice(0, batchOf(rest, JOURNALED.changes)), read)
+      : Promise.allSettled(rest.slice(0, AT_ONCE).map(group => committed(committing, group, read)))
+    outcomes.push(...(await step))
+  }
+  return outcomes
+}
+
+export const countsOf = (outcomes: readonly Outcome[]): Counts => ({
+  done: outcomes.filter(one => one.status === 'fulfilled' && one.value === 'done').length,
+  left: outcomes.filter(one => one.status === 'fulfilled' && one.value === 'left').length,
+  failed: outcomes.filter(one => one.status === 'rejected').length,
+})
+
+/**
+ * How many groups from the first on go into one commit: one at least, no item twice.
+ * @param most changes
+ */
+export function batchOf(groups: readonly Group[], most: number): number {
+  const taken = new Set<string>()
+  for (const [index, group] of groups.entries()) {
+    const places = group.map(change => `${keyOf(change).pk}\n${keyOf(change).sk}`)
+    if (index > 0 && (taken.size + places.length > most || places.some(place => taken.has(place))))
+      return index
+    for (const place of places) taken.add(place)
+  }
+  return groups.length
+}
+
+async function batched(
+  committing: Committing,
+  groups: readonly Group[],
+  read: ClusterRead,
+): Promise<Outcome[]> {
+  if (groups.length > 1) {
+    const [all] = await Promise.allSettled([paced(committing, groups.flat(), read)])
+    if (all?.status === 'fulfilled' && all.value === 'done') return groups.map(() => all)
+  }
+  const outcomes: Outcome[] = []
+  for (const group of groups) {
+    const [one = LEFT] = await Promise.allSettled([paced(committing, group, read)])
+    outcomes.push(one)
+  }
+  return outcomes
+}
+
+/** A commit, and the time that passes until the next one may begin. */
+async function paced(committing: Committing, changes: Group, read: ClusterRead): Promise<'done' | 'left'> {
+  const { clock } = committing.ports
+  const next = clock.now() + 1000 / JOURNALED.perSecond
+  try {
+    return await committed(committing, changes, read)
+  } finally {
+    await clock.sleep(Math.max(0, next - clock.now()))
+  }
+}
+
+async function committed({ ports }: Committing, changes: Group, read: ClusterRead): Promise<'done' | 'left'> {
+  return (await ports.store.commit(changes, read)) === 'done' ? 'done' : 'left'
+}
