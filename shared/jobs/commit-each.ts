@@ -3,10 +3,10 @@ import type { ClusterRead, Ports } from '../ports.ts'
 import { type Change, keyOf } from '../storage/changes.ts'
 
 /** What is committed together; groups do not depend on each other. */
-export type Group = readonly Change[]
+export type IndependentChanges = readonly Change[]
 
 /** Where groups are committed. */
-export interface Committing {
+export interface CommittingWork {
   ports: Pick<Ports, 'store' | 'clock'>
   /** the cluster record, fresh enough to commit with; undefined once this cluster no longer serves requests */
   cluster: () => Promise<ClusterRead | undefined>
@@ -15,7 +15,7 @@ export interface Committing {
 }
 
 /** How many groups become of an outcome. */
-export interface Counts {
+export interface OutcomeCounts {
   done: number
   /** something was no longer as it was read, or there was nobody to commit for, or no time */
   left: number
@@ -23,13 +23,13 @@ export interface Counts {
 }
 
 /** `left`: nothing of the group was written. A group that failed may have been written. */
-export type Outcome = PromiseSettledResult<'done' | 'left'>
+export type ChangesOutcome = PromiseSettledResult<'done' | 'left'>
 
 /** While a journal is kept: every commit takes one of the set's positions, of which there are some 900 in a second. */
 const JOURNALED = { changes: 20, perSecond: 15 }
 const AT_ONCE = 16
 
-const LEFT: Outcome = { status: 'fulfilled', value: 'left' }
+const LEFT: ChangesOutcome = { status: 'fulfilled', value: 'left' }
 
 /**
  * Commits groups of changes that do not depend on each other: each for itself, sixteen at a time; while a journal is
@@ -37,9 +37,12 @@ const LEFT: Outcome = { status: 'fulfilled', value: 'left' }
  * for itself. One that fails does not stop the others.
  * @returns what became of each group, in their order
  */
-export async function commitEach(committing: Committing, groups: readonly Group[]): Promise<Outcome[]> {
+export async function commitEach(
+  committing: CommittingWork,
+  groups: readonly IndependentChanges[],
+): Promise<ChangesOutcome[]> {
   const { ports, cluster, deadline } = committing
-  const outcomes: Outcome[] = []
+  const outcomes: ChangesOutcome[] = []
   while (outcomes.length < groups.length) {
     const read = ports.clock.now() < deadline ? await cluster() : undefined
     if (!read) return [...outcomes, ...groups.slice(outcomes.length).map(() => LEFT)]
@@ -52,7 +55,7 @@ export async function commitEach(committing: Committing, groups: readonly Group[
   return outcomes
 }
 
-export const countsOf = (outcomes: readonly Outcome[]): Counts => ({
+export const countsOf = (outcomes: readonly ChangesOutcome[]): OutcomeCounts => ({
   done: outcomes.filter(one => one.status === 'fulfilled' && one.value === 'done').length,
   left: outcomes.filter(one => one.status === 'fulfilled' && one.value === 'left').length,
   failed: outcomes.filter(one => one.status === 'rejected').length,
@@ -62,7 +65,7 @@ export const countsOf = (outcomes: readonly Outcome[]): Counts => ({
  * How many groups from the first on go into one commit: one at least, no item twice.
  * @param most changes
  */
-export function batchOf(groups: readonly Group[], most: number): number {
+export function batchOf(groups: readonly IndependentChanges[], most: number): number {
   const taken = new Set<string>()
   for (const [index, group] of groups.entries()) {
     const places = group.map(change => `${keyOf(change).pk}\n${keyOf(change).sk}`)
@@ -74,15 +77,15 @@ export function batchOf(groups: readonly Group[], most: number): number {
 }
 
 async function batched(
-  committing: Committing,
-  groups: readonly Group[],
+  committing: CommittingWork,
+  groups: readonly IndependentChanges[],
   read: ClusterRead,
-): Promise<Outcome[]> {
+): Promise<ChangesOutcome[]> {
   if (groups.length > 1) {
     const [all] = await Promise.allSettled([paced(committing, groups.flat(), read)])
     if (all?.status === 'fulfilled' && all.value === 'done') return groups.map(() => all)
   }
-  const outcomes: Outcome[] = []
+  const outcomes: ChangesOutcome[] = []
   for (const group of groups) {
     const [one = LEFT] = await Promise.allSettled([paced(committing, group, read)])
     outcomes.push(one)
@@ -91,7 +94,11 @@ async function batched(
 }
 
 /** A commit, and the time that passes until the next one may begin. */
-async function paced(committing: Committing, changes: Group, read: ClusterRead): Promise<'done' | 'left'> {
+async function paced(
+  committing: CommittingWork,
+  changes: IndependentChanges,
+  read: ClusterRead,
+): Promise<'done' | 'left'> {
   const { clock } = committing.ports
   const next = clock.now() + 1000 / JOURNALED.perSecond
   try {
@@ -101,6 +108,10 @@ async function paced(committing: Committing, changes: Group, read: ClusterRead):
   }
 }
 
-async function committed({ ports }: Committing, changes: Group, read: ClusterRead): Promise<'done' | 'left'> {
+async function committed(
+  { ports }: CommittingWork,
+  changes: IndependentChanges,
+  read: ClusterRead,
+): Promise<'done' | 'left'> {
   return (await ports.store.commit(changes, read)) === 'done' ? 'done' : 'left'
 }

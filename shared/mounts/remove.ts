@@ -1,5 +1,5 @@
 import { ApiError } from '../api/errors.ts'
-import { commitEach, countsOf, type Group } from '../jobs/commit-each.ts'
+import { commitEach, countsOf, type IndependentChanges } from '../jobs/commit-each.ts'
 import { eachOf, hasTime, type JobResult, type JobRun } from '../jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
 import type { Alias } from '../model/alias.ts'
@@ -104,7 +104,7 @@ async function childless(run: JobRun, logins: readonly Item<KindGoingWith<'login
  * @returns false when time is out
  * @throws ApiError `busy` where something stands still
  */
-async function gone(run: JobRun, groups: readonly Group[]): Promise<boolean> {
+async function gone(run: JobRun, groups: readonly IndependentChanges[]): Promise<boolean> {
   const { left, failed } = countsOf(await commitEach({ ...run, cluster: () => serving(run) }, groups))
   // what is there does not matter: what was left in time was written under another role of the cluster
   if (failed > 0 || (left > 0 && hasTime(run))) throw notRemoved(left + failed)

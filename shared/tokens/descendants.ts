@@ -1,4 +1,4 @@
-import { commitEach, countsOf, type Group } from '../jobs/commit-each.ts'
+import { commitEach, countsOf, type IndependentChanges } from '../jobs/commit-each.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { endOf, secondsOf, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
@@ -73,7 +73,7 @@ async function childrenOf(accessor: string, { store }: Pick<Ports, 'store'>): Pr
   })
 }
 
-const removalOf = ({ pointer, child }: Led): Group => [
+const removalOf = ({ pointer, child }: Led): IndependentChanges => [
   ...(child ? [removeIfUnchanged(child)] : []),
   removeIfUnchanged(pointer),
 ]

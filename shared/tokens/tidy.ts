@@ -1,5 +1,5 @@
 import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
-import { commitEach, countsOf, type Group } from '../jobs/commit-each.ts'
+import { commitEach, countsOf, type IndependentChanges } from '../jobs/commit-each.ts'
 import { eachOf, type JobResult, type JobRun } from '../jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
 import { remove, removeIfUnchanged } from '../storage/changes.ts'
@@ -30,9 +30,9 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
   const counts = { removed: 0, failed: 0 }
   /** Removes of a page what `removal` names. A page is gone through to its end, or none might ever be. */
   const removing =
-    <T>(removal: (item: T) => Promise<Group | undefined>) =>
+    <T>(removal: (item: T) => Promise<IndependentChanges | undefined>) =>
     async (page: T[]) => {
-      const groups: Group[] = []
+      const groups: IndependentChanges[] = []
       const looked = await eachOf(page, async item => {
         const group = await removal(item)
         if (group) groups.push(group)
@@ -60,14 +60,17 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
 async function removalOfDead(
   item: Item<'token'>,
   dependencies: TokenDependencies,
-): Promise<Group | undefined> {
+): Promise<IndependentChanges | undefined> {
   const { parent } = item.data
   if (parent === undefined || (await ancestorsLive(item.data, dependencies))) return undefined
   return [removeIfUnchanged(item), remove(key('child', parent, accessorIn(item.pk)))]
 }
 
 // A pointer is written together with its token: where the token is not, or is another's by now, it has been.
-async function removalOfLoose(item: Item<'child'>, { ports }: TokenDependencies): Promise<Group | undefined> {
+async function removalOfLoose(
+  item: Item<'child'>,
+  { ports }: TokenDependencies,
+): Promise<IndependentChanges | undefined> {
   const [token] = await ports.store.read([key('token', item.sk)])
   return token?.data.parent === accessorIn(item.pk) ? undefined : [removeIfUnchanged(item)]
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
-import { type Counts, commitEach, countsOf } from '../../jobs/commit-each.ts'
+import { commitEach, countsOf, type OutcomeCounts } from '../../jobs/commit-each.ts'
 import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
@@ -147,7 +147,7 @@ async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
 async function proceeds(
   run: JobRun,
   job: TidyJob,
-  { done, failed }: Pick<Counts, 'done' | 'failed'>,
+  { done, failed }: Pick<OutcomeCounts, 'done' | 'failed'>,
 ): Promise<boolean> {
   const cluster = await run.cluster()
   if (!cluster) return false

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { batchOf, commitEach, countsOf, type Group } from '../../../shared/jobs/commit-each.ts'
+import { batchOf, commitEach, countsOf, type IndependentChanges } from '../../../shared/jobs/commit-each.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { ClusterRead, Ports } from '../../../shared/ports.ts'
 import { keyOf, remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 
-const of = (...names: string[]): Group => names.map(name => remove(key('policy', name)))
-const numbered = (count: number): Group[] => Array.from({ length: count }, (_, index) => of(`${index}`))
+const of = (...names: string[]): IndependentChanges => names.map(name => remove(key('policy', name)))
+const numbered = (count: number): IndependentChanges[] =>
+  Array.from({ length: count }, (_, index) => of(`${index}`))
 
 const plain = { mode: 'primary' } as ClusterRecord
 const journaled = { mode: 'primary', epoch: 'e', life: 'l' } as ClusterRecord
@@ -23,7 +24,7 @@ function committing({ record, deadline = 1_000_000, verdict = () => undefined }:
   const commits: { names: string; at: number }[] = []
   const state = { now: 0, running: 0, most: 0 }
   const store = {
-    commit: async (changes: Group) => {
+    commit: async (changes: IndependentChanges) => {
       const names = changes.map(change => keyOf(change).sk)
       commits.push({ names: names.join(), at: state.now })
       state.running += 1
@@ -104,7 +105,7 @@ describe('changes that do not depend on each other', () => {
 })
 
 describe('one commit', () => {
-  test.each<[string, Group[], number, number]>([
+  test.each<[string, IndependentChanges[], number, number]>([
     ['takes as many groups as fit', [of('a', 'b'), of('c', 'd'), of('e')], 4, 2],
     ['takes all where all fit', [of('a', 'b'), of('c')], 4, 2],
     ['takes one at least', [of('a', 'b', 'c')], 2, 1],
