@@ -37,6 +37,8 @@ export interface ClusterRecord {
 
 /** A secondary's link to its primary. Without a primary it has the own key alone, and all else is empty. */
 export interface Link {
+  /** id of the operation that brought it about; the head of the journal names it too, so that it counts alone. Absent: '' */
+  name?: string
   /** id of the activation token in use */
   id: string
   /** address in that token: it stays what it was */

@@ -32,6 +32,8 @@ export interface Head {
   n: number
   /** UUID of the only cluster that may take the closed epoch over; empty: none has asked. It means nothing while writing */
   heir: string
+  /** name of the link by which this cluster follows: what comes by another one is not taken any more. Empty: it never followed */
+  link: string
 }
 
 /** The head of a journal that begins. */
@@ -49,4 +51,5 @@ export const firstHead = (epoch: Epoch, n: number): Head => ({
   dirtyFrom: '',
   n,
   heir: '',
+  link: '',
 })

@@ -274,6 +274,7 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     cluster: at.as,
     link,
     life: at.life,
+    linkName: '',
     hasTime: () => true,
     holdTerm: async () => undefined,
     from: 0,

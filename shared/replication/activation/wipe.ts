@@ -54,7 +54,7 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   const head = await run.ports.journal.head()
   const again = await standing(run, id)
   if (again.record.data.mode !== 'bootstrapping') return AGAIN
-  if (!(await emptyHead(run, head))) return AGAIN
+  if (!(await emptyHead(run, head, id))) return AGAIN
   if (!(await deleteOthers(run, id))) return AGAIN
   const now = run.ports.clock.now()
   const secondary: ClusterRecord = { ...again.record.data, mode: 'secondary' }
@@ -74,7 +74,7 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
   const link = pending.data
   const record: ClusterRecord = {
     ...stand.record.data,
-    ...linked(link, stand.operation.data.activation),
+    ...linked(link, id, stand.operation.data.activation),
     life: id,
   }
   await auditEvent(run, 'activated', id, record)
@@ -97,29 +97,30 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
 
 const linked = (
   { set, id, primaryAddr, addrs, primaryKey, ownKey, keyring }: PendingLink,
+  name: string,
   { ca, address: clusterAddr }: Partial<ActivationInput> = {},
 ) => ({
   set,
   keyring: keyring.id,
   term: keyring.term,
-  link: { id, primaryAddr, addrs, primaryKey, ownKey, ...defined({ ca }) },
+  link: { name, id, primaryAddr, addrs, primaryKey, ownKey, ...defined({ ca }) },
   ...defined({ clusterAddr }),
 })
 
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */
-async function emptyHead({ ports }: OperationRun, head: Head | undefined): Promise<boolean> {
-  if (head && isEmpty(head)) return true
+async function emptyHead({ ports }: OperationRun, head: Head | undefined, id: string): Promise<boolean> {
+  if (head && isEmpty(head, id)) return true
   const hold = (head?.hold ?? 0) + 1
   const next: Head = {
     ...firstHead('', head?.n ?? 0),
-    ...{ mode: 'syncing', own: '', line: [], hold, dirty: 'all' },
+    ...{ mode: 'syncing', own: '', line: [], hold, dirty: 'all', link: id },
   }
   const expect = head ? { mode: head.mode, hold: head.hold, seq: head.seq } : 'none'
   return (await ports.journal.moveHead(expect, next)) !== 'refused'
 }
 
-const isEmpty = ({ mode, line, dirty }: Head): boolean =>
-  mode === 'syncing' && line.length === 0 && dirty === 'all'
+const isEmpty = ({ mode, line, dirty, link }: Head, id: string): boolean =>
+  mode === 'syncing' && line.length === 0 && dirty === 'all' && link === id
 
 const SEGMENTS = 4
 

@@ -2,7 +2,7 @@ import { pauseBefore } from '../apply/target.ts'
 import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
 import { newestTermIn } from '../terms.ts'
-import { type Follower, type Progress, stopped } from './follower.ts'
+import { type Follower, isReplaced, type Progress, stopped } from './follower.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
 import { resync } from './resync.ts'
@@ -17,6 +17,7 @@ const ROUNDS = 3
 export async function followOn(follower: Follower): Promise<Progress> {
   const head = await follower.own.journal.head()
   if (!head) return 'stopped'
+  if (isReplaced(follower, head)) return 'replaced'
   const source = follower.source && { ...follower.source, from: follower.from }
   const step = nextStep(head, source, follower.filled)
   if (follower.handsOff && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
@@ -42,10 +43,10 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
     follower.filled = (await endEpoch(follower.own, { below: head.epoch })) !== undefined
     return follower.filled ? 'worked' : 'waiting'
   },
-  follow: async ({ own }, { mode, hold, seq }) => {
+  follow: async ({ own }, { mode, hold, seq, link }) => {
     // what is applied from here on stands above what this cluster wrote itself
     const next = mode === 'closed' ? { hold: hold + 1, done: seq } : {}
-    await own.journal.moveHead({ mode, hold, seq }, { mode: 'applying', own: '', ...next })
+    await own.journal.moveHead({ mode, hold, seq, link }, { mode: 'applying', own: '', ...next })
     return 'worked'
   },
 }
@@ -97,6 +98,7 @@ async function putRight(
     return stopped(follower, `${mismatch.length} items cannot be brought in line: ${names.join(', ')}`)
   const head = await own.journal.head()
   if (follower.handsOff) return 'waiting'
+  if (head && isReplaced(follower, head)) return 'replaced'
   // drained or not: what was applied in part is replayed from where all was applied
   if (!head || head.done !== done || (head.mode !== 'applying' && head.mode !== 'draining')) return 'worked'
   return resync(follower, head, { do: 'sync', what: 'touched', cut: done, diverged: false }, mismatch)

@@ -2,6 +2,7 @@ import type { EchoAnswer, SourceLink } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import type { Own } from '../apply/target.ts'
+import type { Head } from '../head.ts'
 
 /** A secondary at work: what it may reach, and what it has learnt of its source in this run. */
 export interface Follower {
@@ -10,6 +11,8 @@ export interface Follower {
   readonly cluster: () => Promise<ClusterRead | undefined>
   /** absent: this cluster knows no primary */
   readonly link: SourceLink | undefined
+  /** the link's name: where the head names another one, this one has been replaced */
+  readonly linkName: string
   /** where this cluster is reached; absent: nobody knows */
   readonly address?: string
   /** name of the own tree */
@@ -37,8 +40,15 @@ export interface Told extends Pick<Puller, 'state' | 'fault'> {
   rounds: number
 }
 
-/** `worked`: go on at once; `waiting`: there is nothing to do yet; `stopped`: nothing will come of going on. */
-export type Progress = 'worked' | 'waiting' | 'stopped'
+/**
+ * `worked`: go on at once; `waiting`: there is nothing to do yet; `stopped`: nothing will come of going on; `replaced`:
+ * this cluster follows by another link by now.
+ */
+export type Progress = 'worked' | 'waiting' | 'stopped' | 'replaced'
+
+/** Whether nothing that comes by this follower's link is taken any more. */
+export const isReplaced = ({ link, linkName }: Follower, head: Pick<Head, 'link'>): boolean =>
+  link !== undefined && head.link !== linkName
 
 /** Nothing more can be done by itself: what is wrong is shown by status. */
 export function stopped({ told }: Follower, fault: string): Progress {

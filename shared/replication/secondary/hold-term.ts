@@ -24,6 +24,8 @@ export async function holdTerm(
   const [record] = await store.read([key('cluster')])
   if (!record || record.data.keyring !== keyring.id)
     throw new Error('the primary gave the keyring of another set')
+  // another link came meanwhile, and with it another primary's keyring
+  if (record.data.link?.ownKey !== own.ownKey) return
   if (record.data.term >= keyring.term) return
   const changes = [
     put(key('keyring'), keyring),

@@ -35,6 +35,7 @@ export async function newFollower(
     own: { journal, store, clock, entropy, log },
     cluster,
     link,
+    linkName: first.record.link?.name ?? '',
     life,
     hasTime,
     holdTerm: async term => {

@@ -6,7 +6,7 @@ import { put, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Connect } from './connect.ts'
 import { followOn } from './follow.ts'
-import { ask, type Follower, type Progress } from './follower.ts'
+import { ask, type Follower, isReplaced, type Progress } from './follower.ts'
 import { type FollowerPorts, newFollower } from './new-follower.ts'
 
 /** Milliseconds for which a run keeps others from pulling; every heartbeat renews it. */
@@ -26,11 +26,14 @@ export async function pull(ports: FollowerPorts, connect: Connect, deadline: num
   let next = 0
   // a sync is interrupted between two pages for the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
-  const follower = await newFollower(ports, connect, { hasTime, told: before?.data })
-  if (!follower) return
-  const pulling: Pulling = { ports, follower, holder: ports.entropy.uuid(), since: ports.clock.now() }
+  const first = await newFollower(ports, connect, { hasTime, told: before?.data })
+  if (!first) return
+  const pulling: Pulling = {
+    ...{ ports, follower: first, holder: ports.entropy.uuid(), since: ports.clock.now() },
+  }
   let lease = before
   while (ports.clock.now() < deadline) {
+    const { follower } = pulling
     if (ports.clock.now() >= next || (!follower.source && follower.link)) {
       next = ports.clock.now() + HEARTBEAT_MS
       await heartbeat(pulling)
@@ -39,6 +42,7 @@ export async function pull(ports: FollowerPorts, connect: Connect, deadline: num
       lease = renewed.item
     }
     const progress = await carefully(follower)
+    if (progress === 'replaced' && !(await relinked(pulling, connect))) break
     if (progress === 'stopped' && (!follower.link || follower.told.fault !== undefined)) break
     if (progress !== 'worked') await ports.clock.sleep(follower.source ? IDLE_MS : SILENT_MS)
   }
@@ -46,11 +50,22 @@ export async function pull(ports: FollowerPorts, connect: Connect, deadline: num
 }
 
 interface Pulling {
-  ports: FollowerPorts
+  readonly ports: FollowerPorts
+  /** by the link as it was last read */
   follower: Follower
-  holder: string
+  readonly holder: string
   /** epoch milliseconds of the first answer of this run */
   since: number
+}
+
+/** Goes on by the link that the record names now. @returns whether this cluster is a secondary still */
+async function relinked(pulling: Pulling, connect: Connect): Promise<boolean> {
+  const { hasTime } = pulling.follower
+  const follower = await newFollower(pulling.ports, connect, { hasTime })
+  if (!follower) return false
+  pulling.follower = follower
+  pulling.since = pulling.ports.clock.now()
+  return true
 }
 
 /** The link may fail at any moment: then the primary is asked again before anything else. */
@@ -68,7 +83,8 @@ async function carefully(follower: Follower): Promise<Progress> {
 async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
   const cluster = await follower.cluster()
   follower.handsOff = cluster?.record.operation !== undefined
-  if (!follower.link || !cluster) return
+  const head = await ports.journal.head()
+  if (!follower.link || !cluster || (head && isReplaced(follower, head))) return
   const place = key('contact')
   const [before] = await ports.store.read([place])
   try {

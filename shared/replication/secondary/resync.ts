@@ -24,6 +24,7 @@ export async function resync(
   const place: SyncPlace = {
     own,
     link,
+    linkName: follower.linkName,
     life,
     hasTime,
     prepare: items => holdTerm(newestTermOf(items)),

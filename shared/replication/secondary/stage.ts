@@ -47,9 +47,9 @@ export async function stage(
     for (const cell of waiting) await store(journal, cell)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  const { hold, seq, epoch, done } = head
+  const { hold, seq, epoch, done, link } = head
   return journal.moveHead(
-    { mode: 'applying', hold, seq, epoch, done },
+    { mode: 'applying', hold, seq, epoch, done, link },
     {
       seq: last.seq,
       epoch: last.epoch,

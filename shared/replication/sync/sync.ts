@@ -22,6 +22,8 @@ export type Scope =
 export interface SyncPlace {
   own: Own
   link: SourceLink
+  /** a head that names another link is another one's */
+  linkName: string
   /** name of the own tree */
   life: string
   hasTime: () => boolean
@@ -67,7 +69,7 @@ const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.strin
  * @param source asked just now
  */
 export async function begin(
-  { own, link, life }: SyncPlace,
+  { own, link, linkName, life }: SyncPlace,
   head: Head,
   scope: Scope,
   source: EchoAnswer,
@@ -77,7 +79,7 @@ export async function begin(
   const fresh = scope.what === 'all' && (await readSegments(own)).every(({ data }) => data?.life !== life)
   const { mode, hold, seq, done } = head
   const moved = await own.journal.moveHead(
-    { mode, hold, seq, done },
+    { mode, hold, seq, done, link: linkName },
     { mode: 'syncing', hold: hold + 1, dirty: scope.what === 'all' ? 'all' : scope.report, dirtyFrom: '' },
   )
   if (moved === 'refused') return 'again'
@@ -112,7 +114,7 @@ export async function carryOn(place: SyncPlace, running: Running, keys: readonly
  * @param source asked after the last item was read
  */
 export async function endSync(
-  { own }: SyncPlace,
+  { own, linkName }: SyncPlace,
   hold: number,
   keys: readonly Place[],
   source: EchoAnswer,
@@ -120,7 +122,10 @@ export async function endSync(
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
   if (!head || segment?.hold !== hold || !sameLine(segment.line, source.line)) return 'again'
-  const moved = await own.journal.moveHead({ mode: 'syncing', hold }, afterSync(head, segment, source, keys))
+  const moved = await own.journal.moveHead(
+    { mode: 'syncing', hold, link: linkName },
+    afterSync(head, segment, source, keys),
+  )
   return moved === 'refused' ? 'again' : 'done'
 }
 

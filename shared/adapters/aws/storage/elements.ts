@@ -162,8 +162,9 @@ export function headFrom({
   dirtyFrom,
   n,
   heir = '',
+  link = '',
 }: Raw): Head {
-  const stored = { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n, heir }
+  const stored = { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n, heir, link }
   return stored as unknown as Head
 }
 
