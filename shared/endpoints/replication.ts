@@ -14,6 +14,7 @@ import {
 } from '../replication/manage/secondaries.ts'
 import { becomeFields, becomeSecondary, prepareActivation } from '../replication/manage/secondary.ts'
 import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/manage/show-status.ts'
+import { prepareUpdate, updateFields, updatePrimary } from '../replication/manage/update-primary.ts'
 import { preparePromotion, promote, promoteFields } from '../replication/promotion/promote.ts'
 import { licenseStatus } from '../system/license-status.ts'
 
@@ -131,6 +132,17 @@ export const replicationGroup: Group = {
       uses: ['link', 'role', 'workflow'],
       prepare: preparePromotion,
       handle: promote,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/update-primary',
+      summary: 'Have this secondary follow another primary of its set, or nobody',
+      fields: updateFields,
+      access: operationToken,
+      serves: 'secondary',
+      uses: ['role', 'link', 'workflow'],
+      prepare: prepareUpdate,
+      handle: updatePrimary,
     }),
     endpoint({
       ...change,

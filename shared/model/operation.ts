@@ -3,7 +3,7 @@ import type { Keyring } from './cluster.ts'
 import type { Statement } from './link.ts'
 
 /** What takes several steps, each by the workflow of that name. */
-export type OperationName = 'activation' | 'demotion' | 'promotion'
+export type OperationName = 'activation' | 'demotion' | 'promotion' | 'update-primary'
 
 /** A change of the cluster's role that takes several steps: the truth of its workflow. Times are epoch milliseconds. */
 export interface OperationState {
@@ -13,10 +13,13 @@ export interface OperationState {
   step: string
   startedAt: number
   changedAt: number
+  /** of an activation, and of a secondary that takes another primary by token */
   activation?: ActivationInput
   promotion?: PromotionState
   /** where it is in the journal, for whoever waits: `<epoch>/<number>` */
   position?: string
+  /** of a secondary that takes another primary, or none */
+  update?: PrimaryUpdate
   fault?: OperationFault
 }
 
@@ -100,6 +103,18 @@ export interface RoleChange {
   operation: string
   /** positions that this cluster is known not to have taken over; null: nobody knows */
   lost: number | null
+}
+
+/**
+ * How a secondary is told of another primary. `token`: it is admitted there anew; `clear`: it follows nobody;
+ * `addresses`: it looks for its primary there, by the credentials that it has.
+ */
+export interface PrimaryUpdate {
+  form: 'token' | 'clear' | 'addresses'
+  /** where the primary is looked for, in this order */
+  addresses: readonly string[]
+  /** where it was found, and where it said that it is reached */
+  found?: readonly string[]
 }
 
 /** What a primary gave to this cluster, from the moment it did until the cluster record names it. */

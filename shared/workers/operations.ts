@@ -18,6 +18,7 @@ import { giveUpPromotion } from '../replication/promotion/serve.ts'
 import { stepsOfPromotion } from '../replication/promotion/steps.ts'
 import type { Connect } from '../replication/secondary/connect.ts'
 import { tellRoleEvents } from '../replication/tell-events.ts'
+import { updateFailed, updateSteps } from '../replication/update-primary/steps.ts'
 
 /** What the steps of each workflow do, and what follows when one is given up. */
 const operations: Record<
@@ -27,6 +28,7 @@ const operations: Record<
   activation: { steps: activationSteps, failed: activationFailed },
   demotion: { steps: demotionSteps, failed: giveUp },
   promotion: { steps: stepsOfPromotion, failed: giveUpPromotion },
+  'update-primary': { steps: updateSteps, failed: updateFailed },
 }
 
 const order = v.object({

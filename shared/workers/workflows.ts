@@ -31,4 +31,9 @@ export const workflows = {
     authority: 'POST sys/replication/dr/secondary/promote',
     steps: promotionSteps,
   },
+  'update-primary': {
+    summary: 'has this DR secondary follow another primary, or none',
+    authority: 'POST sys/replication/dr/secondary/update-primary',
+    steps: ['find', 'drain', 'adopt', 'finish'],
+  },
 } as const satisfies Record<OperationName, Workflow>

@@ -88,6 +88,7 @@ const folders = [
   'shared/replication/promotion',
   'shared/ceremony',
   'shared/replication/manage',
+  'shared/replication/update-primary',
   'shared/replication/activation',
   'shared/replication/demotion',
   'shared/replication/operation',

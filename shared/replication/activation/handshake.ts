@@ -12,17 +12,28 @@ import {
   OperationFailed,
   type OperationRun,
   type OperationStand,
+  type OperationStep,
   type StepResult,
   standing,
   toStep,
 } from '../operation/run.ts'
 
+/** The handshake of a cluster that becomes a secondary. */
+export const handshake: OperationStep = (run, id) => handIn(run, id, 'close')
+
 /**
  * Hands the activation token in, and keeps what the primary gives for it. Nothing of this cluster has been touched
  * when that fails. The keys are stored before they are shown, so that a repetition shows the same ones.
+ * @param next the step that follows
+ * @param ofSet UUID of the DR set that the token must be of
  * @throws OperationFailed
  */
-export async function handshake(run: OperationRun, id: string): Promise<StepResult> {
+export async function handIn(
+  run: OperationRun,
+  id: string,
+  next: string,
+  ofSet?: string,
+): Promise<StepResult> {
   const stand = await standing(run, id)
   const { ports } = run
   const pending = key('pending-link')
@@ -31,15 +42,13 @@ export async function handshake(run: OperationRun, id: string): Promise<StepResu
   const pair = await ownPair(run, stand)
   if (!pair) return AGAIN
   const activation = await tokenOf(run, stand, linkPair(pair))
+  if (ofSet !== undefined && activation.set !== ofSet)
+    throw new OperationFailed('invalid_request', 'the token is of a different replication set')
   const activated = await handedIn(run, stand, activation, linkPair(pair))
   const link = await pendingLink(run, stand, { activation, activated, pair })
   const { token: _, ...input } = stand.operation.data.activation ?? { primaryApiAddr: '' }
   const now = ports.clock.now()
-  return commitStep(
-    run,
-    [put(pending, link), toStep(stand, now, { step: 'close', activation: input })],
-    stand,
-  )
+  return commitStep(run, [put(pending, link), toStep(stand, now, { step: next, activation: input })], stand)
 }
 
 /** The text of the keys that this cluster shows: those that were made for the token, or new ones. */

@@ -74,7 +74,7 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
   const link = pending.data
   const record: ClusterRecord = {
     ...stand.record.data,
-    ...linked(link, id, stand.operation.data.activation),
+    ...linkedBy(link, id, stand.operation.data.activation),
     life: id,
   }
   await auditEvent(run, 'activated', id, record)
@@ -95,7 +95,8 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
   return AGAIN
 }
 
-const linked = (
+/** What the record takes of a primary that has admitted this cluster. @param name of the link: the operation */
+export const linkedBy = (
   { set, id, primaryAddr, addrs, primaryKey, ownKey, keyring }: PendingLink,
   name: string,
   { ca, address: clusterAddr }: Partial<ActivationInput> = {},

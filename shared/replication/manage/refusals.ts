@@ -118,6 +118,44 @@ export const tokenLapsed = (): ApiError =>
     'revoke its id on the primary, and make another one by POST sys/replication/dr/primary/secondary-token',
   )
 
+export const differentSet = (): ApiError =>
+  refused(
+    'invalid_request',
+    'token is of a different replication set',
+    'make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
+  )
+
+export const noUpdateGiven = (): ApiError =>
+  refused(
+    'invalid_request',
+    'neither token nor update_primary_addrs is given',
+    'give the token that the other primary has made, or "" to follow nobody',
+  )
+
+export const twoUpdatesGiven = (): ApiError =>
+  refused(
+    'invalid_request',
+    'token and update_primary_addrs are given both',
+    'give the token of another primary, or the addresses of the same one',
+  )
+
+export const noAddressGiven = (): ApiError =>
+  refused(
+    'invalid_request',
+    'update_primary_addrs has no address, or more than 16',
+    'list where the primary may be reached, in the order in which it shall be asked',
+  )
+
+export const onlyWithToken = (name: string): ApiError =>
+  refused('invalid_request', `${name} goes with a token only`, 'leave it out')
+
+export const noPrimaryFound = (why: string): ApiError =>
+  refused(
+    'activation_failed',
+    why,
+    'nothing has changed on this cluster: use token after a fail-over, for its primary is another one',
+  )
+
 export const caUnusable = (): ApiError =>
   refused(
     'invalid_request',

@@ -4,14 +4,15 @@ import { text, unsupported } from '../../api/fields.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
 import { decryptPending } from '../../link/admin/keys.ts'
 import { linkPair } from '../../link/pair.ts'
+import type { ActivationInput } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { noteEvent } from '../events.ts'
 import { addressOf, ownAddress } from './addresses.ts'
 import { authoritiesOf } from './certificates.ts'
-import { awaitOperation, beginOperation, newOperation } from './operate.ts'
+import { awaitOperation, beginOperation, newOperation, type Operating } from './operate.ts'
 import { recordOf } from './record.ts'
-import { primaryRefused, tokenLapsed, tokenUnusable } from './refusals.ts'
+import { differentSet, primaryRefused, tokenLapsed, tokenUnusable } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
 export const becomeFields = {
@@ -35,21 +36,13 @@ export const prepareActivation = async () => ({
  * first: whatever it refuses, nothing has happened here.
  */
 export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
-  const { given, ports, request } = call
+  const { ports, request } = call
   const { record } = clusterOf(call)
   const item = recordOf(call)
   checkTransition('secondary/enable', record)
-  const ca = authoritiesOf(given)
-  const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr')
-  const token = await usableToken(given.token ?? '', call)
   const operating = newOperation(ports)
+  const activation = await activationInput(call, operating)
   await noteEvent('activation', operating.id, record, { request: request.id }, ports)
-  const activation = defined({
-    token: await ports.cipher.encrypt(operating.place, 'token', token),
-    primaryApiAddr,
-    address: ownAddress(record, ports.deployment, request),
-    ca,
-  })
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
   if (status === 'failed')
@@ -62,10 +55,38 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
 const BECOMING =
   'the primary has admitted this cluster, which becomes its secondary: what it holds is removed, and it serves nobody until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares count here'
 
-/** The token, as far as this cluster can judge it. @throws ApiError */
+/**
+ * What was given to follow a primary, for an operation that is about to begin.
+ * @param ofSet UUID of the set that the token must be of; absent: of any
+ * @throws ApiError for what is unusable, as far as this cluster can judge it
+ */
+export async function activationInput(
+  call: ActivationCall,
+  { place }: Operating,
+  ofSet?: string,
+): Promise<ActivationInput> {
+  const { given, ports, request } = call
+  const { record } = clusterOf(call)
+  const ca = authoritiesOf(given)
+  const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr')
+  const token = await usableToken(given.token ?? '', call, ofSet)
+  return defined({
+    token: await ports.cipher.encrypt(place, 'token', token),
+    primaryApiAddr,
+    address: ownAddress(record, ports.deployment, request),
+    ca,
+  })
+}
+
+type ActivationCall = Pick<
+  Call<typeof becomeFields>,
+  'given' | 'fetched' | 'ports' | 'now' | 'request' | 'cluster'
+>
+
 async function usableToken(
   given: string,
-  { fetched, ports, now }: Call<typeof becomeFields>,
+  { fetched, ports, now }: ActivationCall,
+  ofSet: string | undefined,
 ): Promise<string> {
   const pending = fetched.get(key('pending-key'))
   const sealed = !given.includes('.')
@@ -73,6 +94,7 @@ async function usableToken(
   const token = sealed ? pair && openSealedToken(pair.exchange, given) : given
   const activation = token ? readActivation(token) : undefined
   if (!activation) throw tokenUnusable()
+  if (ofSet !== undefined && activation.set !== ofSet) throw differentSet()
   if (activation.exp * 1000 <= now) throw tokenLapsed()
   return given
 }

@@ -109,5 +109,8 @@ async function overWith(run: OperationRun, id: string, change: Partial<Operation
   const holds = record.data.operation === id
   if (operation.data.status !== 'running' && !holds) return DONE
   const free = holds ? [replace(record, record, withoutOperation(record.data))] : []
-  return commitStep(run, [toStep(stand, run.ports.clock.now(), change), ...free], stand)
+  // a token that was not used is not kept
+  const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
+  const input = operation.data.activation ? { activation } : {}
+  return commitStep(run, [toStep(stand, run.ports.clock.now(), { ...input, ...change }), ...free], stand)
 }

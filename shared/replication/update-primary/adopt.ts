@@ -1,0 +1,93 @@
+import { admissionChanges } from '../../link/admin/joining.ts'
+import { emptyLink, type Link } from '../../model/cluster.ts'
+import { type Change, put, remove, replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { linkedBy } from '../activation/wipe.ts'
+import {
+  commitStep,
+  DONE,
+  endOperation,
+  giveUp,
+  type OperationEnd,
+  OperationFailed,
+  type OperationRun,
+  type OperationStand,
+  type OperationStep,
+  standing,
+  toStep,
+} from '../operation/run.ts'
+import { isAdopted } from './find.ts'
+
+/**
+ * The record names the other primary, or none. Who joins a primary is none: whom it admitted or revoked in that role is
+ * forgotten; what others said of its own membership is kept.
+ */
+export const adopt: OperationStep = async (run, id) => {
+  const stand = await standing(run, id)
+  const { record, operation } = stand
+  if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
+  const step = toStep(stand, run.ports.clock.now(), { step: 'finish' })
+  const changes = await changesTo(run, stand, id)
+  return commitStep(run, [step, ...changes, remove(key('contact'))], stand)
+}
+
+async function changesTo(
+  { ports }: OperationRun,
+  { record, operation }: OperationStand,
+  id: string,
+): Promise<Change[]> {
+  const { link } = record.data
+  const { form, found = [] } = operation.data.update ?? { form: 'clear' }
+  if (!link) throw new OperationFailed('internal', 'a secondary without a key of its own')
+  const linked = (changed: Link): Change =>
+    replace(record, record, { ...record.data, link: { ...changed, name: id } })
+  if (form === 'clear') return [linked(emptyLink(link.ownKey))]
+  if (form === 'addresses') return [linked({ ...link, addrs: [...found] })]
+  const self = record.data.id
+  const [pending, member] = await ports.store.read([key('pending-link'), key('member', self)])
+  if (pending?.data.operation !== id)
+    throw new OperationFailed('internal', 'what the primary gave is not there any more')
+  const given = pending.data
+  // the primary's keyring takes the place of the own one: of terms that this cluster has added alone nothing is left
+  const next = { ...record.data, ...linkedBy(given, id, operation.data.activation) }
+  const admission = { ...given, addresses: [...given.addrs, ...given.met] }
+  return [
+    replace(record, record, next),
+    put(key('keyring'), given.keyring),
+    ...(await admissionChanges(ports.store, self, member, admission)),
+    ...[key('token-key'), key('pending-key'), pending].map(one => remove(one)),
+  ]
+}
+
+/** Ends the operation. Who follows nobody stays where it is, with everything applied. */
+export const finish: OperationStep = async (run, id) => {
+  const { ports } = run
+  const stand = await standing(run, id)
+  const { form } = stand.operation.data.update ?? {}
+  if (stand.operation.data.status !== 'running') return DONE
+  if (form === 'clear') {
+    const head = await ports.journal.head()
+    if (head?.mode === 'draining' && head.done === head.seq)
+      await ports.journal.moveHead({ mode: 'draining', link: id, done: head.done }, { mode: 'applying' })
+  }
+  const ended = await endOperation(run, id)
+  // else the puller begins within a minute
+  if (ended === DONE) await ports.puller.wake().catch(() => undefined)
+  return ended
+}
+
+/**
+ * An update that is given up before the record names the new primary leaves the old one: the head names its link again,
+ * and the puller goes on. Behind that only what was left over stays.
+ */
+export const keepOldPrimary: OperationEnd = async (run, id, fault) => {
+  const { ports } = run
+  const readAt = ports.clock.now()
+  const [record, pending] = await ports.store.read([key('cluster'), key('pending-link')])
+  if (record && !isAdopted(record.data, id)) {
+    await ports.journal.moveHead({ link: id }, { link: record.data.link?.name ?? '' })
+    if (pending?.data.operation === id)
+      await ports.store.commit([remove(pending)], { record: record.data, readAt })
+  }
+  return giveUp(run, id, fault)
+}

@@ -1,0 +1,63 @@
+import { pauseBefore } from '../apply/target.ts'
+import { endEpoch } from '../density.ts'
+import type { Head } from '../head.ts'
+import {
+  AGAIN,
+  commitStep,
+  DONE,
+  OperationFailed,
+  type OperationRun,
+  type OperationStep,
+  standing,
+  toStep,
+} from '../operation/run.ts'
+import { drain } from '../secondary/redo.ts'
+import { isAdopted } from './find.ts'
+
+/**
+ * Stops the old link for good, and applies what it has brought. From the moment at which the head names the new link,
+ * nothing is taken that comes by the old one, however late: there are never two.
+ */
+export const changeLink: OperationStep = async (run, id) => {
+  const { ports } = run
+  const before = await standing(run, id)
+  const { life } = before.record.data
+  if (isAdopted(before.record.data, id) || before.operation.data.status !== 'running') return DONE
+  const head = await ports.journal.head()
+  if (!head || life === undefined || head.mode === 'writing')
+    throw new OperationFailed('busy', 'this cluster is no secondary any more')
+  if (!(await stopped(run, head, id))) return AGAIN
+  const drained = await settled(run, head, life)
+  if (!drained) {
+    await pauseBefore(ports, 1)
+    return AGAIN
+  }
+  const stand = await standing(run, id)
+  return commitStep(run, [toStep(stand, ports.clock.now(), { step: 'adopt' })], stand)
+}
+
+/** The head names the new link, and is not `applying` any more. */
+async function stopped({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
+  const { mode, hold, link } = head
+  if (link === id && mode !== 'applying') return true
+  const next = mode === 'applying' ? 'draining' : mode
+  return (await ports.journal.moveHead({ mode, hold, link }, { mode: next, link: id })) !== 'refused'
+}
+
+/**
+ * Whether everything that was staged is applied, and the own closed journal has its exact end. What cannot be applied,
+ * because it does not fit what stands here, is fetched anew from the next primary, all of it.
+ */
+async function settled({ ports }: OperationRun, { mode, hold }: Head, life: string): Promise<boolean> {
+  if (mode === 'syncing') return true
+  if (mode === 'closed') return (await endEpoch(ports)) !== undefined
+  const applied = await drain(ports, life)
+  if (applied === 'done') return true
+  if (applied !== 'missing' && typeof applied !== 'object') return false
+  ports.log.error('what was staged cannot be applied: everything is fetched anew', { applied })
+  const moved = await ports.journal.moveHead(
+    { mode: 'draining', hold },
+    { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' },
+  )
+  return moved !== 'refused'
+}

@@ -1,0 +1,92 @@
+import { decryptOwnKey } from '../../link/admin/keys.ts'
+import { type EchoAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
+import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
+import { key } from '../../storage/kinds.ts'
+import { handIn } from '../activation/handshake.ts'
+import {
+  commitStep,
+  DONE,
+  OperationFailed,
+  type OperationRun,
+  type OperationStep,
+  type StepResult,
+  standing,
+  toStep,
+} from '../operation/run.ts'
+
+/** Whether the record names the link of this operation already: the steps before that have nothing left to do. */
+export const isAdopted = ({ link }: Pick<ClusterRecord, 'link'>, id: string): boolean => link?.name === id
+
+/**
+ * Finds the other primary: is admitted there by its token, or looks for it at addresses. Whoever is not found, nothing
+ * of this cluster has been touched.
+ * @throws OperationFailed
+ */
+export const findPrimary: OperationStep = async (run, id) => {
+  const stand = await standing(run, id)
+  const { record, operation } = stand
+  if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
+  const { form, addresses, found } = operation.data.update ?? { form: 'clear', addresses: [] }
+  if (form === 'token') return handIn(run, id, 'drain', record.data.set)
+  if (form === 'clear')
+    return commitStep(run, [toStep(stand, run.ports.clock.now(), { step: 'drain' })], stand)
+  if (found) return DONE
+  return lookAt(run, id, addresses)
+}
+
+/** Asks at each address in turn; the first that answers as the primary of this set, with its key, is the one. */
+async function lookAt(run: OperationRun, id: string, addresses: readonly string[]): Promise<StepResult> {
+  const { record } = await standing(run, id)
+  const failures: string[] = []
+  for (const address of addresses) {
+    const answer = await askedAt(run, record.data, address)
+    if (typeof answer === 'string') {
+      failures.push(`${address}: ${answer}`)
+      continue
+    }
+    // calls take seconds: the operation is read again
+    const stand = await standing(run, id)
+    const { update } = stand.operation.data
+    if (!update) return DONE
+    const found = [...new Set([address, ...answer.addresses])]
+    const next = { step: 'drain', update: { ...update, found } }
+    return commitStep(run, [toStep(stand, run.ports.clock.now(), next)], stand)
+  }
+  throw new OperationFailed(
+    'activation_failed',
+    `nobody answered as the primary of this set: ${failures.join('; ')}`,
+  )
+}
+
+const TRIES = 3
+const PAUSE_MS = 500
+
+/** @returns the answer, or why there is none */
+async function askedAt(
+  { ports, connect }: OperationRun,
+  { clusterAddr, ...record }: ClusterRecord,
+  address: string,
+): Promise<EchoAnswer | string> {
+  const known = primaryOf(record)
+  if (!known || record.set === undefined) return 'this cluster has no credentials'
+  const pair = await decryptOwnKey(known.ownKey, ports.cipher)
+  const { id, primaryKey: otherKey, ca } = known
+  const link = connect({ set: record.set, id, pair, otherKey, addresses: [address], ca })
+  const [head, [puller]] = await Promise.all([ports.journal.head(), ports.store.read([key('puller')])])
+  const own = clusterAddr ?? ports.deployment.apiAddress
+  const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
+  const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress: own }
+  for (let tries = 1; ; tries++) {
+    const answer = await answerOf(link, request)
+    if (!(answer instanceof LinkRefused)) return answer instanceof LinkSilent ? answer.message : answer
+    // a heartbeat of the puller may have come in between
+    if (tries === TRIES) return answer.message
+    await ports.clock.sleep(PAUSE_MS)
+  }
+}
+
+const answerOf = (link: SourceLink, request: Parameters<SourceLink['echo']>[0]) =>
+  link.echo(request).catch((error: unknown) => {
+    if (error instanceof LinkRefused || error instanceof LinkSilent) return error
+    throw error
+  })
