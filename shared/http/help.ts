@@ -2,15 +2,12 @@ import { answer } from '../api/call.ts'
 import { accessText, type Endpoint, endpoint, type Group, type Named } from '../api/endpoint.ts'
 import { type Fields, type Schema, text } from '../api/fields.ts'
 import { type Match, rowsAt } from './match.ts'
-import type { HttpRequest } from './request.ts'
 
 /**
  * What answers `?help=1`: the rows of the endpoint table that a path matches, or those below it where it is only the
- * beginning of paths. Undefined when no help is wanted or there is none.
+ * beginning of paths. Undefined when there is none.
  */
-export async function helpWith(group: Group, request: HttpRequest, path: string): Promise<Match | undefined> {
-  const wanted = request.query.some(([name, value]) => name === 'help' && value !== '')
-  if (!wanted || request.method !== 'GET') return undefined
+export async function helpWith(group: Group, path: string): Promise<Match | undefined> {
   const place = path.replace(/\/$/, '')
   const exact = rowsAt(group, place)
   if (exact) return found(exact.template, exact.params, path, helpOf(exact.template, exact.rows))

@@ -6,7 +6,6 @@ import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
-import { helpWith } from './help.ts'
 import { type Match, match } from './match.ts'
 import { belowVersion, pathFault } from './path.ts'
 import { checkNamespace, operationOf, parametersOf, presentedToken, wrapTtlOf } from './read-request.ts'
@@ -37,7 +36,7 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
   if (fault) throw invalid(fault)
   const path = belowVersion(request.path)
   const operation = operationOf(request)
-  const matched = (await helpWith(group, request, path)) ?? refuseHead(request, match(group, operation, path))
+  const matched = (await helpFor(group, request, path)) ?? refuseHead(request, match(group, operation, path))
   const found = strictly(matched, request, ports)
   checkLicence(found, ports)
   if ('miss' in found || !found.endpoint.anyNamespace) checkNamespace(request, path)
@@ -63,6 +62,14 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
     prepared: undefined,
   }
   return 'miss' in found ? base : readParameters(base, found, request, operation ?? 'read', ports)
+}
+
+/** Help where it is wanted. What makes it is loaded then: hardly anybody asks. */
+export async function helpFor(group: Group, request: HttpRequest, path: string): Promise<Match | undefined> {
+  const wanted = request.query.some(([name, value]) => name === 'help' && value !== '')
+  if (!wanted || request.method !== 'GET') return undefined
+  const { helpWith } = await import('./help.ts')
+  return helpWith(group, path)
 }
 
 /** Like a build without the feature, whoever calls. @throws ApiError `not_licensed` */

@@ -1,7 +1,5 @@
-import { decryptOwnKey, encryptOwnKey } from '../../link/admin/keys.ts'
-import { keysOf, linkPair, newLinkPair } from '../../link/pair.ts'
-import { statementOf } from '../../link/statements.ts'
-import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
+import { claimMembership } from '../../link/admin/claim.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Key, type Kind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
@@ -53,7 +51,7 @@ async function claimed(
   const { record, operation, promotion } = stand
   const { n, mode, hold, seq, done, epoch: last, dirty } = head
   const epoch = epochName(n + 1, record.data.id)
-  const membership = await newMembership(run, record.data, epoch)
+  const membership = await claimMembership(ports, record.data, epoch)
   const lost = await lostBehind(run, stand, seq)
   const place = { epoch: last, seq }
   const next: ClusterRecord = defined({
@@ -77,7 +75,7 @@ async function claimed(
     { head: claimedHead(head, epoch), expect: { mode, hold, seq, done, epoch: last, n, dirty } },
     written(run, record, next),
     written(run, operation, state),
-    ...membership.elements,
+    membership.member,
     { item: told.place, put: stored(run, told.place, told.data), if: 'absent' },
   ]
   const result = await ports.journal.transact(elements)
@@ -96,26 +94,6 @@ export function claimedHead({ line, seq, hold, n, dirty }: Head, epoch: Epoch): 
       ? { line: withEpoch(known, epoch, seq + 1) }
       : { line: [[epoch, seq + 1]], from: seq }),
   }
-}
-
-/** A new key of the link, of which the one before says that it is this cluster's: so others believe it later. */
-async function newMembership(run: OperationRun, record: ClusterRecord, epoch: Epoch) {
-  const { cipher, entropy, store } = run.ports
-  const { link, set, id } = record
-  if (!link || set === undefined) throw new OperationFailed('internal', 'this cluster is in no DR set')
-  const text = newLinkPair(entropy.bytes)
-  const place = key('member', id)
-  const [member] = await store.read([place])
-  const before = await decryptOwnKey(link.ownKey, cipher)
-  const signing = keysOf(linkPair(text)).signing.toString('base64')
-  const statement = statementOf(before.signing, { set, by: id, id, key: signing, epoch })
-  const { statements = [], addresses = [] } = member?.data ?? {}
-  const met = [...new Set([...addresses, ...link.addrs, link.primaryAddr])].filter(one => one !== '')
-  const data = { statements: [...statements, statement], addresses: met }
-  const elements: Element[] = [
-    { item: place, put: stored(run, place, data), if: member ? { rev: member.rev } : 'absent' },
-  ]
-  return { link: emptyLink(await encryptOwnKey(text, cipher)), elements }
 }
 
 /** Positions that the primary is known to have had beyond; null: nobody knows. */

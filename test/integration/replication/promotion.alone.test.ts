@@ -1,79 +1,164 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { hashOf } from '../../../shared/model/token.ts'
-import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import type { Reply } from '../../support/api.ts'
+import { type promotions, readyToPromote } from '../../support/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
-const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
-const PROMOTE = '/sys/replication/dr/secondary/promote'
-const TOKEN = 'hvs.operation-token-of-the-test'
-
 let set: ClusterSet
+let write: ReturnType<typeof promotions>['write']
+let policies: ReturnType<typeof promotions>['policies']
+let promote: ReturnType<typeof promotions>['promote']
+let health: ReturnType<typeof promotions>['health']
 
 beforeEach(async () => {
   set = await clusterSet(['east', 'west'], { aws: true })
-  await set.enable('east')
-  await set.join('west', 'east')
-  await write('east', 'before')
-  await set.converge()
-  await giveToken('west')
+  ;({ write, policies, promote, health } = await readyToPromote(set))
 })
 
-const write = (cluster: string, name: string): Promise<Reply> =>
-  set.at(cluster).request('POST', `/sys/policies/acl/${name}`, POLICY)
-
-/** What the ceremony of the recovery shares leaves. */
-async function giveToken(cluster: string): Promise<void> {
-  const { ports, record } = set.at(cluster)
-  const { set: of = '', epoch = '' } = await record()
-  const made = { hash: hashOf(TOKEN), set: of, epoch, madeAt: ports.clock.now() }
-  const as = { record: await record(), readAt: ports.clock.now() }
-  await ports.store.commit([put(key('operation-token'), made)], as)
+/** East serves as before, and west follows it as before. */
+async function nothingHasHappened(): Promise<void> {
+  expect([await health('east'), await health('west')]).toEqual([200, 472])
+  expect((await write('east', 'still')).status).toBe(204)
+  expect((await set.at('west').head()).mode).toBe('applying')
+  expect(await set.at('west').record()).not.toHaveProperty('operation')
 }
 
-const promote = (cluster: string, more: object = {}, token = TOKEN): Promise<Reply> =>
-  set.at(cluster).request('POST', PROMOTE, { dr_operation_token: token, ...more })
-
-const policies = async (cluster: string): Promise<string[]> =>
-  (await set.at(cluster).ok('LIST', '/sys/policies/acl')).body.data.keys
-
-const health = async (cluster: string): Promise<number> =>
-  (await set.at(cluster).request('GET', '/sys/health')).status
-
 describe('a planned promotion', () => {
-  test('loses nothing that was acknowledged while it ran, and leaves one primary', async () => {
+  test('loses nothing that was acknowledged while it ran, leaves one primary, and is told', async () => {
     const acknowledged: string[] = []
     let over = false
     const writer = async (who: number) => {
       for (let n = 0; !over; n++) {
         const reply = await write('east', `w${who}-${n}`).catch(() => undefined)
         if (reply?.status === 204) acknowledged.push(`w${who}-${n}`)
-        await set.clock.sleep(20)
+        await set.clock.sleep(100)
       }
     }
     const writers = [1, 2, 3].map(writer)
-    const reply = await promote('west')
+    const reply = await promote('west', { primary_cluster_addr: 'west.example.com' })
     over = true
     await Promise.all(writers)
     expect(reply.status).toBe(200)
-    expect(reply.body).toMatchObject({
-      data: null,
-      warnings: [expect.stringMatching(/has become the primary/)],
-    })
+    expect(reply.body).toMatchObject({ data: null, warnings: [expect.stringMatching(/become the primary/)] })
     expect([await health('east'), await health('west')]).toEqual([472, 200])
     expect(acknowledged.length).toBeGreaterThan(0)
     expect(await policies('west')).toEqual(expect.arrayContaining(['before', ...acknowledged]))
     expect((await write('west', 'after')).status).toBe(204)
-    const { items, kept, right } = await set.everything('west')
+    const { kept, right } = await set.everything('west')
     expect(kept).toEqual(right)
-    expect(items.length).toBeGreaterThan(acknowledged.length)
+    await afterwards(reply.body.warnings)
   })
+
+  /** What the cluster is and has told, and what becomes of repetitions. */
+  async function afterwards(warnings: string[]): Promise<void> {
+    const { ports, events, record, head, audited } = set.at('west')
+    const { epoch } = await head()
+    expect(await record()).toMatchObject({
+      ...{ mode: 'primary', epoch, generation: 1, built: true, clusterAddr: 'https://west.example.com' },
+      link: { primaryKey: '' },
+    })
+    expect(await record()).not.toHaveProperty('operation')
+    expect(await ports.store.read([key('operation-token'), key('contact')])).toEqual([undefined, undefined])
+    expect(audited.map(({ event }) => event)).toEqual(expect.arrayContaining(['claim', 'promotion']))
+    await set.tick()
+    expect(events).toMatchObject([{ detail: { from: 'secondary', to: 'primary', epoch, lost: 0 } }])
+    expect(set.at('east').events).toMatchObject([{ detail: { from: 'primary', to: 'secondary', lost: 0 } }])
+    const again = { primary_cluster_addr: 'west.example.com' }
+    expect(await promote('west', again)).toMatchObject({ status: 200, body: { warnings } })
+    expect((await promote('west', { ...again, force: true })).status, 'another request').toBe(400)
+    set.pass(600_001)
+    const late = await promote('west', again)
+    expect(late.status).toBe(400)
+    expect(late.text).toContain('not a DR secondary')
+  }
 
   test('after the primary was demoted takes all of it over', async () => {
     await write('east', 'last')
     await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
     expect((await promote('west')).status).toBe(200)
     expect(await policies('west')).toContain('last')
+  })
+
+  test('asked for twice at once is one: both get its answer', async () => {
+    const [first, second] = await Promise.all([
+      promote('west'),
+      set.clock.sleep(5).then(() => promote('west')),
+    ])
+    expect([first.status, second.status]).toEqual([200, 200])
+    expect((await set.at('west').record()).generation).toBe(1)
+    expect(parseInt((await set.at('west').head()).epoch, 10)).toBe(2)
+  })
+
+  test('that cannot be finished after the handover names both ways out, and is finished by another one', async () => {
+    // everything of the link that comes after the handover is lost
+    const cut = () => set.cut('east', 'west')
+    set.trap({
+      cluster: 'east',
+      process: 'link',
+      step: 'UpdateItem',
+      at: 1,
+      when: 'before',
+      does: 0,
+      struck: cut,
+    })
+    const failed = await promote('west')
+    expect(failed.status).toBe(503)
+    expect(failed.text).toMatch(/handed-over-not-claimed.*repeat this here.*promote the old primary again/)
+    expect((await set.at('west').head()).mode).toBe('applying')
+    set.heal('east', 'west')
+    expect((await promote('west')).status).toBe(200)
+    expect([await health('east'), await health('west')]).toEqual([472, 200])
+  })
+})
+
+describe('a promotion that is refused changes nothing on either cluster', () => {
+  test('a primary that answered just now, and does not any more; an address that is none; no token', async () => {
+    set.cut('east', 'west')
+    const reply = await promote('west')
+    expect(reply.status).toBe(503)
+    expect(reply.headers['retry-after']).toBe('5')
+    expect(reply.text).toMatch(/does not answer, and answered \d+ s ago; repeat this later, or use force/)
+    set.heal('east', 'west')
+    expect((await promote('west', { primary_cluster_addr: 'ftp://a' })).status).toBe(400)
+    expect((await promote('west', { dr_operation_token: 'another' })).status).toBe(403)
+    await nothingHasHappened()
+  })
+
+  test('a secondary that was revoked: with force it becomes a primary of its own, and the other one stays', async () => {
+    await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
+    const reply = await promote('west')
+    expect(reply.status).toBe(503)
+    expect(reply.text).toMatch(/refuses this cluster: .*revoked/)
+    await nothingHasHappened()
+    expect((await promote('west', { force: true })).status).toBe(200)
+    await set.tick()
+    expect([await health('east'), await health('west')]).toEqual([200, 200])
+  })
+})
+
+describe('a promotion without the primary', () => {
+  test('silent for a minute: it is no obstacle, and the warning says what may be missing', async () => {
+    set.cut('east', 'west')
+    await write('east', 'lost')
+    set.pass(61_000)
+    const reply = await promote('west')
+    expect(reply.status).toBe(200)
+    expect(reply.body.warnings[1]).toMatch(/does not answer.*takes over at position 000001\./)
+    expect(await policies('west')).not.toContain('lost')
+    expect(await policies('west')).toContain('before')
+    expect((await write('west', 'after')).status).toBe(204)
+  })
+
+  test('with force in the middle of a sync: it serves, and its journal leads from nowhere', async () => {
+    set.cut('east', 'west')
+    const { journal } = set.at('west').ports
+    const { hold, seq } = await set.at('west').head()
+    await journal.moveHead({ hold, seq }, { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' })
+    expect((await promote('west')).text).toMatch(/merkle-sync/)
+    const reply = await promote('west', { force: true })
+    expect(reply.status).toBe(200)
+    expect(reply.body.warnings[1]).toMatch(/overridden by force.*merkle-sync/)
+    expect((await write('west', 'after')).status).toBe(204)
+    const head = await set.at('west').head()
+    expect(head.line).toEqual([[head.epoch, seq + 1]])
   })
 })

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { pathsOf } from '../../../shared/api/endpoint.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import { rolesGroup } from '../../../shared/endpoints/roles.ts'
-import { helpWith } from '../../../shared/http/help.ts'
+import { helpFor } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import { callWith } from '../support/call.ts'
 
 const fallback = { name: 'fallback', endpoints: [], all: async () => groups }
 
-async function help(path: string, group = rolesGroup as Parameters<typeof helpWith>[0], parts: object = {}) {
+async function help(path: string, group = rolesGroup as Parameters<typeof helpFor>[0], parts: object = {}) {
   const request = { method: 'GET', query: [['help', '1']], ...parts } as unknown as HttpRequest
-  const found = await helpWith(group, request, path)
+  const found = await helpFor(group, request, path)
   if (!found || 'miss' in found) return undefined
   const outcome = await found.endpoint.handle(callWith())
   if (!('answer' in outcome) || outcome.answer.kind !== 'plain') throw new Error('help has no envelope')
