@@ -174,6 +174,7 @@ async function snapshotOf({ name, tables, kms, token }: SetMember): Promise<Memb
 async function initialised(member: SetMember): Promise<void> {
   const { body } = await member.ok('PUT', '/sys/init', {})
   member.useToken(body.root_token)
+  member.shares.push(...body.recovery_keys)
 }
 
 /** What schedules start every minute, everywhere, one run each. One that dies is like one that never was. */

@@ -1,6 +1,8 @@
 import { SendTaskSuccessCommand } from '@aws-sdk/client-sfn'
 import { expect, test } from 'vitest'
 import { attemptDefinition } from '../../../infra/constructs/attempt-definition.ts'
+import { attemptHandler } from '../../../shared/workers/attempts.ts'
+import { ceremonyWorld, unmasked } from '../../unit/ceremony/support.ts'
 import { stateMachine, until } from './support.ts'
 
 interface Order {
@@ -73,4 +75,32 @@ test('started by hand, it waits for the request that begins an attempt', async (
   expect(orders[1]).toMatchObject({ step: 'watch', operation: 'n-2' })
   await answer({ outcome: 'completed' })
   expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
+})
+
+test('begun from the console: the answer to the request alone has the password, and the history shows how far it is', async () => {
+  const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { of: 'operation' })
+  let waits = 0
+  const machine = await stateMachine(attemptDefinition(arns).States, async (_, order: object) => {
+    await attemptHandler(w.ports)(order)
+    waits += 1
+  })
+  w.machines.workflows.signal = async (taskToken, answer) => {
+    const command = new SendTaskSuccessCommand({ taskToken, output: JSON.stringify(answer) })
+    return machine.client.send(command).then(() => true)
+  }
+  const arn = await machine.start({})
+  await until(() => waits === 1)
+  const { nonce, otp } = (await w.start()).body
+  expect(otp).toMatch(/^\w{33}$/)
+  await until(() => waits === 2)
+  const [a, b] = w.shares as [Buffer, Buffer]
+  await w.give(nonce, a)
+  await until(() => waits === 3)
+  const { encoded_token } = (await w.give(nonce, b)).body
+  expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
+  expect(w.machines.started).toEqual([])
+  const history = JSON.stringify(await machine.events(arn))
+  expect(history).toContain('\\"progress\\":1')
+  const secrets = [otp, encoded_token, unmasked(encoded_token, otp), a.toString('hex'), b.toString('hex')]
+  for (const secret of secrets) expect(history).not.toContain(secret)
 })

@@ -71,6 +71,8 @@ export function setMember(settings: MemberSettings) {
       throw new Error(`${name}: ${given[0]} ${given[1]}: ${reply.status} ${reply.text}`)
     },
     token: () => token,
+    /** recovery shares as initialisation gave them: three make the key of this cluster, and of the set that it begins */
+    shares: [] as string[],
     /** the token that requests carry */
     useToken: (text: string) => {
       token = text

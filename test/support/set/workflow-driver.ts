@@ -47,6 +47,8 @@ export function workflowDriver({ invoke, clock, start }: Dependencies): Workflow
 
   return async (workflow, operation, before = 0) => {
     const name = `${workflow}/${operation}/${before}`
+    // what only watches has no steps
+    if (!Object.hasOwn(workflows, workflow)) return 'runs'
     const known = executions.get(name)
     if (known) return known
     executions.set(name, 'runs')

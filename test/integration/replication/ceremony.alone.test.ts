@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { unmasked } from '../../../shared/ceremony/encode.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import { type ClusterSet, clusterSet } from '../../support/set.ts'
+
+const R = '/sys/replication/dr/secondary'
+const GENERATE = `${R}/generate-operation-token`
+const DELETE = `${R}/operation-token/delete`
+const POLICY = `path "sys/replication/dr/secondary/*" { capabilities = ["update"] }`
+
+let set: ClusterSet
+/** made on the primary before anything happened */
+let prepared = ''
+/** what must stand nowhere */
+const canaries: string[] = []
+
+const anonymous = { token: '' }
+const west = (method: string, path: string, body?: unknown, options: object = anonymous) =>
+  set.at('west').request(method, path, body, options)
+
+/** A ceremony on the secondary, with the primary's shares. */
+async function generated(): Promise<string> {
+  // ten starts a minute are enough for people
+  set.pass(60_000)
+  const { body: started } = await west('PUT', `${GENERATE}/attempt`, {})
+  expect(started).toMatchObject({ started: true, required: 3, progress: 0 })
+  const { nonce, otp } = started
+  let encoded = ''
+  for (const share of set.at('east').shares.slice(0, 3)) {
+    const { body } = await west('PUT', `${GENERATE}/update`, { nonce, key: share })
+    encoded = body.encoded_token
+    canaries.push(share, Buffer.from(share, 'hex').toString('base64'))
+  }
+  const text = unmasked(encoded, otp) ?? ''
+  canaries.push(otp, encoded, text)
+  return text
+}
+
+beforeAll(async () => {
+  set = await clusterSet(['east', 'west'])
+  const east = set.at('east')
+  await set.enable('east')
+  await east.ok('POST', '/sys/policies/acl/operators', { policy: POLICY })
+  const role = { allowed_policies: 'operators', orphan: true, renewable: false, token_type: 'batch' }
+  await east.ok('POST', '/auth/token/roles/failover', role)
+  const { body } = await east.ok('POST', '/auth/token/create/failover', { ttl: '8h', policies: 'operators' })
+  prepared = body.auth.client_token
+  canaries.push(prepared)
+  await set.join('west', 'east')
+  await set.converge()
+  // from here on the primary is dead
+  set.cut('east', 'west')
+  set.kill('east')
+})
+
+/** Every operation that takes an operation token, with the parameters that it requires besides. */
+const operations = groups
+  .flatMap(({ endpoints }) => endpoints)
+  .filter(({ access }) => access.by === 'operation-token')
+  .map(({ path }) => path)
+
+describe('with the primary dead, on a secondary', () => {
+  test('holders of its shares make a token, which is taken, and is void when it was deleted', async () => {
+    const text = await generated()
+    expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({
+      started: false,
+      otp_length: text.length,
+    })
+    expect((await west('POST', DELETE, { dr_operation_token: text })).status).toBe(204)
+    expect((await west('POST', DELETE, { dr_operation_token: text })).status).toBe(403)
+  })
+
+  test('shares of the secondary, as it was initialised, are none', async () => {
+    const { nonce } = (await west('PUT', `${GENERATE}/attempt`, {})).body
+    const replies = []
+    for (const share of set.at('west').shares.slice(0, 3))
+      replies.push(await west('PUT', `${GENERATE}/update`, { nonce, key: share }))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 400])
+    expect((await west('DELETE', `${GENERATE}/attempt`)).status).toBe(204)
+  })
+
+  test.each(operations)('%s: none without a token, none with any other', async path => {
+    const text = await generated()
+    const bare = await west('POST', path, {}, { token: set.at('east').token() })
+    expect([bare.status, bare.body.errors[0]]).toEqual([
+      400,
+      expect.stringMatching(/^dr_operation_token is required/),
+    ])
+    for (const dr_operation_token of [set.at('east').token(), 'hvs.unknown', `${text}x`, 'hvb.x'])
+      expect((await west('POST', path, { dr_operation_token })).status).toBe(403)
+  })
+
+  test('the token that was generated is none for the header', async () => {
+    const token = await generated()
+    expect((await west('POST', `${R}/generate-public-key`, {}, { token })).status).toBe(403)
+    const root = { token: set.at('east').token() }
+    expect((await west('POST', `${R}/generate-public-key`, {}, root)).status).toBe(200)
+  })
+
+  test('a batch token that was prepared is taken where its policies allow it, by nobody’s leave', async () => {
+    const reply = await west('POST', DELETE, { dr_operation_token: prepared })
+    expect([reply.status, reply.body.errors[0]]).toEqual([400, expect.stringContaining('cannot be revoked')])
+  })
+})
+
+test('secrets stand in no log, no audit log and no table, and only HMACs of them', async () => {
+  expect(canaries.length).toBeGreaterThan(30)
+  const { told, audited, ports } = set.at('west')
+  const slot = await ports.store.read([key('ceremony'), key('operation-token'), key('watcher', 'watch')])
+  const everywhere = JSON.stringify([told, audited, slot])
+  for (const canary of canaries) expect(everywhere).not.toContain(canary)
+  const entries = audited.filter(entry => JSON.stringify(entry).includes('generate-operation-token/update'))
+  expect(entries.length).toBeGreaterThan(10)
+})
+
+test('promoted by the token, the cluster knows it no more', async () => {
+  const dr_operation_token = await generated()
+  const reply = await west('POST', `${R}/promote`, { dr_operation_token, force: true })
+  expect(reply.status, reply.text).toBe(200)
+  await set.settled()
+  expect((await set.at('west').record()).mode).toBe('primary')
+  expect(await set.at('west').ports.store.read([key('operation-token')])).toEqual([undefined])
+  const again = await west('POST', DELETE, { dr_operation_token })
+  expect([again.status, again.body.errors[0]]).toEqual([400, expect.stringContaining('not a DR secondary')])
+  expect(
+    (await west('GET', '/auth/token/lookup-self', undefined, { token: dr_operation_token })).status,
+  ).toBe(403)
+})
