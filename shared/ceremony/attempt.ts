@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
 import { encryptFor, fingerprintOf } from '../cluster/pgp.ts'
 import { combineShares, readShare } from '../cluster/shares.ts'
-import type { Attempt, Happening, PgpKey, Purpose, Secrets } from '../model/ceremony.ts'
+import type { Attempt, Happening, PgpKey, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 import type { FieldCipher, Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
@@ -74,9 +74,13 @@ const shown = ({ purpose }: Making, { attempt, required, progress, otp = '', enc
   otp_length: TOKEN_TEXT_LENGTH,
 })
 
+/** What one ceremony shows and cancels is its own: the other may be reached by fewer people. */
+const ownIn = ({ attempt }: Slot, { purpose }: Making): Attempt | undefined =>
+  attempt?.purpose === purpose ? attempt : undefined
+
 function showAttempt(making: Making, call: Call): Outcome {
   const { slot, required } = gatherSlot(call)
-  return answer(data(shown(making, { attempt: slot.attempt, required })))
+  return answer(data(shown(making, { attempt: ownIn(slot, making), required })))
 }
 
 /** Takes the slot. */
@@ -173,7 +177,8 @@ async function complete(
 /** Always, whoever asks; with nothing in progress nothing is written. */
 function cancelAttempt(making: Making, call: Call): Outcome {
   const gathered = gatherSlot(call)
-  const { tries, attempt } = gathered.slot
+  const { tries } = gathered.slot
+  const attempt = ownIn(gathered.slot, making)
   if (!attempt) return after([])
   const { nonce } = attempt
   const last = { nonce, outcome: 'cancelled' } as const

@@ -335,6 +335,15 @@ describe('in which role of the cluster', () => {
     expect((await w.start()).body).toMatchObject({ started: true, progress: 0 })
   })
 
+  test('an attempt to make a root token is neither shown nor cancelled by the paths of the other ceremony', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start()).body
+    const at = '/sys/replication/dr/secondary/generate-operation-token/attempt'
+    expect((await w.send('GET', at)).body).toMatchObject(IDLE_BODY)
+    expect((await w.send('DELETE', at)).status).toBe(204)
+    expect((await w.show()).body).toMatchObject({ started: true, nonce })
+  })
+
   test('any namespace may look, and none but root begin', async () => {
     const w = await secondary()
     const headers = { 'x-vault-namespace': 'team' }
