@@ -34,7 +34,6 @@ const PATIENCE: Partial<Record<Method, number>> = {
   Cells: 20_000,
   Scan: 20_000,
   Handover: 20_000,
-  Fence: 20_000,
   Notify: 2000,
 }
 const USUAL = 10_000

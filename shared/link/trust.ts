@@ -55,7 +55,7 @@ export function keysFrom(
 }
 
 /** Whether a key is among others. */
-const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean =>
+export const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean =>
   keys.some(one => nameOf(one) === nameOf(wanted))
 
 /**

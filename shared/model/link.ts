@@ -99,6 +99,28 @@ export interface Statement {
   signature: string
 }
 
+/** Which clusters have ended their epochs for this one's. */
+export interface Fences {
+  /** that this cluster writes; what was asked for another one is void */
+  epoch: string
+  /** by address */
+  asked: Readonly<Record<string, FenceOutcome>>
+}
+
+/**
+ * What came of asking. `denied`: this cluster is no member there; `refused`: it is no primary, say, and asked again;
+ * `silent`: no answer that could be believed.
+ */
+export interface FenceOutcome {
+  result: 'acknowledged' | 'denied' | 'refused' | 'silent'
+  /** what was said, in words */
+  text: string
+  /** number of statements that were shown */
+  chain: number
+  /** epoch milliseconds since when it has been so */
+  at: number
+}
+
 /** What is known of a cluster of the set: of this one more than of others. */
 export interface Member {
   /** of this cluster: what leads from others to its key, each after those that it rests on */

@@ -4,7 +4,15 @@ import type { OperationToken, Slot, Watcher } from '../model/ceremony.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
-import type { Member, PendingKey, PrimaryContact, Revoked, Secondary, TokenKey } from '../model/link.ts'
+import type {
+  Fences,
+  Member,
+  PendingKey,
+  PrimaryContact,
+  Revoked,
+  Secondary,
+  TokenKey,
+} from '../model/link.ts'
 import type { MountTable } from '../model/mount.ts'
 import type {
   OperationState,
@@ -56,6 +64,7 @@ export interface Stored {
   secondary: Secondary
   revoked: Revoked
   member: Member
+  fences: Fences
   'token-key': TokenKey
   'pending-key': PendingKey
   contact: PrimaryContact
@@ -246,6 +255,7 @@ export const kinds = {
   secondary: { table: 'cluster', class: 'local', pk: 'secondary', guard: 'link' },
   revoked: { table: 'cluster', class: 'local', pk: 'revoked', guard: 'link' },
   member: { table: 'cluster', class: 'local', pk: 'member', guard: 'link' },
+  fences: { table: 'cluster', class: 'local', pk: 'link', sk: 'fences', guard: 'link' },
   'token-key': {
     table: 'cluster',
     class: 'local',

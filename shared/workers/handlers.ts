@@ -24,17 +24,19 @@ export const jobHandler =
 /**
  * Cells that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
  * no change of role untold.
- * @param notify tells secondaries that there is something to fetch
+ * @param others `notify` tells secondaries that there is something to fetch; `chase` has other primaries end their epochs
  */
 export const journalHandler =
-  (ports: Ports, notify: () => Promise<void>) =>
+  (ports: Ports, { notify, chase }: { notify: () => Promise<void>; chase: () => Promise<void> }) =>
   async (event: unknown): Promise<void> => {
     const minute = !isStream(event)
     // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
     const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
     if (minute) await tendOperation(ports).catch(otherwise('an operation waits'))
     await tendJournal(ports, minute ? 'all' : 'below')
-    await (minute ? tellRoleEvents(ports).catch(otherwise('a change of role is not told yet')) : notify())
+    if (!minute) return notify()
+    await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
+    await chase().catch(otherwise('other primaries were not asked'))
   }
 
 const isStream = (event: unknown): boolean => Array.isArray((event as { Records?: unknown } | null)?.Records)

@@ -47,7 +47,7 @@ export const workers = {
   'on-journal': {
     uses: ['read', 'journal', 'workflow', 'link', 'events'],
     summary:
-      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role',
+      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role; has other primaries of the set end their epochs',
     timeout: 1,
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },

@@ -22,6 +22,13 @@ const peer = v.strictObject({
   expired: v.optional(v.literal(true)),
 })
 
+const fence = v.strictObject({
+  cluster_address: v.string(),
+  result: v.picklist(['acknowledged', 'denied', 'refused', 'silent']),
+  text: v.string(),
+  since: time,
+})
+
 const common = {
   cluster_id: v.string(),
   merkle_root: root,
@@ -47,6 +54,7 @@ export const drStatus = v.variant('mode', [
     last_wal: wal,
     last_dr_wal: wal,
     secondaries: v.array(peer),
+    fences: v.optional(v.array(fence)),
   }),
   v.strictObject({
     mode: v.picklist(['secondary', 'bootstrapping']),

@@ -20,6 +20,7 @@ import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 import { linkHandler } from '../../shared/http/link.ts'
+import { chase } from '../../shared/link/outgoing/chase.ts'
 import { notifier } from '../../shared/link/outgoing/notify.ts'
 import { linkUses } from '../../shared/link/routes.ts'
 import type { Clock } from '../../shared/ports.ts'
@@ -213,7 +214,8 @@ function handlerOf(folder: string, environment: Environment, clock: Clock): Hand
   }
   if (folder === 'on-journal') {
     const ports = portsOf(workers['on-journal'].uses)
-    return journalHandler(ports, notifier(ports, linkCarrier()))
+    const carryTo = linkCarrier()
+    return journalHandler(ports, { notify: notifier(ports, carryTo), chase: () => chase(ports, carryTo) })
   }
   if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
   if (folder === 'on-pull') return pullHandler(portsOf(workers['on-pull'].uses), linkCarrier())

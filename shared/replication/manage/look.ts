@@ -1,7 +1,7 @@
 import type { Call } from '../../api/call.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { PrimaryContact, Secondary } from '../../model/link.ts'
+import type { Fences, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { Ports } from '../../ports.ts'
@@ -9,11 +9,11 @@ import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import type { JournalView } from '../journal.ts'
 import { wholeRoot } from '../tree.ts'
-import type { JournalFacts, SecondaryFacts, StatusFacts } from './status.ts'
+import type { JournalFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** What a secondary keeps of its following, read with the request's first read. */
 export const prepareLook = async () => ({
-  keys: [key('contact'), key('puller'), key('reindex')] as const,
+  keys: [key('contact'), key('puller'), key('reindex'), key('fences')] as const,
   prepared: undefined,
 })
 
@@ -33,6 +33,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
     record,
     now,
     secondaries: secondariesOf(secondaries, record).map(secondaryFacts),
+    fences: fenceFacts(record, fetched.get(key('fences'))?.data),
     ...defined({
       journal: journalFacts(record, looked, {
         told: fetched.get(key('puller'))?.data,
@@ -63,6 +64,11 @@ function journalFacts(
     ...(record.built === false ? { building: buildingOf(record, reindex) } : {}),
   }
 }
+
+const fenceFacts = ({ epoch }: ClusterRecord, fences: Fences | undefined): ShownFence[] =>
+  fences && fences.epoch === epoch
+    ? Object.entries(fences.asked).map(([address, outcome]) => ({ address, ...outcome }))
+    : []
 
 const secondaryFacts = ({ id, expires, address, apiAddress, contact }: Secondary): SecondaryFacts => ({
   ...{ id, expires, address, apiAddress },

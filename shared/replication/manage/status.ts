@@ -1,4 +1,5 @@
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
+import type { FenceOutcome } from '../../model/link.ts'
 import { printTime } from '../../values/time.ts'
 
 /** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
@@ -8,6 +9,8 @@ export interface StatusFacts {
   journal?: JournalFacts | undefined
   /** of a primary, in the order in which their tokens were made, without revoked ones */
   secondaries?: readonly SecondaryFacts[]
+  /** of a primary: what others of the set have said to its epoch, by address */
+  fences?: readonly ShownFence[]
   /** what a secondary last heard of its primary */
   contact?: ShownContact | undefined
   /** epoch milliseconds */
@@ -31,6 +34,11 @@ export interface JournalFacts {
   isStuck?: boolean
   /** a check, or a sync that ended nowhere, found the tree wrong */
   corrupted?: boolean
+}
+
+/** What a cluster of the set has said to this one's claim to be primary. */
+export interface ShownFence extends Pick<FenceOutcome, 'result' | 'text' | 'at'> {
+  address: string
 }
 
 /** A secondary as its primary knows it. */
@@ -100,7 +108,10 @@ const common = ({ mode, set, generation }: ClusterRecord, journal: JournalFacts 
     : {}),
 })
 
-const primaryStatus = (record: ClusterRecord, { journal, secondaries = [], now }: StatusFacts) => ({
+const primaryStatus = (
+  record: ClusterRecord,
+  { journal, secondaries = [], fences = [], now }: StatusFacts,
+) => ({
   ...common(record, journal),
   state: journal?.doing === 'writing' ? 'running' : 'idle',
   primary_cluster_addr: record.clusterAddr ?? '',
@@ -108,6 +119,16 @@ const primaryStatus = (record: ClusterRecord, { journal, secondaries = [], now }
   last_wal: journal?.position ?? 0,
   last_dr_wal: journal?.frontier ?? 0,
   secondaries: secondaries.map(one => secondaryPeer(one, now)),
+  ...(fences.length > 0
+    ? {
+        fences: fences.map(({ address, at, result, text }) => ({
+          cluster_address: address,
+          result,
+          text,
+          since: secondsOf(at),
+        })),
+      }
+    : {}),
 })
 
 const secondaryPeer = ({ id, address, apiAddress, contact, expires }: SecondaryFacts, now: number) => ({

@@ -5,6 +5,7 @@ import { unrouted } from '../../../infra/local/unrouted.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
+import { chase } from '../../../shared/link/outgoing/chase.ts'
 import { notifier } from '../../../shared/link/outgoing/notify.ts'
 import { linkService } from '../../../shared/link/serve/service.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -108,7 +109,10 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
   const onOperation = operationHandler(ports, connect)
   const invoke = (event: object) =>
     run(name, 'on-operation', () => onOperation(event, contextOf(ports, WORKER_S)))
-  const journal = (event: object) => run(name, 'on-journal', () => journalHandler(ports, notify)(event))
+  const journal = (event: object) =>
+    run(name, 'on-journal', () =>
+      journalHandler(ports, { notify, chase: () => chase(ports, carryTo) })(event),
+    )
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
@@ -132,6 +136,7 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
         await tendOperation(ports)
         await tellRoleEvents(ports)
         await fill(ports, 'all')
+        await chase(ports, carryTo)
       })
     },
     /** what on-journal does when cells have been written */

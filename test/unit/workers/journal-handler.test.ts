@@ -4,15 +4,17 @@ import { type Key, key } from '../../../shared/storage/kinds.ts'
 import { journalHandler } from '../../../shared/workers/handlers.ts'
 
 test.each([
-  ['cells that were written are worth a notice', { Records: [{}] }, 1],
-  ['a minute that has passed is none', { source: 'aws.events' }, 0],
+  ['cells that were written are worth a notice to those who follow', { Records: [{}] }, 1],
+  ['a minute that has passed is none, but for other primaries', { source: 'aws.events' }, 0],
 ])('%s', async (_, event, expected) => {
   let notices = 0
   const ports = { store: { read: async () => [undefined], list: async () => [] } } as unknown as Ports
-  await journalHandler(ports, async () => {
-    notices += 1
+  let chases = 0
+  await journalHandler(ports, {
+    notify: async () => void notices++,
+    chase: async () => void chases++,
   })(event)
-  expect(notices).toBe(expected)
+  expect([notices, chases]).toEqual([expected, 1 - expected])
 })
 
 test('a minute that has passed has an operation go on, and tends the journal although none can be started', async () => {
@@ -30,7 +32,8 @@ test('a minute that has passed has an operation go on, and tends the journal alt
     workflows: { start: () => Promise.reject(new Error('not now')) },
     log: { warn: () => undefined },
   } as unknown as Ports
-  const handler = journalHandler(ports, async () => undefined)
+  const nothing = async () => undefined
+  const handler = journalHandler(ports, { notify: nothing, chase: nothing })
   await handler({ source: 'aws.events' })
   expect(reads).toEqual(['cluster', 'operation', 'cluster'])
   await handler({ Records: [{}] })

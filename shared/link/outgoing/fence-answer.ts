@@ -1,0 +1,58 @@
+import type { FenceOutcome, Statement } from '../../model/link.ts'
+import { outcomeOf, readOutcome } from '../envelope.ts'
+import type { Answer } from '../gen/link_pb.ts'
+import { type FenceReply, forms } from '../messages.ts'
+import { isStatementOf } from '../statements.ts'
+import { isAmong, keysFrom, type MemberKey } from '../trust.ts'
+
+/** What came of showing this cluster's epoch to another one. */
+export interface FenceAnswer extends Pick<FenceOutcome, 'result' | 'text'> {
+  /** what that cluster says of this one's key */
+  voucher?: Statement
+  /** where others of the set are, as it told */
+  addresses: readonly string[]
+}
+
+/** The cluster that has asked. */
+interface FenceCaller extends MemberKey {
+  set: string
+  /** keys of clusters that it has met */
+  known: readonly MemberKey[]
+  chain: readonly Statement[]
+}
+
+/**
+ * What an answer to a fence means. An acknowledgement counts if statements lead from a key that is known here to the one
+ * that has signed it; a refusal brings no statements, and is believed of known keys alone.
+ */
+export function judgeFence(answer: Answer, nonce: Uint8Array, caller: FenceCaller): FenceAnswer {
+  const outcome = readOutcome(answer)
+  const isBy = (key: string): boolean =>
+    outcomeOf(Buffer.from(key, 'base64'), 'Fence', nonce, answer) !== undefined
+  if (outcome && 'body' in outcome) {
+    const reply = forms.Fence.answer.read(outcome.body)
+    if (isMember(reply, caller) && isBy(reply.key)) return acknowledgement(reply, caller)
+  }
+  if (outcome && 'refusal' in outcome && caller.known.some(({ key }) => isBy(key))) {
+    const { code, text, addresses } = outcome.refusal
+    return { result: code === 'permission_denied' ? 'denied' : 'refused', text, addresses }
+  }
+  return { result: 'silent', text: 'the answer is signed by nobody who is known here', addresses: [] }
+}
+
+const isMember = ({ cluster: id, key, chain }: FenceReply, caller: FenceCaller): boolean =>
+  isAmong(keysFrom(caller.set, caller.known, [...caller.chain, ...chain]), { id, key })
+
+function acknowledgement(reply: FenceReply, { set, id, key }: FenceCaller): FenceAnswer {
+  const { voucher, addresses, cluster, epoch, seq } = reply
+  const isOurs =
+    voucher.set === set &&
+    voucher.by === cluster &&
+    voucher.id === id &&
+    voucher.key === key &&
+    isStatementOf(Buffer.from(reply.key, 'base64'), voucher)
+  return {
+    ...{ result: 'acknowledged', text: `${cluster} has ended ${epoch} at ${seq}`, addresses },
+    ...(isOurs ? { voucher } : {}),
+  }
+}

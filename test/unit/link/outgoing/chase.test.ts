@@ -1,0 +1,154 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { chase, isDue } from '../../../../shared/link/outgoing/chase.ts'
+import { publicKeyText } from '../../../../shared/link/pair.ts'
+import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
+import type { Member } from '../../../../shared/model/link.ts'
+import { epochName } from '../../../../shared/replication/position.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { follower, primaryWorld, START, type World } from '../serve/world.ts'
+
+const EAST = 'https://east.example'
+const WEST = 'https://west.example'
+
+/** `east` still writes; `west` has claimed a later epoch by the key that east has admitted. */
+let east: World
+let west: World
+let epoch: string
+let asked: string[]
+let down: boolean
+
+beforeEach(async () => {
+  east = await primaryWorld({ clusterAddr: EAST })
+  west = await primaryWorld({ clusterAddr: WEST, set: east.set })
+  epoch = epochName(2, west.record.id)
+  asked = []
+  down = false
+  await west.write(key('cluster'), { ...west.record, epoch })
+  west.memory.set({
+    ...{ epoch, own: epoch, n: 2 },
+    line: [
+      [east.epoch, 1],
+      [epoch, 1],
+    ],
+  })
+  const admitted = { cluster: west.record.id, publicKey: publicKeyText(west.keys), activatedAt: START }
+  await east.token('west')
+  await east.write(key('secondary', 'west'), {
+    ...(await east.secondary('west')),
+    ...admitted,
+    address: WEST,
+  })
+  await meets({ addresses: [EAST], key: east.keys.signing.toString('base64') })
+})
+
+const meets = (of: Partial<Member>) =>
+  west.write(key('member', east.record.id), { statements: [], addresses: [], ...of })
+
+async function chased(): Promise<string[]> {
+  const before = asked.length
+  east.clock.ms += 1000
+  west.clock.ms = east.clock.ms
+  const ports = { ...west.ports, entropy: { bytes: randomBytes, uuid: randomUUID } }
+  await chase(ports, ({ addresses: [address = ''] }) => async (method, call) => {
+    asked.push(address)
+    if (down || address !== EAST) throw new Error('nobody is there')
+    return east.serve(method, call, '')
+  })
+  return asked.slice(before)
+}
+
+const outcomes = async () => (await west.store.read([key('fences')]))[0]?.data
+const self = async () => (await west.store.read([key('member', west.record.id)]))[0]?.data
+
+describe('a primary', () => {
+  test('asks where others have been met until they acknowledge, and keeps what they vouch for (voucher)', async () => {
+    down = true
+    expect(await chased()).toEqual([EAST])
+    expect(await outcomes()).toMatchObject({
+      epoch,
+      asked: { [EAST]: { result: 'silent', text: 'nobody is there' } },
+    })
+    down = false
+    expect(await chased()).toEqual([EAST])
+    const text = `${east.record.id} has ended ${east.epoch} at 0`
+    expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'acknowledged', text } } })
+    expect(east.memory.head()).toMatchObject({ mode: 'closed', heir: west.record.id })
+    const [voucher] = (await self())?.statements ?? []
+    expect(voucher).toMatchObject({ by: east.record.id, id: west.record.id, epoch })
+    expect(voucher && isStatementOf(east.keys.signing, voucher)).toBe(true)
+    expect(await chased(), 'and nothing is asked any more').toEqual([])
+  })
+
+  test('leaves alone who denies it, until there is more to show (retryDenied)', async () => {
+    await east.revoke('west')
+    expect(await chased()).toEqual([EAST])
+    expect(await outcomes()).toMatchObject({
+      asked: { [EAST]: { result: 'denied', text: `${west.record.id} was revoked here`, chain: 0 } },
+    })
+    expect(await chased()).toEqual([])
+    const more = { set: west.set, by: west.record.id, id: west.record.id, key: 'k', epoch }
+    const known = await self()
+    await west.write(key('member', west.record.id), {
+      ...known,
+      statements: [statementOf(west.pair.signing, more)],
+    })
+    expect(await chased()).toEqual([EAST])
+  })
+
+  test('asks again in every later epoch', async () => {
+    await chased()
+    const next = epochName(3, west.record.id)
+    await west.write(key('cluster'), { ...west.record, epoch: next })
+    west.memory.set({ epoch: next, own: next, line: [[next, 1]] })
+    expect(await chased()).toEqual([EAST])
+    expect(await outcomes()).toMatchObject({ epoch: next })
+  })
+
+  test('believes no answer that is signed by nobody it knows', async () => {
+    await meets({ addresses: [EAST] })
+    await chased()
+    expect(await outcomes()).toMatchObject({
+      asked: { [EAST]: { result: 'silent', text: 'the answer is signed by nobody who is known here' } },
+    })
+    expect((await self())?.statements ?? []).toEqual([])
+  })
+
+  test('learns from every answer where others are, and asks there too; a refusal is one (addresses)', async () => {
+    await follower(east, 'north').activate(await east.token('north'))
+    await east.revoke('west')
+    await chased()
+    expect((await self())?.addresses).toEqual([EAST, WEST, 'https://north.example'])
+    expect(await chased()).toEqual(['https://north.example'])
+  })
+
+  test('asks neither itself nor those who follow it, unless they have not been heard for a minute', async () => {
+    const contact = { at: START, took: 0, skew: 0, epoch, seq: 0, state: 'stream-wals' }
+    await meets({ addresses: [WEST, 'https://north.example'] })
+    await west.write(key('secondary', 'north'), {
+      ...(await east.secondary('west')),
+      ...{ id: 'north', epoch, address: 'https://north.example', contact },
+    })
+    expect(await chased()).toEqual([])
+    east.clock.ms += 60_000
+    expect(await chased()).toEqual(['https://north.example'])
+  })
+})
+
+test('who is no primary, or does not write any more, asks nobody', async () => {
+  west.memory.set({ mode: 'closed' })
+  expect(await chased()).toEqual([])
+  west.memory.set({ mode: 'writing' })
+  await west.write(key('cluster'), { ...west.record, epoch, mode: 'secondary' })
+  expect(await chased()).toEqual([])
+})
+
+test.each([
+  [undefined, true],
+  ['silent', true],
+  ['refused', true],
+  ['denied', false],
+  ['acknowledged', false],
+] as const)('whoever answered %s is asked again: %s', (result, due) => {
+  expect(isDue(result && { result, text: '', at: 0, chain: 3 }, 3)).toBe(due)
+})
