@@ -71,7 +71,7 @@ export function fenceFault(facts: FenceFacts, claimant: Claimant): string | unde
   const roots = [...facts.registered, ...(facts.issuer ? [facts.issuer] : [])]
   const keys = keysFrom(
     facts.set,
-    roots.filter(({ id }) => !isRevoked(id)),
+    roots,
     claimant.chain,
     // what was said in an epoch that this cluster has outlived may have been taken back since, but for one's own next key
     ({ by, id, epoch }) => !isRevoked(by) && !isRevoked(id) && (by === id || epoch > facts.own),

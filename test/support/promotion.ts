@@ -5,7 +5,7 @@ import type { Reply } from './api.ts'
 import type { ClusterSet } from './set.ts'
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
-const TOKEN = 'hvs.operation-token-of-the-test'
+export const OPERATION_TOKEN = 'hvs.operation-token-of-the-test'
 
 /** What tests of promotions do to clusters of a set. */
 export const promotions = (set: ClusterSet) => ({
@@ -17,13 +17,13 @@ export const promotions = (set: ClusterSet) => ({
   giveToken: async (cluster: string): Promise<void> => {
     const { ports, record } = set.at(cluster)
     const { set: of = '', epoch = '' } = await record()
-    const made = { hash: hashOf(TOKEN), set: of, epoch, madeAt: ports.clock.now() }
+    const made = { hash: hashOf(OPERATION_TOKEN), set: of, epoch, madeAt: ports.clock.now() }
     const as = { record: await record(), readAt: ports.clock.now() }
     await ports.store.commit([put(key('operation-token'), made)], as)
   },
   promote: (cluster: string, more: object = {}): Promise<Reply> =>
     set.at(cluster).request('POST', '/sys/replication/dr/secondary/promote', {
-      dr_operation_token: TOKEN,
+      dr_operation_token: OPERATION_TOKEN,
       ...more,
     }),
   health: async (cluster: string): Promise<number> =>

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
-import { claimByForce, follow } from '../../support/takeover.ts'
 
+const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 
 async function status(set: ClusterSet, name: string) {
@@ -15,9 +16,23 @@ const write = async (set: ClusterSet, name: string) =>
 const fences = (set: ClusterSet, from: string, to: string) =>
   set.net.calls.filter(call => call.method === 'Fence' && call.from === from && call.to === to).length
 
+/** Promotes a cluster by force. @returns its epoch */
+async function forced(set: ClusterSet, name: string): Promise<string> {
+  const { giveToken, promote } = promotions(set)
+  await giveToken(name)
+  const { status: code, body } = await promote(name, { force: true })
+  expect(code, JSON.stringify(body)).toBe(200)
+  await set.settled()
+  return (await set.at(name).record()).epoch ?? ''
+}
+
 /** Has a cluster follow another one, until it has something that only that one wrote. */
 async function following(set: ClusterSet, name: string, primary: string): Promise<void> {
-  await follow(set.at(name), set.at(primary))
+  await promotions(set).giveToken(name)
+  const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-again` })
+  const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
+  await set.at(name).ok('POST', `${R}/secondary/update-primary`, given)
+  await set.settled()
   expect(await write(set, primary)).toBe(204)
   const { epoch } = await set.at(primary).record()
   for (let rounds = 0; (await set.at(name).head()).epoch !== epoch; rounds++) {
@@ -33,7 +48,7 @@ test('a revoked cluster that is promoted by force, as a drill, closes nobody; it
   await set.join('north', 'east')
   await set.converge()
   await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
-  await claimByForce(set.at('west'))
+  await forced(set, 'west')
   await set.tick()
   expect(await write(set, 'east')).toBe(204)
   expect([await health(set, 'east'), (await set.at('east').head()).mode]).toEqual([200, 'writing'])
@@ -48,7 +63,7 @@ test('a revoked cluster that is promoted by force, as a drill, closes nobody; it
   set.cut('north', 'east')
   await following(set, 'north', 'west')
   set.cut('west', 'north')
-  await claimByForce(set.at('north'))
+  await forced(set, 'north')
   set.heal('north', 'east')
   await set.tick()
   expect(await write(set, 'east')).toBe(204)
@@ -66,11 +81,11 @@ test('a cluster that came to be primary by way of another closes the first one, 
   const { epoch, id } = await set.at('east').record()
   set.cut('east', 'west')
   set.cut('east', 'north')
-  const second = await claimByForce(set.at('west'))
+  const second = await forced(set, 'west')
   await following(set, 'north', 'west')
   expect(await health(set, 'east'), 'east knows nothing of it').toBe(200)
   set.cut('west', 'north')
-  const third = await claimByForce(set.at('north'))
+  const third = await forced(set, 'north')
   expect(third > second).toBe(true)
   await set.tick()
   expect((await status(set, 'north')).fences).toContainEqual(
