@@ -62,7 +62,7 @@ export const replicationGroup: Group = {
       fields: primaryFields,
       access: policy('update'),
       licence: unexpired,
-      uses: ['journal', 'genesis', 'background'],
+      uses: ['journal', 'genesis', 'link', 'background'],
       prepare: prepareRecord,
       handle: enablePrimary,
     }),

@@ -1,6 +1,5 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readBer, TAG } from './ber.ts'
-import rsa2048 from './certificates/rsa2048.json' with { type: 'json' }
 
 /** A key that may vouch for identity documents. */
 export interface TrustedKey {
@@ -47,7 +46,7 @@ function once<T>(make: () => T): () => T {
   }
 }
 
-const modern = trustedKeysOf(rsa2048)
+let modern: Promise<TrustedKey[]> | undefined
 let legacy: Promise<TrustedKey[]> | undefined
 
 /**
@@ -55,11 +54,15 @@ let legacy: Promise<TrustedKey[]> | undefined
  * accepts them. The older ones are not even loaded otherwise. @see docs/spec/login-ec2.md#certificates
  */
 export async function builtInKeys(legacySignatures: boolean): Promise<readonly TrustedKey[]> {
+  // a login by anything but a document needs none of them
+  modern ??= import('./certificates/rsa2048.json', { with: { type: 'json' } }).then(file =>
+    trustedKeysOf(file.default),
+  )
   if (!legacySignatures) return modern
   legacy ??= import('./certificates/legacy.json', { with: { type: 'json' } }).then(file =>
     trustedKeysOf(file.default),
   )
-  return [...modern, ...(await legacy)]
+  return [...(await modern), ...(await legacy)]
 }
 
 /** The key of a certificate that an administrator registered. */

@@ -18,6 +18,7 @@ import {
   standing,
   toStep,
 } from '../operation/run.ts'
+import { roleEventChange } from '../role-event.ts'
 
 /**
  * Stops serving. What other environments still write is over half a minute later: none uses a cluster record for
@@ -61,7 +62,15 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   await auditEvent(run, 'wiped', id, record)
   return commitStep(
     run,
-    [replace(again.record, again.record, secondary), toStep(again, now, { step: 'sync' })],
+    [
+      replace(again.record, again.record, secondary),
+      toStep(again, now, { step: 'sync' }),
+      // it has served nobody since `close`, on its way from one role to the other
+      roleEventChange(
+        { from: { ...secondary, mode: 'disabled' }, to: secondary, position: '', operation: id, lost: 0 },
+        now,
+      ),
+    ],
     again,
   )
 }

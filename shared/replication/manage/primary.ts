@@ -8,6 +8,7 @@ import type { Item } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Element } from '../journal.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
+import { roleEvent, roleEventChange } from '../role-event.ts'
 import { addressOf } from './addresses.ts'
 import { recordOf } from './record.ts'
 import { roleChanging } from './refusals.ts'
@@ -38,7 +39,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
     link: emptyLink(await newOwnKey(ports)),
   }
   await noteEvent('primary-enabled', request.id, record, {}, ports)
-  await becomePrimary(item, record, head, ports)
+  await becomePrimary(item, record, head, call)
   await ports.background.start(stamping(life, now))
   return { answer: nothing([BECOMING]) }
 }
@@ -51,11 +52,17 @@ async function becomePrimary(
   item: Item<'cluster'>,
   data: ClusterRecord,
   head: Element,
-  { journal, entropy }: Pick<Call['ports'], 'journal' | 'entropy'>,
+  { ports: { journal, entropy }, now, request }: Pick<Call, 'ports' | 'now' | 'request'>,
 ): Promise<void> {
   const { kind, pk, sk, rev } = item
-  const put = { kind, pk, sk, rev: entropy.bytes(12).toString('base64url'), data }
-  const done = await journal.transact([{ item: { kind, pk, sk }, put, if: { rev } }, head])
+  const stored = { rev: entropy.bytes(12).toString('base64url') }
+  const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
+  const told = roleEvent(change, now)
+  const done = await journal.transact([
+    { item: { kind, pk, sk }, put: { kind, pk, sk, ...stored, data }, if: { rev } },
+    { item: told.place, put: { ...told.place, ...stored, data: told.data }, if: 'absent' },
+    head,
+  ])
   if (done !== 'done') throw roleChanging()
 }
 
@@ -80,18 +87,20 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
   const { ports, now, request } = call
   const item = recordOf(call)
   checkTransition('primary/disable', item.data)
-  const { since } = await endJournal(ports)
+  const { since, end } = await endJournal(ports)
   const gone = await forgetOthers(ports.store)
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
   await call.once('note', () => noteEvent('primary-disabled', request.id, item.data, { since }, ports))
   const { id, name, keyring, term, initialisedAt } = item.data
+  const to = { id, name, mode: 'disabled', keyring, term, initialisedAt, since } as const
   return {
     answer: nothing([
       'replication is being switched off, with a short interruption; secondaries are cut off, and none of them can come back to this cluster without being emptied',
     ]),
     changes: [
       ...gone.slice(0, MOST),
-      replace(item, item, { id, name, mode: 'disabled', keyring, term, initialisedAt, since }),
+      replace(item, item, to),
+      roleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
     afterwards: () => ports.background.start(unstamping(since, now)),
   }

@@ -33,12 +33,15 @@ export async function beginJournal(
 
 /**
  * Ends this cluster's journal. May be repeated until the record says so.
- * @returns what the record takes, together with the mode `disabled` and without epoch, life and tree
+ * @returns `since`: what the record takes, together with the mode `disabled` and without epoch, life and tree; `end`: the
+ * last position, as text
  */
-export async function endJournal(ports: Pick<Ports, 'journal' | 'clock'>): Promise<{ since: string }> {
+export async function endJournal(
+  ports: Pick<Ports, 'journal' | 'clock'>,
+): Promise<{ since: string; end: string }> {
   const end = await endEpoch(ports)
   if (!end) throw new ApiError('busy', 'this cluster does not write a journal of its own', { retryAfter: 1 })
-  return { since: posText({ epoch: end.epoch, seq: end.seq + 1 }) }
+  return { since: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
 }
 
 /** The background job that takes every item into a journal that was begun. @param now epoch milliseconds */

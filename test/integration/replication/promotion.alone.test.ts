@@ -60,8 +60,14 @@ describe('a planned promotion', () => {
     expect(await ports.store.read([key('operation-token'), key('contact')])).toEqual([undefined, undefined])
     expect(audited.map(({ event }) => event)).toEqual(expect.arrayContaining(['claim', 'promotion']))
     await set.tick()
-    expect(events).toMatchObject([{ detail: { from: 'secondary', to: 'primary', epoch, lost: 0 } }])
-    expect(set.at('east').events).toMatchObject([{ detail: { from: 'primary', to: 'secondary', lost: 0 } }])
+    expect(events).toMatchObject([
+      { detail: { from: 'disabled', to: 'secondary' } },
+      { type: 'DR role changed', detail: { from: 'secondary', to: 'primary', epoch, lost: 0 } },
+    ])
+    expect(set.at('east').events).toMatchObject([
+      { detail: { from: 'disabled', to: 'primary', position: '' } },
+      { detail: { from: 'primary', to: 'secondary', lost: 0 } },
+    ])
     const again = { primary_cluster_addr: 'west.example.com' }
     expect(await promote('west', again)).toMatchObject({ status: 200, body: { warnings } })
     expect((await promote('west', { ...again, force: true })).status, 'another request').toBe(400)
