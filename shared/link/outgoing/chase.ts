@@ -24,6 +24,8 @@ const PATIENCE = 10_000
 /** A secondary that was heard within so many milliseconds follows this cluster: it need not be asked. */
 const FOLLOWS_MS = 60_000
 const NONCE = 16
+/** Characters of an answer that are kept. */
+const LONGEST_TEXT = 300
 
 /**
  * Has every other primary of the set end its epoch: shows this cluster's epoch at each address where a cluster of the set
@@ -36,37 +38,52 @@ export async function chase(ports: ChasePorts, to: CarryTo): Promise<void> {
   const [record, fences] = await store.read([key('cluster'), key('fences')])
   if (record?.data.mode !== 'primary') return
   const known = await knownOf(record.data, ports)
-  const asked = (fences?.data.epoch === record.data.epoch && fences?.data.asked) || {}
-  const own = known.self?.data.statements ?? []
-  const due = known.addresses.filter(one => isDue(asked[one], own.length))
-  if (due.length === 0) return
+  const before = (fences?.data.epoch === record.data.epoch && fences?.data.asked) || {}
+  const chain = known.self?.data.statements.length ?? 0
+  const due = known.addresses.filter(one => isDue(before[one], chain))
+  const kept = Object.entries(before).filter(([address, one]) => isNews(address, one, known))
+  if (due.length === 0 && kept.length === Object.keys(before).length) return
   const claimant = await claimantOf(record.data, known, ports)
   if (!claimant) return
   const answers = await Promise.all(
     due.map(async address => ({ address, ...(await ask(claimant, to({ addresses: [address] }), ports)) })),
   )
-  const now = clock.now()
-  const news = answers.flatMap(({ address, result, text }): [string, FenceOutcome][] => {
-    const before = asked[address]
-    const same = before?.result === result && before.chain === own.length && before.text === text
-    return same ? [] : [[address, { result, text, chain: own.length, at: now }]]
-  })
-  for (const [address, { result, text }] of news) log.info('fence', { address, result, text })
-  const epoch = claimant.head.epoch
-  const place = key('fences')
-  const self = key('member', record.data.id)
-  const next: Fences = { epoch, asked: { ...asked, ...Object.fromEntries(news) } }
+  const asked = { ...Object.fromEntries(kept), ...outcomesOf(answers, before, { chain, at: clock.now() }) }
+  const changed = Object.entries(asked).filter(([address, one]) => before[address] !== one)
+  for (const [address, { result, text }] of changed) log.info('fence', { address, result, text })
+  const next: Fences = { epoch: claimant.head.epoch, asked }
   const mine = vouched(known.self?.data, {
     vouchers: answers.flatMap(({ voucher }) => (voucher ? [voucher] : [])),
     addresses: answers.flatMap(({ addresses }) => addresses),
   })
   const changes = [
-    ...(news.length > 0 ? [replace(place, fences, next)] : []),
-    ...(hasGrown(known.self?.data, mine) ? [replace(self, known.self, mine)] : []),
+    ...(changed.length > 0 || kept.length < Object.keys(before).length
+      ? [replace(key('fences'), fences, next)]
+      : []),
+    ...(hasGrown(known.self?.data, mine) ? [replace(key('member', record.data.id), known.self, mine)] : []),
   ]
   // who was faster has asked as well: the rest is for the next minute
   if (changes.length > 0) await store.commit(changes, { record: record.data, readAt })
 }
+
+/** An end that was acknowledged stays one; what else was said by a cluster that follows this one by now is over. */
+const isNews = (address: string, { result }: FenceOutcome, { addresses }: Known): boolean =>
+  result === 'acknowledged' || addresses.includes(address)
+
+/** What is to be kept of answers; one that says what was said before stays what it was. */
+const outcomesOf = (
+  answers: readonly (FenceAnswer & { address: string })[],
+  before: Fences['asked'],
+  { chain, at }: Pick<FenceOutcome, 'chain' | 'at'>,
+): Fences['asked'] =>
+  Object.fromEntries(
+    answers.map(({ address, result, text: said }) => {
+      const text = said.slice(0, LONGEST_TEXT)
+      const last = before[address]
+      const same = last?.result === result && last.chain === chain && last.text === text
+      return [address, same ? last : { result, text, chain, at }]
+    }),
+  )
 
 /** Whether an address has to be asked, again. @param chain number of statements that can be shown now */
 export const isDue = (before: FenceOutcome | undefined, chain: number): boolean =>

@@ -132,6 +132,15 @@ describe('a primary', () => {
     expect(await chased()).toEqual([])
     east.clock.ms += 60_000
     expect(await chased()).toEqual(['https://north.example'])
+    expect(await outcomes()).toMatchObject({ asked: { 'https://north.example': { result: 'silent' } } })
+    // what it did not say then is no news any more when it is heard again
+    const again = { ...contact, at: east.clock.ms }
+    await west.write(key('secondary', 'north'), {
+      ...(await west.secondary('north')),
+      contact: again,
+    })
+    expect(await chased()).toEqual([])
+    expect((await outcomes())?.asked).toEqual({})
   })
 })
 
