@@ -1,6 +1,7 @@
 import { anyone, endpoint, type Group, operationToken, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
 import { demotePrimary } from '../replication/manage/demote.ts'
+import { disableSecondary } from '../replication/manage/disable.ts'
 import { prepareLook } from '../replication/manage/look.ts'
 import { disablePrimary, enablePrimary, primaryFields } from '../replication/manage/primary.ts'
 import { prepareRecord } from '../replication/manage/record.ts'
@@ -132,6 +133,16 @@ export const replicationGroup: Group = {
       uses: ['link', 'role', 'workflow'],
       prepare: preparePromotion,
       handle: promote,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/disable',
+      summary: 'Have this secondary leave its set: it serves clients with what it has',
+      access: operationToken,
+      serves: 'secondary',
+      uses: ['journal', 'role', 'link', 'workflow'],
+      prepare: prepareRecord,
+      handle: disableSecondary,
     }),
     endpoint({
       ...change,

@@ -3,7 +3,7 @@ import type { Keyring } from './cluster.ts'
 import type { Statement } from './link.ts'
 
 /** What takes several steps, each by the workflow of that name. */
-export type OperationName = 'activation' | 'demotion' | 'promotion' | 'update-primary'
+export type OperationName = 'activation' | 'demotion' | 'promotion' | 'update-primary' | 'disable'
 
 /** A change of the cluster's role that takes several steps: the truth of its workflow. Times are epoch milliseconds. */
 export interface OperationState {

@@ -7,6 +7,7 @@ export type ReplicationEvent =
   | 'primary-enabled'
   | 'primary-disabled'
   | 'primary-closed'
+  | 'secondary-disabled'
   | 'token-made'
   | 'revocation'
   | 'admission'

@@ -4,6 +4,7 @@ import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
 import { activationFailed, activationSteps } from '../replication/activation/steps.ts'
 import { demotionSteps } from '../replication/demotion/steps.ts'
+import { disableFailed, disableSteps } from '../replication/disable/steps.ts'
 import {
   DONE,
   giveUp,
@@ -28,6 +29,7 @@ const operations: Record<
   activation: { steps: activationSteps, failed: activationFailed },
   demotion: { steps: demotionSteps, failed: giveUp },
   promotion: { steps: stepsOfPromotion, failed: giveUpPromotion },
+  disable: { steps: disableSteps, failed: disableFailed },
   'update-primary': { steps: updateSteps, failed: updateFailed },
 }
 

@@ -36,4 +36,9 @@ export const workflows = {
     authority: 'POST sys/replication/dr/secondary/update-primary',
     steps: ['find', 'drain', 'adopt', 'finish'],
   },
+  disable: {
+    summary: 'has this DR secondary leave its set and serve clients',
+    authority: 'POST sys/replication/dr/secondary/disable',
+    steps: ['find', 'drain', 'adopt', 'leave', 'forget', 'finish'],
+  },
 } as const satisfies Record<OperationName, Workflow>

@@ -86,6 +86,7 @@ const folders = [
   'shared/identity-proof/certificates',
   'shared/identity-proof',
   'shared/replication/promotion',
+  'shared/replication/disable',
   'shared/ceremony',
   'shared/replication/manage',
   'shared/replication/update-primary',

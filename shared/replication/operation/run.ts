@@ -19,6 +19,7 @@ export interface OperationRun {
     | 'audit'
     | 'deployment'
     | 'puller'
+    | 'background'
   >
   connect: Connect
   /** epoch milliseconds at which this Lambda has to stop */

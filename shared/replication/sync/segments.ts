@@ -47,6 +47,14 @@ export async function openSegments(own: Own, segment: SyncSegment): Promise<Held
   return result === 'done' ? next.map(({ held }) => held) : 'lost'
 }
 
+/** Closes segments as they were read, whoever writes with them: what comes later is refused. */
+export async function closeSegments(own: Own, segments: readonly HeldSegment[]): Promise<void> {
+  const elements = segments.flatMap(held =>
+    held.data ? [nextElement(own, held, { ...held.data, phase: 'closed' }).element] : [],
+  )
+  await insist(own, () => own.journal.transact(elements))
+}
+
 const TRIES = 12
 
 /** Repeats what a conflict has left undecided. */

@@ -14,8 +14,9 @@ import {
   toStep,
 } from '../operation/run.ts'
 
-/** Whether the record names the link of this operation already: the steps before that have nothing left to do. */
-export const isAdopted = ({ link }: Pick<ClusterRecord, 'link'>, id: string): boolean => link?.name === id
+/** Whether the record names the link of this operation already, or none at all: what leads there has nothing left to do. */
+export const isAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, id: string): boolean =>
+  link?.name === id || mode === 'disabled'
 
 /**
  * Finds the other primary: is admitted there by its token, or looks for it at addresses. Whoever is not found, nothing

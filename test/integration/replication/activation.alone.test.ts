@@ -83,6 +83,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
       ...{ store: watched(store), journal: watched(journal), cipher, genesis, clock, entropy, log },
       audit: { write: async entry => void audited.push(entry) },
       deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
+      background: { start: async () => undefined },
       puller: { wake: async () => void woken++ },
     },
     connect,

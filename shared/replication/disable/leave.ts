@@ -1,0 +1,108 @@
+import { voidOperationToken } from '../../ceremony/generated-token.ts'
+import { forgetOthers } from '../../link/admin/joining.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import { remove } from '../../storage/changes.ts'
+import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { noteEvent } from '../events.ts'
+import type { Head } from '../head.ts'
+import type { Element } from '../journal.ts'
+import {
+  AGAIN,
+  commitStep,
+  DONE,
+  OperationFailed,
+  type OperationRun,
+  type OperationStep,
+  type StepResult,
+  standing,
+} from '../operation/run.ts'
+import { epochName, epochNumber, posText } from '../position.ts'
+import { unstamping } from '../primary/enable.ts'
+import { roleEvent } from '../role-event.ts'
+import { closeSegments, readSegments } from '../sync/segments.ts'
+
+/** Bytes of a revision. */
+const REVISION = 12
+/** What one commit takes. */
+const MOST = 80
+
+/**
+ * Ends replication on a secondary that follows nobody any more: record, head and keyring change in one transaction. From
+ * then on this cluster serves clients, writes plainly, and encrypts by a term that nobody else of the set has.
+ */
+export const leave: OperationStep = async (run, id) => {
+  const { record, operation } = await standing(run, id)
+  if (operation.data.status !== 'running' || record.data.mode === 'disabled') return DONE
+  const head = await run.ports.journal.head()
+  if (!head || record.data.mode !== 'secondary' || head.link !== id)
+    throw new OperationFailed('busy', 'another change of the role of this cluster was faster')
+  const segments = await readSegments(run.ports)
+  // a page of a sync that comes late would undo what clients write
+  if (segments.some(({ data }) => data && data.phase !== 'closed')) {
+    await closeSegments(run.ports, segments)
+    return AGAIN
+  }
+  const lines = segments.flatMap(({ data }) => data?.line ?? [])
+  const seen = Math.max(head.n, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
+  return left(run, record, head, seen + 1)
+}
+
+/** @param n above every number of an epoch that an item here may have */
+async function left(
+  { ports }: OperationRun,
+  record: Item<'cluster'>,
+  head: Head,
+  n: number,
+): Promise<StepResult> {
+  const { id, name, initialisedAt, operation = '' } = record.data
+  const [keyring] = await ports.store.read([key('keyring')])
+  if (!keyring) throw new Error('there is no keyring')
+  const now = ports.clock.now()
+  const renewed = await ports.genesis.withNextTerm(keyring.data, now)
+  const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
+  const next: ClusterRecord = {
+    ...{ id, name, mode: 'disabled', initialisedAt, since, operation },
+    ...{ keyring: renewed.id, term: renewed.term },
+  }
+  const position = posText(head)
+  const told = roleEvent({ from: record.data, to: next, position, operation, lost: null }, now)
+  await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
+  const { mode, hold, seq, done, link } = head
+  const stored = (place: Key, data: unknown) => {
+    const { kind, pk, sk } = place
+    return { kind, pk, sk, rev: ports.entropy.bytes(REVISION).toString('base64url'), data }
+  }
+  const replaced = (item: Item, data: unknown): Element => {
+    const put = stored(item, data)
+    return { item: { kind: put.kind, pk: put.pk, sk: put.sk }, put, if: { rev: item.rev } }
+  }
+  const result = await ports.journal.transact([
+    {
+      head: { mode: 'closed', own: '', until: 0, dirty: null, dirtyFrom: '', n },
+      expect: { mode, hold, seq, done, link },
+    },
+    replaced(record, next),
+    replaced(keyring, renewed),
+    { item: told.place, put: stored(told.place, told.data), if: 'absent' },
+  ])
+  if (result === 'done') return DONE
+  await ports.clock.sleep(50)
+  return AGAIN
+}
+
+/** No cluster has this id. */
+const NOBODY = '0'.repeat(12)
+
+/** Forgets the set, its members and its tokens, and has items given back plain in the background. */
+export const forget: OperationStep = async (run, id) => {
+  const { ports } = run
+  const stand = await standing(run, id)
+  const { since } = stand.record.data
+  if (stand.operation.data.status !== 'running' || since === undefined) return DONE
+  const others = await forgetOthers(ports.store)
+  const own = [key('contact'), key('puller'), key('pending-key'), key('token-key')]
+  const gone = [...others, ...own.map(one => remove(one)), voidOperationToken()]
+  if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
+  await ports.background.start(unstamping(since, ports.clock.now()))
+  return DONE
+}

@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { hashOf } from '../../../shared/model/token.ts'
+import { put } from '../../../shared/storage/changes.ts'
+import { key, partitions } from '../../../shared/storage/kinds.ts'
+import type { Reply } from '../../support/api.ts'
+import { type ClusterSet, clusterSet } from '../../support/set.ts'
+import { sized } from '../../support/size.ts'
+
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+const DISABLE = '/sys/replication/dr/secondary/disable'
+const TOKEN = 'hvs.operation-token-of-the-test'
+
+let set: ClusterSet
+
+beforeEach(async () => {
+  set = await clusterSet(['east', 'west'])
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.at('east').ok('POST', '/sys/policies/acl/shared', POLICY)
+  await set.converge()
+  await giveToken()
+})
+
+/** What the ceremony of the recovery shares leaves. */
+async function giveToken(): Promise<void> {
+  const { ports, record } = set.at('west')
+  const now = await record()
+  const made = { hash: hashOf(TOKEN), set: now.set ?? '', epoch: now.epoch ?? '', madeAt: ports.clock.now() }
+  await ports.store.commit([put(key('operation-token'), made)], { record: now, readAt: ports.clock.now() })
+}
+
+const disable = (): Promise<Reply> =>
+  set.at('west').request('POST', DISABLE, { dr_operation_token: TOKEN }, { token: '' })
+
+const batchToken = async (cluster: string): Promise<string> => {
+  const { body } = await set
+    .at(cluster)
+    .ok('POST', '/auth/token/create', { type: 'batch', policies: ['default'], ttl: '1h' })
+  return body.auth.client_token
+}
+const isGoodAt = async (cluster: string, token: string): Promise<boolean> =>
+  (await set.at(cluster).request('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
+
+/** West is a cluster of its own: it serves, and nothing of the set is left. */
+async function isAlone(): Promise<void> {
+  const { ports, record, request, ok } = set.at('west')
+  const now = await record()
+  expect(now).toMatchObject({ mode: 'disabled', term: 2 })
+  for (const gone of ['set', 'link', 'life', 'epoch', 'operation', 'built'])
+    expect(now).not.toHaveProperty(gone)
+  expect((await request('GET', '/sys/health')).status).toBe(200)
+  expect((await ok('GET', '/sys/policies/acl/shared')).body.data.name).toBe('shared')
+  await ok('POST', '/sys/policies/acl/shared', POLICY)
+  await ok('POST', '/sys/policies/acl/own', POLICY)
+  const lists = [partitions('member'), partitions('secondary'), partitions('revoked')] as const
+  for (const where of lists)
+    expect(await ports.store.list<'member' | 'secondary' | 'revoked'>(where)).toEqual([])
+  const left = [key('contact'), key('puller'), key('pending-key'), key('token-key'), key('operation-token')]
+  expect(await ports.store.read(left)).toEqual(left.map(() => undefined))
+  await set.settled()
+  const { items } = await ports.journal.scan({ index: 0, of: 1 })
+  expect(items.filter(({ pos, leaf, bucket }) => pos ?? leaf ?? bucket)).toEqual([])
+}
+
+describe('a secondary that leaves its set', () => {
+  test('serves clients with all that it had, and forgets the rest; its new batch tokens are its own', async () => {
+    const before = await batchToken('east')
+    const reply = await disable()
+    expect([reply.status, reply.body.data]).toEqual([200, null])
+    expect(reply.body.warnings).toEqual([
+      expect.stringContaining('forgotten its set'),
+      expect.stringContaining('both hold the same tokens'),
+    ])
+    await isAlone()
+    const [east, west] = [await batchToken('east'), await batchToken('west')]
+    expect([await isGoodAt('west', before), await isGoodAt('west', west)]).toEqual([true, true])
+    expect(await isGoodAt('east', west), 'the twin does not open it').toBe(false)
+    expect(await isGoodAt('east', east)).toBe(true)
+    expect((await disable()).status, 'void, and no secondary any more').toBe(400)
+    expect(set.at('west').audited).toContainEqual(expect.objectContaining({ event: 'secondary-disabled' }))
+  })
+
+  test('says so where its copy is not complete, and takes nothing of a sync that comes late', async () => {
+    const { ports, head } = set.at('west')
+    const { hold } = await head()
+    await ports.journal.moveHead({ hold }, { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' })
+    await set.at('east').ok('POST', '/sys/policies/acl/late', POLICY)
+    const { reached, thaw } = set.freezeAt({
+      ...{ cluster: 'west', process: 'on-pull', step: 'Scan', at: 1, when: 'after' },
+    })
+    set.pass(30_000)
+    const pulled = set.tick()
+    await reached
+    const reply = await disable()
+    expect([reply.status, reply.body.warnings[2]]).toEqual([200, expect.stringContaining('not complete')])
+    await set.at('west').ok('DELETE', '/sys/policies/acl/shared')
+    await set.at('west').ok('POST', '/sys/policies/acl/shared', POLICY)
+    thaw()
+    await pulled
+    await isAlone()
+    expect((await set.at('west').request('GET', '/sys/policies/acl/late')).status).toBe(404)
+  })
+
+  test('can make a set of its own, or join one again once it is emptied', async () => {
+    const { set: before } = await set.at('east').record()
+    expect((await disable()).status).toBe(200)
+    await set.settled()
+    await set.enable('west')
+    expect((await set.at('west').record()).set).not.toBe(before)
+    const { kept, right } = await set.everything('west')
+    expect(kept).toEqual(right)
+    await set.at('west').ok('POST', '/sys/replication/dr/primary/disable')
+    await set.settled()
+    await set.join('west', 'east', 'again')
+    await set.converge()
+    expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
+  })
+})
+
+test('killed at any call, it is gone on with, and ends once', async () => {
+  let deaths = 0
+  for (let at = 2; at < sized(60, 200); at += sized(7, 3))
+    set.trap({
+      ...{ cluster: 'west', process: 'on-operation', at, when: at % 2 ? 'before' : 'after', does: 'dies' },
+      struck: () => {
+        deaths += 1
+      },
+    })
+  expect((await disable()).status).toBe(200)
+  expect(deaths).toBeGreaterThan(3)
+  await isAlone()
+})
