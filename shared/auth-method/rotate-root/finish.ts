@@ -1,4 +1,5 @@
 import type { Ports, ProviderSettings } from '../../ports.ts'
+import { isAcknowledged } from '../../replication/manage/acknowledged.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { providerSettings } from '../config/client.ts'
@@ -8,14 +9,14 @@ export type Finish =
   | { state: 'finished'; change: Change }
   /** the new key is not accepted yet: the old one stays as a fallback */
   | { state: 'unverified' }
-  /** the old key could not be deleted */
+  /** the old key could not be deleted, or a secondary does not have the new one yet */
   | { state: 'left'; accessKey: string }
 
 const PAUSE_MS = 1000
 
 /**
- * Ends a rotation whose new key is stored: waits until AWS accepts that key, then deletes the old one.
- * There is no moment at which the configuration holds no working key.
+ * Ends a rotation whose new key is stored: waits until AWS accepts that key and connected secondaries have it, then
+ * deletes the old one. There is no moment at which the configuration holds no working key, on whichever cluster.
  *
  * @param patience milliseconds to wait for the new key
  */
@@ -28,6 +29,8 @@ export async function finishRotation(
   const settings = await providerSettings(config, ports.cipher)
   if (!(await becomesValid(settings, ports, patience))) return { state: 'unverified' }
   const { previousAccessKey: old = '', previousSecretKey: _, ...clean } = config.data
+  if (!(await isAcknowledged(ports, Math.min(patience, SECONDARIES_MS))))
+    return { state: 'left', accessKey: old }
   try {
     const known = await ports.accessKeys
       .list(settings, userName, deadlineIn(ports, DELETE_MS))
@@ -41,6 +44,8 @@ export async function finishRotation(
 }
 
 const DELETE_MS = 5000
+/** How long secondaries are waited for: they tell how far they are every ten seconds. */
+const SECONDARIES_MS = 10_000
 const deadlineIn = ({ clock }: Ports, ms: number): number => clock.now() + ms
 
 async function becomesValid(settings: ProviderSettings, ports: Ports, patience: number): Promise<boolean> {

@@ -59,7 +59,9 @@ async function rotate(call: Call, given: Config, lostSince: number): Promise<Ans
 function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: string): string[] {
   if (finish.state === 'finished') return []
   const what =
-    finish.state === 'left' ? 'could not be deleted' : 'was kept, because AWS does not accept the new one yet'
+    finish.state === 'left'
+      ? 'could not be deleted, or a secondary does not have the new one yet'
+      : 'was kept, because AWS does not accept the new one yet'
   return [`the old access key ${old} ${what}; the next rotation or the hourly run removes it`]
 }
 

@@ -46,6 +46,15 @@ describe('rotation', () => {
     expect(left?.makingSince ?? 0).toBe(0)
   })
 
+  test('a connected secondary without the new key: the old one stays, for a promotion there needs it', async () => {
+    const { outcome, keys } = await rotate({ behind: true })
+    expect(outcome).toMatchObject({
+      data: { access_key: 'NEW' },
+      warnings: [expect.stringContaining('a secondary does not have the new one yet')],
+    })
+    expect(keys).toEqual(['OLD', 'NEW'])
+  })
+
   test('a user that may not list its keys can be rotated', async () => {
     expect((await rotate({ iam: { list: refused() } })).keys).toEqual(['NEW'])
   })

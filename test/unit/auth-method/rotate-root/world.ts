@@ -2,8 +2,10 @@ import { ApiError } from '../../../../shared/api/errors.ts'
 import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
 import { rotateRoot } from '../../../../shared/auth-method/rotate-root/rotate.ts'
 import type { ClientConfig } from '../../../../shared/model/config.ts'
+import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Rotation } from '../../../../shared/model/rotation.ts'
 import type { ProviderSettings, Store } from '../../../../shared/ports.ts'
+import { firstHead } from '../../../../shared/replication/head.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -51,7 +53,14 @@ export interface World {
   /** operations of IAM that go wrong */
   iam?: Partial<Record<Operation, Error>> & { works?: false }
   fault?: (changes: readonly Change[]) => Fault | undefined
+  /** a secondary is connected, and never has what is committed */
+  behind?: true
 }
+
+const BEHIND = {
+  ...{ id: 'west', createdAt: 0 },
+  contact: { at: START, epoch: '', seq: 0 },
+} as Secondary
 
 /** The mount of a world, its IAM user and its clock; one rotation. */
 export async function rotate(world: World) {
@@ -60,6 +69,7 @@ export async function rotate(world: World) {
     item(key('cluster'), { mode: 'primary', keyring: 'k' } as never),
     ...(config ? [item(place, config)] : []),
     ...(world.guard ? [item(guard, world.guard)] : []),
+    ...(world.behind ? [item(key('secondary', 'west'), BEHIND)] : []),
   ]
   const { store, stored } = memoryStore(items)
   const get = ({ pk, sk }: Key) =>
@@ -77,6 +87,7 @@ ${sk}`)
     subject: get(place),
     ports: {
       store: disturbed(store, world.fault),
+      journalView: { look: async () => (world.behind ? { head: firstHead('000001.a', 1) } : {}) },
       log: { warn: () => undefined },
       cipher: { ...plainCipher, expect: () => undefined },
       clock: {
