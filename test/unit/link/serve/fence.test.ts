@@ -9,6 +9,9 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { pair } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 
+/** An epoch of a cluster that nobody knows. */
+const STRANGE = epochName(2, randomUUID())
+
 let w: World
 beforeEach(async () => {
   w = await primaryWorld()
@@ -155,7 +158,7 @@ describe('a fence changes nothing', () => {
     ['another name', { from: randomUUID() }, 'invalid_argument'],
     ['another key', { key: pair().keys.signing.toString('base64') }, 'unauthenticated'],
     ['no key', { key: 'AAAA' }, 'invalid_argument'],
-    ['an epoch of another cluster', { epoch: epochName(2, randomUUID()) }, 'invalid_argument'],
+    ['an epoch of another cluster', { epoch: STRANGE, line: [[STRANGE, 1]] }, 'invalid_argument'],
     ['a lineage without its epoch', { line: [] }, 'invalid_argument'],
     ['a clock that is far off', { time: 1 }, 'failed_precondition'],
   ])('by a call of %s', async (_, change, code) => {
