@@ -1,5 +1,6 @@
 import { claimMembership } from '../../link/admin/claim.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
+import type { PromotionState } from '../../model/operation.ts'
 import { type Key, type Kind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
@@ -7,7 +8,7 @@ import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
 import type { Element } from '../journal.ts'
 import { AGAIN, DONE, OperationFailed, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { type Epoch, epochName, posText, withEpoch } from '../position.ts'
+import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../position.ts'
 import { roleEvent } from '../role-event.ts'
 import { newFollower } from '../secondary/new-follower.ts'
 import { readyHead } from './ready-head.ts'
@@ -50,9 +51,11 @@ async function claimed(
   const { ports } = run
   const { record, operation, promotion } = stand
   const { n, mode, hold, seq, done, epoch: last, dirty } = head
-  const epoch = epochName(n + 1, record.data.id)
+  const [contact] = await ports.store.read([key('contact')])
+  const seen = [promotion.end?.of, contact?.data.epoch].map((one = '') => epochNumber(one))
+  const epoch = epochName(Math.max(n, ...seen) + 1, record.data.id)
   const membership = await claimMembership(ports, record.data, epoch)
-  const lost = await lostBehind(run, stand, seq)
+  const lost = lostBehind(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
   const next: ClusterRecord = defined({
     ...record.data,
@@ -85,10 +88,10 @@ async function claimed(
 }
 
 /** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
-export function claimedHead({ line, seq, hold, n, dirty }: Head, epoch: Epoch): Partial<Head> {
+export function claimedHead({ line, seq, hold, dirty }: Head, epoch: Epoch): Partial<Head> {
   const known = line.filter(([, start]) => start <= seq)
   return {
-    ...{ mode: 'writing', epoch, own: epoch, n: n + 1, hold: hold + 1, done: seq },
+    ...{ mode: 'writing', epoch, own: epoch, n: epochNumber(epoch), hold: hold + 1, done: seq },
     ...{ until: 0, dirty: null, dirtyFrom: '' },
     ...(dirty === null
       ? { line: withEpoch(known, epoch, seq + 1) }
@@ -97,14 +100,9 @@ export function claimedHead({ line, seq, hold, n, dirty }: Head, epoch: Epoch): 
 }
 
 /** Positions that the primary is known to have had beyond; null: nobody knows. */
-async function lostBehind(
-  { ports }: OperationRun,
-  { promotion: { end } }: PromotionStand,
-  seq: number,
-): Promise<number | null> {
+function lostBehind({ end }: PromotionState, heard: number | undefined, seq: number): number | null {
   if (end) return Math.max(0, end.seq - seq)
-  const [contact] = await ports.store.read([key('contact')])
-  return contact && contact.data.seq > seq ? contact.data.seq - seq : null
+  return heard !== undefined && heard > seq ? heard - seq : null
 }
 
 const stored = ({ ports }: OperationRun, { kind, pk, sk }: Key, data: unknown): StoredItem => ({

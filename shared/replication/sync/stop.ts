@@ -1,6 +1,7 @@
 import type { Own } from '../apply/target.ts'
 import type { Head } from '../head.ts'
-import { openSegments } from './segments.ts'
+import { epochNumber } from '../position.ts'
+import { openSegments, readSegments } from './segments.ts'
 
 /**
  * Ends a sync that nobody can go on with, wherever it is: from here on none of its writes is accepted, however late it
@@ -9,7 +10,10 @@ import { openSegments } from './segments.ts'
  */
 export async function stopSync(own: Own, life: string, head: Head): Promise<Head | undefined> {
   const { mode, hold, seq } = head
-  const moved = await own.journal.moveHead({ mode, hold, seq }, { hold: hold + 1, done: seq })
+  // what it has fetched may be of epochs that no cell here is of
+  const lines = (await readSegments(own)).flatMap(({ data }) => data?.line ?? [])
+  const n = Math.max(head.n, ...lines.map(([epoch]) => epochNumber(epoch)))
+  const moved = await own.journal.moveHead({ mode, hold, seq, n: head.n }, { hold: hold + 1, done: seq, n })
   if (moved === 'refused') return undefined
   // of no lineage: nobody takes it for a sync to go on with
   const segments = await openSegments(own, {
