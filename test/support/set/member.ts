@@ -69,7 +69,8 @@ export function setMember(settings: MemberSettings) {
     ok: async (...given: Parameters<typeof rooted>): Promise<Reply> => {
       const reply = await rooted(...given)
       if (reply.status < 300) return reply
-      throw new Error(`${name}: ${given[0]} ${given[1]}: ${reply.status} ${reply.text}`)
+      const cause = told.findLast(({ level }) => level === 'error')
+      throw new Error(`${name}: ${given[0]} ${given[1]}: ${reply.status} ${reply.text}`, { cause })
     },
     token: () => token,
     /** recovery shares as initialisation gave them: three make the key of this cluster, and of the set that it begins */

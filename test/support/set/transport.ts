@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
@@ -46,10 +47,12 @@ export function tableTransport(
 ) {
   const agent = new Agent({ keepAlive: true })
   const conflicts = newConflicts()
+  const salt = randomUUID().slice(0, 8)
 
   async function decided(asked: Asked, writes: readonly ItemWrite[]): Promise<Answered> {
-    const answer = await simulation.during(() => forwarded(new URL(url), agent, asked))
     const { operation, body } = asked
+    const sent = { ...asked, body: salted(body, salt) }
+    const answer = await simulation.during(() => forwarded(new URL(url), agent, sent))
     if (answer.statusCode === 200 && writes.length > 0)
       onWrite?.({ operation, input: JSON.parse(body.toString('utf8')), writes })
     return answer
@@ -91,6 +94,10 @@ export function tableTransport(
 // a view of the same bytes: the SDK warns of whoever takes them for a text
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
+
+/** Seeds make the same tokens again and again, and the engine remembers them for ten minutes. */
+const salted = (body: Buffer, salt: string): Buffer =>
+  Buffer.from(body.toString('utf8').replace(/("ClientRequestToken":")[0-9a-f]{8}/, `$1${salt}`))
 
 const refusal = (error: object): Answered => ({
   statusCode: 400,
