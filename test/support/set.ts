@@ -1,26 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
-import { clientOf, createTables } from '../../infra/local/engine.ts'
 import type { Entropy } from '../../shared/ports.ts'
-import type { Tables } from '../../shared/storage/requests.ts'
 import { everythingIn } from './everything.ts'
 import { ownKms } from './own-kms.ts'
+import { engineGround, type Ground, memoryGround } from './set/grounds.ts'
 import { type SetMember, setMember } from './set/member.ts'
 import { network } from './set/network.ts'
 import { recorder } from './set/recorder.ts'
 import { type Simulation, type SimulationOptions, simulation } from './set/simulation.ts'
-import { dropTables, fillTable, itemsOf, type MemberSnapshot, type SetSnapshot } from './set/snapshot.ts'
+import type { SetSnapshot } from './set/snapshot.ts'
 import { type TransportOptions, tableTransport } from './set/transport.ts'
 
 export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOptions, 'aws'> {
   entropy?: Entropy
+  /** tables in memory instead of the real engine's */
+  memory?: boolean
   /** clusters that are put up again, instead of new ones */
   from?: SetSnapshot
 }
 
 export type ClusterSet = Awaited<ReturnType<typeof clusterSet>>
 
-const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 /** Rounds after which clusters that have not come to rest never will. */
 const ROUNDS = 40
 
@@ -33,9 +33,16 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
   const { from, start = from?.at ?? Date.now(), random, aws = false } = options
   const world = simulation({ start, ...(random ? { random } : {}) })
   const recording = recorder(world)
-  const transport = tableTransport(inject('ground').engine, world, { aws, onWrite: recording.wrote })
+  const ground = options.memory ? memoryGround() : engineGround()
+  const transport = tableTransport(world, { engine: ground.engine, aws, onWrite: recording.wrote })
   const net = network(world)
-  const { members, at } = await membersOf(names, options, { simulation: world, transport, net, recording })
+  const { members, at } = await membersOf(names, options, {
+    simulation: world,
+    transport,
+    net,
+    recording,
+    ground,
+  })
   if (!from) await Promise.all(members.map(initialised))
   const { settled, pass, trap, freezeAt, kill, clock } = world
   return {
@@ -53,13 +60,14 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
     /** what can be put up again */
     snapshot: async (): Promise<SetSnapshot> => ({
       at: clock.now(),
-      members: await Promise.all(members.map(snapshotOf)),
+      members: await Promise.all(
+        members.map(async ({ name, tables, kms, token }) => ({
+          ...{ name, kms, token: token(), items: await ground.items(tables) },
+        })),
+      ),
     }),
     /** the tables are not needed any more */
-    drop: async (): Promise<void> => {
-      await Promise.all(members.map(({ tables }) => dropTables(client(), tables)))
-      transport.close()
-    },
+    drop: () => ground.drop(members.map(({ tables }) => tables)),
     /** what a cluster has: items, sums as they are kept, and as they should be */
     everything: async (name: string) => {
       const { life = '' } = await at(name).record()
@@ -73,18 +81,19 @@ interface Surroundings {
   transport: ReturnType<typeof tableTransport>
   net: ReturnType<typeof network>
   recording: ReturnType<typeof recorder>
+  ground: Ground
 }
 
 /** New clusters, or those of a snapshot. */
 async function membersOf(
   names: readonly string[],
   { from, entropy = { bytes: randomBytes, uuid: randomUUID } }: SetOptions,
-  { recording, ...around }: Surroundings,
+  { recording, ground, ...around }: Surroundings,
 ): Promise<{ members: SetMember[]; at: (name: string) => SetMember }> {
   const { model } = inject('ground')
   const newMember = async (name: string): Promise<SetMember> => {
     const known = from?.members.find(one => one.name === name)
-    const tables = await newTables(known?.items)
+    const tables = await ground.newTables(known?.items)
     recording.watch(name, tables, known?.items)
     const { kms = ownKms(), token = '' } = known ?? {}
     const one = setMember({ ...around, name, tables, model, entropy, kms, answered: recording.answered })
@@ -115,6 +124,8 @@ const wires = (net: ReturnType<typeof network>) => ({
 
 /** How clusters come to rest. */
 const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation, 'settled' | 'pass'>) => ({
+  /** whether a secondary has all that its primary has */
+  isEven: (name: string) => isEven(members.find(one => one.name === name) as SetMember, members),
   tick: (how?: Parameters<SetMember['minute']>[0]) => tick(members, how),
   /** ticks until every secondary that is reached has all that its primary has. @throws when that never comes */
   converge: async (...names: string[]): Promise<void> => {
@@ -148,29 +159,6 @@ const roles = (at: (name: string) => SetMember, settled: () => Promise<void>) =>
   },
 })
 
-const client = () => clientOf(inject('ground').engine, 'us-east-1', credentials)
-
-/** Tables of a cluster. Nothing deletes by itself what has expired. @param items that stand there at first */
-async function newTables(items: Partial<MemberSnapshot['items']> = {}): Promise<Required<Tables>> {
-  const suffix = randomUUID()
-  const model = inject('ground').model.tables
-  const tables = model.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
-  await createTables(client(), tables)
-  const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
-  const own = { data: nameOf('data'), cluster: nameOf('cluster'), ceremony: nameOf('ceremony') }
-  await Promise.all(tableNames.map(table => fillTable(client(), own[table], items[table] ?? [])))
-  return own
-}
-
-const tableNames = ['data', 'cluster', 'ceremony'] as const
-
-async function snapshotOf({ name, tables, kms, token }: SetMember): Promise<MemberSnapshot> {
-  const [data = [], cluster = [], ceremony = []] = await Promise.all(
-    tableNames.map(table => itemsOf(client(), tables[table])),
-  )
-  return { name, token: token(), kms, items: { data, cluster, ceremony } }
-}
-
 async function initialised(member: SetMember): Promise<void> {
   const { body } = await member.ok('PUT', '/sys/init', {})
   member.useToken(body.root_token)
@@ -187,7 +175,7 @@ async function tick(members: readonly SetMember[], how = {}): Promise<void> {
 /** Whether a secondary has all that its primary has; other clusters have nothing to catch up with. */
 async function isEven(member: SetMember, members: readonly SetMember[]): Promise<boolean> {
   const { mode, link, set } = await member.record()
-  if (mode !== 'secondary' || !link) return true
+  if (mode === 'primary' || !link) return true
   const own = await member.head()
   const primaries = await Promise.all(
     members.map(async one => {

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { play, warmSnapshot } from '../../support/set/play.ts'
-import type { SetSnapshot } from '../../support/set/snapshot.ts'
+import { play, type Warm, warmSnapshot } from '../../support/set/play.ts'
 import { sized } from '../../support/size.ts'
 
 // Random sequences of what administrators, clients, networks and processes do, on the real code. `SEED=7` plays one of
@@ -13,7 +12,7 @@ const seeds = SEED
 
 /** Actions in a game. */
 const LENGTH = 25
-let from: SetSnapshot
+let from: Warm
 
 beforeAll(async () => {
   from = await warmSnapshot()

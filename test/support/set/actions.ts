@@ -1,6 +1,9 @@
 import type { ClusterSet } from '../set.ts'
 import type { SetMember } from './member.ts'
 
+/** Below this path are the calls that change roles. */
+const R = '/sys/replication/dr'
+
 /** A run of random actions on a set of clusters. */
 export interface Game {
   set: ClusterSet
@@ -11,6 +14,12 @@ export interface Game {
   pick<T>(list: readonly T[]): T
   /** clusters that write, as far as one can see from outside */
   primaries(): SetMember[]
+  /** all others: secondaries, and what has stopped */
+  others(): SetMember[]
+  /** a token that may do on every cluster what a secondary wants one for */
+  operator: string
+  /** a name that no secondary has had */
+  newId(): string
   /** tokens that have been handed out and not given back */
   tokens: string[]
   /** names of policies: the first two share a bucket */
@@ -28,6 +37,24 @@ interface Action {
 const atPrimary = (work: (primary: SetMember, game: Game) => Promise<unknown>) => (game: Game) => {
   const primaries = game.primaries()
   return primaries.length > 0 ? work(game.pick(primaries), game) : undefined
+}
+
+/** A secondary is asked for a change of its role. */
+const atSecondary = (call: string, given: (game: Game) => object | Promise<object>) => async (game: Game) => {
+  const secondaries = game.others()
+  if (secondaries.length === 0) return
+  const secondary = game.pick(secondaries)
+  const body = { dr_operation_token: game.operator, ...(await given(game)) }
+  await secondary.request('POST', `${R}/secondary/${call}`, body)
+}
+
+/** An activation token of a primary, if there is one. */
+export async function activationFrom(
+  primary: SetMember | undefined,
+  id: string,
+): Promise<string | undefined> {
+  const reply = await primary?.request('POST', `${R}/primary/secondary-token`, { id })
+  return reply?.status === 200 ? reply.body.wrap_info.token : undefined
 }
 
 /** A trap somewhere in what one of the clusters does next. */
@@ -79,8 +106,41 @@ export const gameActions: Readonly<Record<string, Action>> = {
     weight: 2,
     act: ({ set, names, pick }) => {
       const [a, b] = [pick(names), pick(names)]
-      if (a !== b) set.cut(a, b, pick(['both', 'there'] as const))
+      if (a === b) return
+      set.recording.allowTwo(a)
+      set.cut(a, b, pick(['both', 'there'] as const))
     },
   },
   heal: { weight: 3, act: ({ set, names, pick }) => set.heal(pick(names), pick(names)) },
+  demote: { weight: 1, act: atPrimary(primary => primary.request('POST', `${R}/primary/demote`)) },
+  promote: { weight: 5, act: atSecondary('promote', () => ({})) },
+  force: {
+    weight: 2,
+    act: async game => {
+      game.set.recording.allowTwo(game.names[0] ?? '')
+      await atSecondary('promote', () => ({ force: true }))(game)
+    },
+  },
+  follow: {
+    weight: 4,
+    act: atSecondary('update-primary', async game => {
+      const token = await activationFrom(game.primaries()[0], game.newId())
+      return token === undefined ? { update_primary_addrs: [] } : { token }
+    }),
+  },
+  followNobody: { weight: 1, act: atSecondary('update-primary', () => ({ token: '' })) },
+  followByAddress: {
+    weight: 2,
+    act: atSecondary('update-primary', ({ set }) => ({
+      update_primary_addrs: set.members.map(({ address }) => address),
+    })),
+  },
+  revokeSecondary: {
+    weight: 1,
+    act: atPrimary((primary, { pick, names, set }) =>
+      primary.request('POST', `${R}/primary/revoke-secondary`, {
+        id: set.recording.world.get(pick(names))?.record?.link?.id ?? 'west',
+      }),
+    ),
+  },
 }

@@ -32,6 +32,8 @@ export type Entry = Common &
       }
     /** a request was answered with success, and says that something was written */
     | { readonly what: 'acknowledged'; readonly request: string }
+    /** somebody is promoted by force, or cannot be heard: from now on two clusters may write at once */
+    | { readonly what: 'forced' }
     /** clusters have come to rest: all of them are at the same place */
     | { readonly what: 'rest'; readonly clusters: readonly string[] }
   )

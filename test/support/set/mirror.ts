@@ -1,7 +1,16 @@
+import { type Terms, updatedBy } from './expression.ts'
 import type { TableWrite } from './transport.ts'
 
 /** A value as the engine writes it. */
-type Wire = { S?: string; N?: string; BOOL?: boolean; NULL?: true; B?: string; M?: WireItem; L?: Wire[] }
+export type Wire = {
+  S?: string
+  N?: string
+  BOOL?: boolean
+  NULL?: true
+  B?: string
+  M?: WireItem
+  L?: Wire[]
+}
 export type WireItem = Record<string, Wire>
 
 /** An item, attribute by attribute; numbers too long for one are `bigint`. */
@@ -16,13 +25,11 @@ export interface ItemChange {
   readonly after: RawItem | undefined
 }
 
-interface Written {
+interface Written extends Terms {
   TableName: string
   Item?: WireItem
   Key?: WireItem
   UpdateExpression?: string
-  ExpressionAttributeNames?: Record<string, string>
-  ExpressionAttributeValues?: WireItem
 }
 
 const numberOf = (text: string): number | bigint =>
@@ -40,50 +47,24 @@ function plainOf({ S, N, BOOL, B, M, L }: Wire): unknown {
 const itemIn = (wire: WireItem): RawItem =>
   Object.fromEntries(Object.entries(wire).map(([name, value]) => [name, plainOf(value)]))
 
-/** The parts of an update expression: `SET #a = :b,…`, `ADD #a :b,…`, `REMOVE #a,…`. */
-function updated(item: RawItem, { UpdateExpression = '', ...terms }: Written): RawItem {
-  const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = terms
-  const nameOf = (term = '') => names[term] ?? term
-  const given = (term = '') => plainOf(values[term] ?? { NULL: true })
-  const next: Record<string, unknown> = { ...item }
-  for (const [, verb, list = ''] of UpdateExpression.matchAll(
-    /\b(SET|ADD|REMOVE) (.*?)(?= *\b(?:SET|ADD|REMOVE) |$)/g,
-  ))
-    for (const part of list.split(',').map(one => one.trim())) {
-      const [name, value] = part.split(/ *= *| +/)
-      const attribute = nameOf(name)
-      if (verb === 'SET') next[attribute] = given(value)
-      if (verb === 'ADD')
-        next[attribute] = numberOf(
-          String(BigInt((next[attribute] ?? 0) as number) + BigInt(given(value) as number)),
-        )
-      if (verb === 'REMOVE') delete next[attribute]
-    }
-  return next
-}
-
 /** The tables as they are after every write that took effect: what can be looked at without asking the engine. */
 export function tableMirror() {
-  const tables = new Map<string, Map<string, RawItem>>()
-  const tableNamed = (name: string): Map<string, RawItem> => {
-    const table = tables.get(name) ?? new Map<string, RawItem>()
-    tables.set(name, table)
-    return table
-  }
+  const tables = new Map<string, Map<string, { wire: WireItem; item: RawItem }>>()
 
   function write(written: Written): ItemChange {
-    const { TableName: table } = written
-    const { pk, sk } = itemIn(written.Item ?? written.Key ?? {}) as { pk: string; sk: string }
+    const { TableName, Item, Key = {}, UpdateExpression } = written
+    const table = tables.get(TableName) ?? new Map<string, { wire: WireItem; item: RawItem }>()
+    tables.set(TableName, table)
+    const { pk, sk } = itemIn(Item ?? Key) as { pk: string; sk: string }
     const place = `${pk}\n${sk}`
-    const before = tableNamed(table).get(place)
-    const after = written.Item
-      ? itemIn(written.Item)
-      : written.UpdateExpression === undefined
-        ? undefined
-        : updated(before ?? { pk, sk }, written)
-    if (after) tableNamed(table).set(place, after)
-    else tableNamed(table).delete(place)
-    return { table, pk, sk, before, after }
+    const before = table.get(place)
+    const updated =
+      UpdateExpression === undefined ? undefined : updatedBy(UpdateExpression, before?.wire ?? Key, written)
+    const wire = Item ?? updated
+    const after = wire && itemIn(wire)
+    if (wire && after) table.set(place, { wire, item: after })
+    else table.delete(place)
+    return { table: TableName, pk, sk, before: before?.item, after }
   }
 
   return {
@@ -100,6 +81,5 @@ export function tableMirror() {
     /** Takes note of items that stood there before anything was written. */
     found: (table: string, items: readonly WireItem[]): ItemChange[] =>
       items.map(Item => write({ TableName: table, Item })),
-    items: (table: string): readonly RawItem[] => [...tableNamed(table).values()],
   }
 }

@@ -4,6 +4,8 @@ import { type Game, gameActions } from './actions.ts'
 import { seededEntropy, seededRandom } from './chance.ts'
 import { invariants } from './checks/all.ts'
 import { type History, type Violation, violationsIn } from './history.ts'
+import type { SetMember } from './member.ts'
+import { setInOrder } from './operator.ts'
 import type { SetSnapshot } from './snapshot.ts'
 
 export const NAMES = ['east', 'west', 'north'] as const
@@ -25,18 +27,28 @@ export interface Played {
 }
 
 /** A primary with two secondaries that have everything: what games begin from. */
-export async function warmSnapshot(): Promise<SetSnapshot> {
-  const set = await clusterSet(NAMES, { start: START, entropy: seededEntropy(seededRandom(0)) })
+export async function warmSnapshot({ memory = false } = {}): Promise<Warm> {
+  const set = await clusterSet(NAMES, { memory, start: START, entropy: seededEntropy(seededRandom(0)) })
   await set.enable('east')
   await set.join('west', 'east')
   await set.join('north', 'east')
+  await set.at('east').ok('POST', '/sys/policies/acl/operator', { policy: OPERATOR })
+  const { body } = await set.at('east').ok('POST', '/auth/token/create', {
+    ...{ type: 'batch', policies: ['operator'], no_parent: true, ttl: '700h' },
+  })
   for (const name of policyNames)
     await set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: 'path "a" {}' })
   await set.converge()
   const snapshot = await set.snapshot()
   await set.drop()
-  return snapshot
+  return { ...snapshot, operator: body.auth.client_token }
 }
+
+/** What operators prepare before a disaster. */
+const OPERATOR = 'path "sys/replication/dr/secondary/*" { capabilities = ["update", "create"] }'
+
+/** Clusters to begin from, and a token for what secondaries want one for. */
+export type Warm = SetSnapshot & { operator: string }
 
 /** Policies: two that share a bucket, and one that stands apart. */
 const policyNames = ((): string[] => {
@@ -55,10 +67,16 @@ const policyNames = ((): string[] => {
  * it is over everything is mended, and the clusters have to come to rest.
  * @param from see `warmSnapshot`
  */
-export async function play(seed: number, from: SetSnapshot, length: number): Promise<Played> {
+export async function play(seed: number, from: Warm, length: number): Promise<Played> {
   const random = seededRandom(seed)
-  const set = await clusterSet(NAMES, { from, random, entropy: seededEntropy(random), aws: true })
-  const game = gameOf(set, random)
+  const set = await clusterSet(NAMES, {
+    from,
+    random,
+    entropy: seededEntropy(random),
+    aws: true,
+    memory: Boolean(process.env['MEMORY']),
+  })
+  const game = gameOf(set, random, from.operator)
   const acts: string[] = []
   const violations: Violation[] = []
   let over = false
@@ -73,7 +91,7 @@ export async function play(seed: number, from: SetSnapshot, length: number): Pro
   set.mend()
   await stop
   try {
-    await set.converge()
+    await setInOrder(game)
     set.recording.rest(NAMES)
   } catch (error) {
     violations.push({ rule: 'rest', text: String(error), index: set.recording.history.length })
@@ -83,17 +101,20 @@ export async function play(seed: number, from: SetSnapshot, length: number): Pro
   return { seed, acts, violations, history: set.recording.history }
 }
 
-function gameOf(set: ClusterSet, random: () => number): Game {
+function gameOf(set: ClusterSet, random: () => number, operator: string): Game {
   const int = (n: number) => Math.floor(random() * n)
+  let ids = 0
+  const isPrimary = ({ name }: SetMember) => {
+    const { record, head } = set.recording.world.get(name) ?? {}
+    return record?.mode === 'primary' && head?.mode === 'writing'
+  }
   return {
-    ...{ set, int, names: NAMES, tokens: [], policies: policyNames },
+    ...{ set, int, operator, names: NAMES, tokens: [], policies: policyNames },
+    newId: () => `n${ids++}`,
     chance: of => random() < of,
     pick: list => list[int(list.length)] as never,
-    primaries: () =>
-      set.members.filter(({ name }) => {
-        const { record, head } = set.recording.world.get(name) ?? {}
-        return record?.mode === 'primary' && head?.mode === 'writing'
-      }),
+    primaries: () => set.members.filter(isPrimary),
+    others: () => set.members.filter(one => !isPrimary(one)),
   }
 }
 

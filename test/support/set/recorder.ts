@@ -46,6 +46,8 @@ export function recorder({ clock, self }: Pick<Simulation, 'clock' | 'self'>) {
     answered: (cluster: string, request: string, status: number): void => {
       if (status < 300 && WRITING.test(request)) note({ ...common(cluster), what: 'acknowledged', request })
     },
+    /** from now on two clusters may write at once: somebody is forced, or cannot be heard */
+    allowTwo: (cluster: string): void => note({ ...common(cluster), what: 'forced' }),
     /** clusters have come to rest */
     rest: (clusters: readonly string[]): void => {
       const [first = ''] = clusters

@@ -7,6 +7,7 @@ import {
   itemWritesOf,
   newConflicts,
 } from '../../../infra/local/storage-conflicts.ts'
+import type { memoryEngine } from './memory-engine.ts'
 import type { Simulation } from './simulation.ts'
 
 /** A write that took effect. */
@@ -29,7 +30,11 @@ interface Asked {
   body: Buffer
 }
 
+/** Decides a call. */
+export type TableEngine = (asked: Asked) => Promise<Answered>
+
 export interface TransportOptions {
+  engine: TableEngine
   /** whether overlapping transactions cancel each other, as on AWS */
   aws?: boolean
   /** told of each write at the moment at which it takes effect */
@@ -41,18 +46,14 @@ export interface TransportOptions {
  * decided: what comes to one of them in between is refused.
  */
 export function tableTransport(
-  url: string,
   simulation: Pick<Simulation, 'step' | 'during' | 'engineTurn'>,
-  { aws = false, onWrite }: TransportOptions,
+  { engine, aws = false, onWrite }: TransportOptions,
 ) {
-  const agent = new Agent({ keepAlive: true })
   const conflicts = newConflicts()
-  const salt = randomUUID().slice(0, 8)
 
   async function decided(asked: Asked, writes: readonly ItemWrite[]): Promise<Answered> {
     const { operation, body } = asked
-    const sent = { ...asked, body: salted(body, salt) }
-    const answer = await simulation.during(() => forwarded(new URL(url), agent, sent))
+    const answer = await simulation.during(() => engine(asked))
     if (answer.statusCode === 200 && writes.length > 0)
       onWrite?.({ operation, input: JSON.parse(body.toString('utf8')), writes })
     return answer
@@ -83,13 +84,42 @@ export function tableTransport(
   return {
     connect: () =>
       new DynamoDBClient({
-        ...{ endpoint: url, region: 'us-east-1', maxAttempts: 1 },
+        ...{ endpoint: 'http://tables.test', region: 'us-east-1', maxAttempts: 1 },
         credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
         requestHandler: requestHandler as never,
+        // neither engine looks at signatures, and they are a third of what a call costs
+        signer: { sign: async (request: unknown) => request } as never,
       }),
-    close: () => agent.destroy(),
   }
 }
+
+/** The engine wants to be told who asks, and believes it. */
+const SIGNED = {
+  authorization:
+    'AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+  'x-amz-date': '20260101T000000Z',
+}
+
+/** The engine of this run of tests, over HTTP. */
+export function realEngine(url: string): { engine: TableEngine; close: () => void } {
+  const agent = new Agent({ keepAlive: true })
+  const salt = randomUUID().slice(0, 8)
+  const engine: TableEngine = asked =>
+    forwarded(new URL(url), agent, {
+      ...asked,
+      headers: { ...asked.headers, ...SIGNED },
+      body: salted(asked.body, salt),
+    })
+  return { engine, close: () => agent.destroy() }
+}
+
+/** An engine in memory, as one that answers calls. */
+export const engineOf =
+  ({ answer }: Pick<ReturnType<typeof memoryEngine>, 'answer'>): TableEngine =>
+  async ({ operation, body }) => {
+    const { statusCode, body: said } = answer(operation, JSON.parse(body.toString('utf8')) as object)
+    return { ...answered(said), statusCode }
+  }
 
 // a view of the same bytes: the SDK warns of whoever takes them for a text
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
@@ -99,10 +129,12 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
 const salted = (body: Buffer, salt: string): Buffer =>
   Buffer.from(body.toString('utf8').replace(/("ClientRequestToken":")[0-9a-f]{8}/, `$1${salt}`))
 
-const refusal = (error: object): Answered => ({
-  statusCode: 400,
+const refusal = (error: object): Answered => ({ ...answered(error), statusCode: 400 })
+
+const answered = (body: object): Answered => ({
+  statusCode: 200,
   headers: { 'content-type': 'application/x-amz-json-1.0' },
-  body: Buffer.from(JSON.stringify(error)),
+  body: Buffer.from(JSON.stringify(body)),
 })
 
 /** A call on the engine, with its answer to the last byte. */

@@ -76,26 +76,17 @@ function difference(
 /** No two clusters write in one epoch, and no two at all in a set as long as nobody was forced. */
 export const onePrimary = (): Check => {
   let forced = false
-  return ({ entry, world, now, before }) => {
-    if (isForced(world, { now, before })) forced = true
+  return ({ entry, world, now }) => {
+    if (entry.what === 'forced') forced = true
     const writing = [...world].filter(
       ([, { head, record }]) => head?.mode === 'writing' && record?.set === now.record?.set,
     )
     const epochs = writing.map(([, { head }]) => head?.epoch)
     if (new Set(epochs).size < epochs.length) return `${epochs} are written by more than one`
-    if (entry.what === 'rest' || forced || writing.length < 2) return undefined
+    if (forced || writing.length < 2) return undefined
     return `${writing.map(([name]) => name)} write at once, and nobody was forced`
   }
 }
-
-/** A claim while another cluster of the set writes: nobody has handed over. */
-const isForced = (world: Moment['world'], { now, before }: Pick<Moment, 'now' | 'before'>): boolean =>
-  before.head !== undefined &&
-  before.head.mode !== 'writing' &&
-  now.head?.mode === 'writing' &&
-  [...world.values()].some(
-    other => other !== now && other.head?.mode === 'writing' && other.record?.set === now.record?.set,
-  )
 
 /** The set stays what it is as long as a cluster belongs to one: it leaves it by ceasing to replicate. */
 export const oneSet = (): Check => {
@@ -171,7 +162,8 @@ export const kept = (): Check => {
 
 const givesUp = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
   const claimedAmidSync = before.head?.dirty && now.head?.mode === 'writing' && before.head.mode !== 'writing'
-  const emptied = before.record?.mode !== 'bootstrapping' && now.record?.mode === 'bootstrapping'
+  const emptied =
+    before.head && before.record?.mode !== 'bootstrapping' && now.record?.mode === 'bootstrapping'
   const disabled = before.record?.mode !== 'disabled' && before.record && now.record?.mode === 'disabled'
   const all =
     before.head?.mode !== 'syncing' &&

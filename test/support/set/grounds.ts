@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { inject } from 'vitest'
+import { clientOf, createTables } from '../../../infra/local/engine.ts'
+import type { Tables } from '../../../shared/storage/requests.ts'
+import { memoryEngine } from './memory-engine.ts'
+import type { WireItem } from './mirror.ts'
+import { dropTables, fillTable, itemsOf } from './snapshot.ts'
+import { engineOf, realEngine, type TableEngine } from './transport.ts'
+
+type TableName = keyof Tables
+const tableNames = ['data', 'cluster', 'ceremony'] as const
+
+/** Where the tables of clusters are. */
+export interface Ground {
+  engine: TableEngine
+  /** tables of a cluster, with what stands there at first; nothing deletes by itself what has expired */
+  newTables(items?: Partial<Record<TableName, readonly WireItem[]>>): Promise<Required<Tables>>
+  /** everything in the tables of a cluster */
+  items(tables: Required<Tables>): Promise<Record<TableName, readonly WireItem[]>>
+  drop(tables: readonly Required<Tables>[]): Promise<void>
+}
+
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
+
+/** Tables of the engine that all tests of a run share. */
+export function engineGround(): Ground {
+  const { engine: url, model } = inject('ground')
+  const client = clientOf(url, 'us-east-1', credentials)
+  const { engine, close } = realEngine(url)
+  return {
+    engine,
+    newTables: async (items = {}) => {
+      const suffix = randomUUID()
+      const tables = model.tables.map(({ ttl: _, ...one }) => ({ ...one, name: `${one.name}-${suffix}` }))
+      await createTables(client, tables)
+      const nameOf = (word: string) =>
+        tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
+      const own = { data: nameOf('data'), cluster: nameOf('cluster'), ceremony: nameOf('ceremony') }
+      await Promise.all(tableNames.map(table => fillTable(client, own[table], items[table] ?? [])))
+      return own
+    },
+    items: async tables => {
+      const [data = [], cluster = [], ceremony = []] = await Promise.all(
+        tableNames.map(table => itemsOf(client, tables[table])),
+      )
+      return { data, cluster, ceremony }
+    },
+    drop: async all => {
+      await Promise.all(all.map(tables => dropTables(client, tables)))
+      close()
+    },
+  }
+}
+
+/** Tables in memory: several times as fast, and as good where it matters (`memoryEngine`). */
+export function memoryGround(): Ground {
+  const memory = memoryEngine()
+  return {
+    engine: engineOf(memory),
+    newTables: async (items = {}) => {
+      const id = randomUUID()
+      const own = { data: `data-${id}`, cluster: `cluster-${id}`, ceremony: `ceremony-${id}` }
+      for (const table of tableNames) memory.fill(own[table], items[table] ?? [])
+      return own
+    },
+    items: async ({ data, cluster, ceremony }) => ({
+      data: memory.items(data),
+      cluster: memory.items(cluster),
+      ceremony: memory.items(ceremony),
+    }),
+    drop: async () => undefined,
+  }
+}

@@ -1,0 +1,151 @@
+import { holds, type Terms, updatedBy } from './expression.ts'
+import type { WireItem } from './mirror.ts'
+
+/** What is asked of one table. */
+interface Request extends Terms {
+  TableName: string
+  Item?: WireItem
+  Key?: WireItem
+  ConditionExpression?: string
+  UpdateExpression?: string
+  KeyConditionExpression?: string
+  FilterExpression?: string
+  IndexName?: string
+  Segment?: number
+  TotalSegments?: number
+  ReturnValuesOnConditionCheckFailure?: string
+}
+
+type Input = Request & {
+  RequestItems: Record<string, { Keys: WireItem[] }>
+  TransactItems: Record<string, Request>[]
+  ClientRequestToken?: string
+}
+
+export interface EngineAnswer {
+  statusCode: number
+  body: object
+}
+
+type Table = Map<string, WireItem>
+
+const done = (body: object): EngineAnswer => ({ statusCode: 200, body })
+const fault = (name: string, more: object): EngineAnswer => ({
+  statusCode: 400,
+  body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, ...more },
+})
+
+const nameOf = ({ pk, sk }: WireItem): string => `${pk?.S}\n${sk?.S}`
+const FAILED = 'ConditionalCheckFailed'
+
+/** The sort key of each index, beside that of the table. */
+const SORTED: Readonly<Record<string, string>> = { expiry: 'due' }
+
+/**
+ * As much of DynamoDB as this project uses, in memory and at once. That it does what the engine does is shown by playing
+ * the same games on both.
+ */
+export function memoryEngine() {
+  const { tableOf, select } = newTables()
+  const tokens = new Set<string>()
+  const found = (request: Request) => tableOf(request).get(nameOf(request.Item ?? request.Key ?? {}))
+  const passes = (request: Request) => holds(request.ConditionExpression, found(request), request)
+
+  /** Does a write whose condition holds. @returns the item as it is then */
+  function write(request: Request): WireItem | undefined {
+    const name = nameOf(request.Item ?? request.Key ?? {})
+    const next =
+      request.Item ??
+      (request.UpdateExpression === undefined
+        ? undefined
+        : updatedBy(request.UpdateExpression, found(request) ?? { ...request.Key }, request))
+    if (next) tableOf(request).set(name, next)
+    else tableOf(request).delete(name)
+    return next
+  }
+
+  function single(request: Request): EngineAnswer {
+    if (!passes(request)) {
+      const Item = request.ReturnValuesOnConditionCheckFailure ? found(request) : undefined
+      return fault(`${FAILED}Exception`, {
+        message: 'The conditional request failed',
+        ...(Item ? { Item } : {}),
+      })
+    }
+    const Attributes = write(request)
+    return done(Attributes ? { Attributes } : {})
+  }
+
+  function transact({ TransactItems, ClientRequestToken = '' }: Input): EngineAnswer {
+    if (tokens.has(ClientRequestToken)) return done({})
+    const parts = TransactItems.flatMap(one => Object.entries(one))
+    const CancellationReasons = parts.map(([, request]) => ({ Code: passes(request) ? 'None' : FAILED }))
+    if (CancellationReasons.some(({ Code }) => Code === FAILED)) {
+      const codes = CancellationReasons.map(({ Code }) => Code).join(', ')
+      const Message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`
+      return fault('TransactionCanceledException', { Message, CancellationReasons })
+    }
+    for (const [action, request] of parts) if (action !== 'ConditionCheck') write(request)
+    if (ClientRequestToken) tokens.add(ClientRequestToken)
+    return done({})
+  }
+
+  const operations: Record<string, (input: Input) => EngineAnswer> = {
+    PutItem: single,
+    UpdateItem: single,
+    DeleteItem: single,
+    TransactWriteItems: transact,
+    Query: select,
+    Scan: select,
+    BatchGetItem: ({ RequestItems }) => {
+      const read = Object.entries(RequestItems).map(([TableName, { Keys }]) => {
+        const items = Keys.flatMap(key => tableOf({ TableName }).get(nameOf(key)) ?? [])
+        return [TableName, items] as const
+      })
+      return done({ Responses: Object.fromEntries(read), UnprocessedKeys: {} })
+    },
+  }
+
+  return {
+    answer: (operation: string, input: object): EngineAnswer => {
+      const work = operations[operation]
+      if (!work) throw new Error(`${operation} is not imitated`)
+      return work(input as Input)
+    },
+    items: (TableName: string): readonly WireItem[] => [...tableOf({ TableName }).values()],
+    fill: (TableName: string, items: readonly WireItem[]): void => {
+      for (const item of items) tableOf({ TableName }).set(nameOf(item), item)
+    },
+  }
+}
+
+/** Tables, and what is looked for in them. */
+function newTables() {
+  const tables = new Map<string, Table>()
+  const tableOf = ({ TableName }: Pick<Request, 'TableName'>): Table => {
+    const table = tables.get(TableName) ?? new Map<string, WireItem>()
+    tables.set(TableName, table)
+    return table
+  }
+
+  function select(request: Request): EngineAnswer {
+    const sorted = SORTED[request.IndexName ?? ''] ?? 'sk'
+    const Items = [...tableOf(request).values()]
+      .filter(item => holds(request.KeyConditionExpression, item, request) && inSegment(item, request))
+      .filter(item => holds(request.FilterExpression, item, request))
+      .sort((a, b) => order(a[sorted], b[sorted]))
+    return done({ Items, Count: Items.length, ScannedCount: Items.length })
+  }
+
+  return { tableOf, select }
+}
+
+const order = (a: WireItem[string] | undefined, b: WireItem[string] | undefined): number =>
+  a?.N === undefined ? ((a?.S ?? '') < (b?.S ?? '') ? -1 : 1) : Number(a.N) - Number(b?.N)
+
+/** Partitions are spread over segments somehow, each in one. */
+function inSegment({ pk }: WireItem, { Segment, TotalSegments }: Request): boolean {
+  if (Segment === undefined || TotalSegments === undefined) return true
+  const sum = [...(pk?.S ?? '')].reduce((all, letter) => (all * 31 + letter.charCodeAt(0)) % 65_521, 7)
+  return sum % TotalSegments === Segment
+}

@@ -1,0 +1,64 @@
+import { activationFrom, type Game } from './actions.ts'
+import type { SetMember } from './member.ts'
+
+const R = '/sys/replication/dr'
+/** How often an operator looks before the set has to be in order. */
+const LOOKS = 12
+
+/**
+ * What an operator does when all is over: one cluster is the primary, and the others follow it. Clusters are given time to
+ * find that out by themselves before.
+ * @throws when they never come to rest
+ */
+export async function setInOrder(game: Game): Promise<void> {
+  const { set } = game
+  const said: string[] = []
+  for (let looks = 0; looks < LOOKS; looks++) {
+    // what dead processes have leased ends, and what they left is found
+    for (let minutes = 0; minutes < 3; minutes++) {
+      await set.settled()
+      await set.tick()
+      set.pass(60_000)
+    }
+    await set.settled()
+    const [primary, ...more] = [...game.primaries()].sort(byEpoch(game))
+    if (!primary) said.push(await promoted(game))
+    for (const one of more) said.push(await asked(one, 'primary/demote', {}))
+    if (!primary || more.length > 0) continue
+    const behind = []
+    for (const one of game.others()) if (!(await set.isEven(one.name))) behind.push(one)
+    if (behind.length === 0) return
+    for (const one of behind) said.push(await joined(game, one, primary))
+  }
+  throw new Error(`the set never comes to rest: ${said.slice(-6).join('; ')}`)
+}
+
+/** The newest epoch first. */
+const byEpoch = (game: Game) => (a: SetMember, b: SetMember) => (epochIn(game, a) > epochIn(game, b) ? -1 : 1)
+
+const epochIn = ({ set }: Game, { name }: SetMember): string =>
+  set.recording.world.get(name)?.head?.epoch ?? ''
+
+const placeIn = ({ set }: Game, { name }: SetMember): string => {
+  const { epoch = '', seq = 0 } = set.recording.world.get(name)?.head ?? {}
+  return `${epoch}/${String(seq).padStart(12, '0')}`
+}
+
+/** Whoever has most takes over. */
+async function promoted(game: Game): Promise<string> {
+  const [first] = [...game.others()].sort((a, b) => (placeIn(game, a) > placeIn(game, b) ? -1 : 1))
+  if (!first) throw new Error('there is no cluster')
+  game.set.recording.allowTwo(first.name)
+  return asked(first, 'secondary/promote', { dr_operation_token: game.operator, force: true })
+}
+
+async function joined(game: Game, one: SetMember, primary: SetMember): Promise<string> {
+  const token = await activationFrom(primary, game.newId())
+  const call = (await one.record()).mode === 'disabled' ? 'secondary/enable' : 'secondary/update-primary'
+  return asked(one, call, { dr_operation_token: game.operator, token })
+}
+
+async function asked(one: SetMember, call: string, body: object): Promise<string> {
+  const { status, text } = await one.request('POST', `${R}/${call}`, body)
+  return `${one.name} ${call}: ${status} ${text.slice(0, 200)}`
+}
