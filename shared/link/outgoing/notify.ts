@@ -34,7 +34,7 @@ export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> 
 }
 
 async function notifyAll(ports: Dependencies, to: CarryTo): Promise<void> {
-  const { store, cipher, log } = ports
+  const { store, cipher, clock, entropy, log } = ports
   const [record] = await store.read([key('cluster')])
   if (record?.data.mode !== 'primary') return
   const { link, set, id } = record.data
@@ -45,7 +45,7 @@ async function notifyAll(ports: Dependencies, to: CarryTo): Promise<void> {
     const keys = readPublicKey(publicKey)
     if (address === '' || !keys) return
     const end = { set, from: id, signing, otherKey: keys.signing }
-    const ask = asker(end, { ...ports, carry: to({ addresses: [address] }) })
+    const ask = asker(end, { clock, entropy, carry: to({ addresses: [address] }) })
     await ask('Notify', {}, []).catch((error: unknown) =>
       log.info('notice', { address, cause: String(error) }),
     )

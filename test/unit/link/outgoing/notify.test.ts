@@ -39,7 +39,13 @@ describe('notices', () => {
         primary.clock.ms += ms
       },
     }
-    const ports = { ...primary.ports, clock, entropy } as never
+    // as those of a function are: what it has not declared must not even be looked at
+    const ports = Object.defineProperty({ ...primary.ports, clock, entropy } as never, 'instances', {
+      enumerable: true,
+      get: () => {
+        throw new Error('undeclared')
+      },
+    })
     return { waits, notify: notifier(ports, ({ addresses }) => carry(addresses[0] ?? '')) }
   }
 
