@@ -17,6 +17,9 @@ export const ways: readonly Way[] = groups.flatMap(group =>
   ),
 )
 
+/** What would make the cluster that tests share one that serves nobody: succeeds on clusters of their own alone. */
+export const endsService = (path: string): boolean => path === '/sys/replication/dr/primary/demote'
+
 /** A path of the template in which the mount is given and everything else is named as nothing else is. */
 export const filled = (template: string, mount: string): string =>
   template.replace(/:(\w+)/g, (_, name: string) =>
