@@ -10,8 +10,14 @@ const cluster = freshCluster('e2e')
 afterAll(cleanUp)
 
 describe('npm start', () => {
-  test('--once shows a login of each type with what it cost, and ends with 0', async () => {
-    const run = start('--once', '--memory', '--port', '0')
+  test('--once shows a login of each type with what it cost, and ends with 0; AWS keys in the environment change nothing', async () => {
+    // the functions have keys of their own
+    const aws = {
+      AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
+      AWS_SECRET_ACCESS_KEY: 'x',
+      AWS_SESSION_TOKEN: 'y',
+    }
+    const run = startIn(aws, '--once', '--memory', '--port', '0')
     expect(await run.ended, run.output()).toBe(0)
     expect(run.output()).toMatch(
       /ec2 login: a token for role demo-ec2[\s\S]*policies {2}default, demo[\s\S]*TTL {7}1800 s/,
@@ -66,6 +72,15 @@ describe('npm start', () => {
       headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '60' },
     })
     expect(token.status).toBe(200)
+
+    const port = /127\.0\.0\.1:(\d+)\/v1/.exec(run.output())?.[1] ?? ''
+    const second = freshCluster('e2e-second')
+    const refused = start('--cluster', second, '--port', port)
+    expect(await refused.ended).toBe(1)
+    expect(refused.output().trim().split('\n'), 'a port in use is told in one line').toEqual([
+      expect.stringMatching(`^port ${port} is in use.*choose another port with --port`),
+    ])
+    expect(existsSync(folderOf(second)), 'nothing was begun').toBe(false)
     run.child.kill('SIGTERM')
     expect(await run.ended).toBe(0)
     expect(existsSync(folderOf(name))).toBe(false)
@@ -89,34 +104,12 @@ describe('npm start', () => {
     expect(await run.ended).toBe(0)
   })
 
-  test('AWS keys in the environment change nothing: the functions have their own', async () => {
-    const aws = {
-      AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
-      AWS_SECRET_ACCESS_KEY: 'x',
-      AWS_SESSION_TOKEN: 'y',
-    }
-    const run = startIn(aws, '--once', '--memory', '--port', '0')
-    expect(await run.ended, run.output()).toBe(0)
-  })
-
-  test('an option that does not exist, and a port in use, are told in one line', async () => {
+  test('an option that does not exist is told in one line', async () => {
     const odd = start('--cluster', '../elsewhere')
     expect(await odd.ended).toBe(1)
     expect(odd.output()).toContain('the name of a cluster')
     const unknown = start('--nonsense')
     expect(await unknown.ended).toBe(1)
     expect(unknown.output().trim().split('\n')).toEqual([expect.stringContaining('--nonsense')])
-    const holder = start('--memory', '--port', '0')
-    await holder.until('Serving.')
-    const port = /127\.0\.0\.1:(\d+)\/v1/.exec(holder.output())?.[1] ?? ''
-    const name = freshCluster('e2e-second')
-    const second = start('--cluster', name, '--port', port)
-    expect(await second.ended).toBe(1)
-    expect(second.output().trim().split('\n')).toEqual([
-      expect.stringMatching(`^port ${port} is in use.*choose another port with --port`),
-    ])
-    expect(existsSync(folderOf(name)), 'nothing was begun').toBe(false)
-    holder.child.kill('SIGTERM')
-    expect(await holder.ended).toBe(0)
   })
 })
