@@ -66,7 +66,11 @@ async function claimed(
   const state = {
     ...operation.data,
     ...{ step: 'open', changedAt: ports.clock.now(), position: posText({ epoch, seq }) },
-    promotion: { ...promotion, claimed: { epoch, seq }, warnings: [...promotion.warnings, ...warnings] },
+    promotion: {
+      ...promotion,
+      claimed: { epoch, seq },
+      warnings: [...promotion.warnings, ...warnings, ...missing(promotion, lost)],
+    },
   }
   const told = roleEvent(
     { from: record.data, to: next, position: posText(place), operation: operation.sk, lost },
@@ -98,6 +102,13 @@ export function claimedHead({ line, seq, hold, dirty }: Head, epoch: Epoch): Par
       : { line: [[epoch, seq + 1]], from: seq }),
   }
 }
+
+const missing = ({ end }: PromotionState, lost: number | null): string[] =>
+  end && lost
+    ? [
+        `overridden by force: the last ${lost} positions of the primary’s journal never came: what they changed is not here`,
+      ]
+    : []
 
 /** Positions that the primary is known to have had beyond; null: nobody knows. */
 function lostBehind({ end }: PromotionState, heard: number | undefined, seq: number): number | null {

@@ -56,15 +56,16 @@ const requestOf = (call: Call<typeof promoteFields>, address: string): Promise<s
 
 /** On a secondary, where the operation token was checked: whoever asks for the same thing waits for the same thing. */
 async function joined(
-  { ports, given }: Call<typeof promoteFields>,
+  call: Call<typeof promoteFields>,
   operation: string,
   address: string,
 ): Promise<Outcome> {
+  const { ports, given } = call
   const [running] = await ports.store.read([key('operation', operation)])
   const { promotion } = running?.data ?? {}
-  const same =
-    promotion && promotion.force === (given.force ?? false) && (promotion.address ?? '') === address
-  if (!same) throw roleChanging()
+  if (!promotion) throw roleChanging()
+  const alike = promotion.force === (given.force ?? false) && (promotion.address ?? '') === address
+  if (!alike && !sameSecret(promotion.request, await requestOf(call, address))) throw roleChanging()
   return outcomeOf(await awaitOperation(operation, ports))
 }
 

@@ -8,10 +8,11 @@ let write: ReturnType<typeof promotions>['write']
 let policies: ReturnType<typeof promotions>['policies']
 let promote: ReturnType<typeof promotions>['promote']
 let health: ReturnType<typeof promotions>['health']
+let giveToken: ReturnType<typeof promotions>['giveToken']
 
 beforeEach(async () => {
   set = await clusterSet(['east', 'west'], { aws: true })
-  ;({ write, policies, promote, health } = await readyToPromote(set))
+  ;({ write, policies, promote, health, giveToken } = await readyToPromote(set))
 })
 
 /** East serves as before, and west follows it as before. */
@@ -152,6 +153,21 @@ describe('a promotion without the primary', () => {
     expect(await policies('west')).not.toContain('lost')
     expect(await policies('west')).toContain('before')
     expect((await write('west', 'after')).status).toBe(204)
+  })
+
+  test('of a cluster that was demoted: with force it goes on where its own epoch ended', async () => {
+    await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
+    const { seq } = await set.at('east').head()
+    await giveToken('east')
+    const refused = await promote('east')
+    expect(refused.status).toBe(503)
+    expect(refused.text).toMatch(/knows no primary.*use force/)
+    expect((await promote('east', { force: true })).status).toBe(200)
+    expect((await write('east', 'after')).status).toBe(204)
+    expect(await policies('east')).toEqual(expect.arrayContaining(['before', 'after']))
+    const { line, epoch } = await set.at('east').head()
+    expect(line.map(([, start]) => start)).toEqual([1, seq + 1])
+    expect(epoch).toMatch(/^000002\./)
   })
 
   test('with force in the middle of a sync: it serves, and its journal leads from nowhere', async () => {
