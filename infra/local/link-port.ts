@@ -1,5 +1,5 @@
 import { createServer, type ServerHttp2Session } from 'node:http2'
-import { createClient } from '@connectrpc/connect'
+import { createClient, type ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-node'
 import { LinkService } from '../../shared/link/gen/link_pb.ts'
 import { urlOf } from './loopback.ts'
@@ -21,6 +21,7 @@ export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort
   const server = createServer(
     connectNodeAdapter({
       routes: router =>
+        // what is not here is not implemented, as far as gRPC knows: every method has its line
         router.service(LinkService, {
           activate: call => onward.activate(call),
           echo: call => onward.echo(call),
@@ -29,8 +30,10 @@ export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort
           scan: call => onward.scan(call),
           tree: call => onward.tree(call),
           keyring: call => onward.keyring(call),
+          handover: call => onward.handover(call),
+          fence: call => onward.fence(call),
           notify: call => onward.notify(call),
-        }),
+        } satisfies ServiceImpl<typeof LinkService>),
     }),
   )
   const sessions = new Set<ServerHttp2Session>()
