@@ -117,7 +117,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   link: ({ store }) => [
     allow(['dynamodb:DeleteItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(links)),
   ],
-  journal: ({ store }) => [journal(store)],
+  journal: ({ store }) => [journal(store), allow(['dynamodb:Query'], [`${store.data.tableArn}/index/tree`])],
   apply: ({ store }) => [
     allow(
       ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Scan'],

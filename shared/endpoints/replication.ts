@@ -15,6 +15,14 @@ import {
 } from '../replication/manage/secondaries.ts'
 import { becomeFields, becomeSecondary, prepareActivation } from '../replication/manage/secondary.ts'
 import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/manage/show-status.ts'
+import {
+  checkMerkleTree,
+  checkSecondaryTree,
+  prepareTreeWork,
+  reindexFields,
+  reindexSecondary,
+  reindexTree,
+} from '../replication/manage/tree.ts'
 import { prepareUpdate, updateFields, updatePrimary } from '../replication/manage/update-primary.ts'
 import { preparePromotion, promote, promoteFields } from '../replication/promotion/promote.ts'
 import { licenseStatus } from '../system/license-status.ts'
@@ -164,6 +172,50 @@ export const replicationGroup: Group = {
       uses: ['link'],
       answers: 'data',
       handle: generatePublicKey,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/merkle-check',
+      summary: 'Check the tree of this secondary',
+      access: operationToken,
+      serves: 'secondary',
+      uses: ['link', 'workflow'],
+      answers: 'data',
+      prepare: prepareTreeWork,
+      handle: checkSecondaryTree,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/reindex',
+      summary: 'Make the tree of this secondary anew',
+      fields: reindexFields,
+      access: operationToken,
+      serves: 'secondary',
+      uses: ['link', 'workflow'],
+      prepare: prepareTreeWork,
+      handle: reindexSecondary,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/merkle-check',
+      summary: 'Check the tree of this cluster',
+      access: policy('update'),
+      serves: 'dr',
+      uses: ['link', 'workflow'],
+      answers: 'data',
+      prepare: prepareTreeWork,
+      handle: checkMerkleTree,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/reindex',
+      summary: 'Make the tree of this cluster anew',
+      fields: reindexFields,
+      access: policy('update', { sudo: true }),
+      serves: 'dr',
+      uses: ['link', 'workflow'],
+      prepare: prepareTreeWork,
+      handle: reindexTree,
     }),
     endpoint({
       method: 'GET',

@@ -143,7 +143,7 @@ export interface ScanAnswer {
 
 export interface TreeRequest {
   level: 'root' | 'page' | 'bucket'
-  /** of a level below the root: `<r or l>#<page>` */
+  /** of a level below the root: `<r or l>#<page>`, and for a bucket `/<bucket>` behind it */
   page?: string
 }
 

@@ -3,7 +3,14 @@ import type { Keyring } from './cluster.ts'
 import type { Statement } from './link.ts'
 
 /** What takes several steps, each by the workflow of that name. */
-export type OperationName = 'activation' | 'demotion' | 'promotion' | 'update-primary' | 'disable'
+export type OperationName =
+  | 'activation'
+  | 'demotion'
+  | 'promotion'
+  | 'update-primary'
+  | 'disable'
+  | 'merkle-check'
+  | 'reindex'
 
 /** A change of the cluster's role that takes several steps: the truth of its workflow. Times are epoch milliseconds. */
 export interface OperationState {
@@ -15,6 +22,7 @@ export interface OperationState {
   changedAt: number
   /** of an activation, and of a secondary that takes another primary by token */
   activation?: ActivationInput
+  reindex?: ReindexInput
   promotion?: PromotionState
   /** where it is in the journal, for whoever waits: `<epoch>/<number>` */
   position?: string
@@ -37,6 +45,16 @@ export interface WaitingExecution {
 export interface OperationFault {
   code: 'invalid_request' | 'busy' | 'activation_failed' | 'internal'
   text: string
+}
+
+/** How the tree is made anew. */
+export interface ReindexInput {
+  /** a secondary compares what it has with its primary, too, and fetches what differs */
+  diff: boolean
+  /** hashes of all pages are made anew, not only of those that do not fit */
+  force: boolean
+  /** hashes of pages are left to the worker of the journal */
+  skipFlush: boolean
 }
 
 /** What an administrator gave to make this cluster a secondary. */

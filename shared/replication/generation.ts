@@ -17,6 +17,9 @@ export const generationOf = (expires: number | undefined, now: number): number |
 /** Whether a generation counts nowhere any more. */
 export const ended = (generation: number, now: number): boolean => generation * GENERATION <= now
 
+/** The newest generation that counts nowhere any more: what sums and hashes were made by. */
+export const lastEnded = (now: number): number => Math.floor(now / GENERATION)
+
 /** Epoch seconds from which on the engine may delete the items of a generation. */
 export const ttlOf = (generation: number): number => generation * GENERATION + MARGIN
 

@@ -42,6 +42,11 @@ export type Element =
    * whatever its mark is, and it stays.
    */
   | { readonly bucket: Bucket; readonly sums: Sums; readonly mark?: string }
+  /**
+   * Makes the sums of a bucket what is given, but for generations that have ended, where its mark and all of its sums
+   * are still as they were read; the mark stays.
+   */
+  | { readonly renew: Bucket; readonly sums: Sums; readonly was: StoredBucket | undefined }
   /** writes a cell where there is none */
   | { readonly cell: Cell }
   /** changes the head where all of `expect` is so (`none`: where there is no head yet): never for a commit */
@@ -65,10 +70,19 @@ export interface StoredBucket {
   readonly sums: Sums
 }
 
-/** The hash of a page, and the position up to which it is right. */
+/** The hash of a page, or of a root, and the position up to which it is right. */
 export interface StoredPage {
   readonly hash: string
   readonly asOf: string
+  /** the newest generation that had ended when it was made: what ended later counts in it still. Absent: unknown */
+  readonly gen?: number
+}
+
+/** Roots of both subtrees, and what was made of them together; without `whole` it follows from them. */
+export interface StoredRoots {
+  readonly replicated: StoredPage
+  readonly local: StoredPage
+  readonly whole?: StoredPage
 }
 
 /** What status and health show of the journal: no items, no sums, and nothing can be changed by it. */
@@ -77,9 +91,7 @@ export interface JournalView {
    * Head and, of the tree with that name, the roots of both subtrees; without those that are not there.
    * @param life absent: there is no tree
    */
-  look(
-    life: string | undefined,
-  ): Promise<{ head?: Head; roots?: { replicated: StoredPage; local: StoredPage } }>
+  look(life: string | undefined): Promise<{ head?: Head; roots?: StoredRoots }>
 }
 
 /**
@@ -116,9 +128,18 @@ export interface Journal {
   /** Takes the place in a journal that has ended from items that still stand as given. @returns how many did */
   unstamp(items: readonly StoredItem[]): Promise<number>
   buckets(at: readonly Bucket[]): Promise<(StoredBucket | undefined)[]>
+  /**
+   * The items of a bucket as they stand. Which ones there are is told by an index, which may be seconds behind: what
+   * it does not know yet has to be named.
+   * @param also further keys, of this bucket or not; those that are not there are left out
+   */
+  itemsOf(bucket: Bucket, also: readonly { pk: string; sk: string }[]): Promise<StoredItem[]>
   /** All buckets of a page, by sort key. */
   page(pk: string): Promise<Map<string, StoredBucket>>
   pageHashes(root: string): Promise<Map<string, StoredPage>>
-  /** Notes the hash of a page, unless a later one is noted. */
-  putPageHash(root: string, page: string, stored: StoredPage): Promise<void>
+  /**
+   * Notes the hash of a page, unless a later one is noted.
+   * @param was a hash that is replaced even where it is of the same position
+   */
+  putPageHash(root: string, page: string, stored: StoredPage, was?: string): Promise<void>
 }

@@ -1,14 +1,18 @@
 import { ApiError } from '../api/errors.ts'
 import { denseUpTo } from './density.ts'
+import { lastEnded } from './generation.ts'
 import type { Head } from './head.ts'
 import type { Journal, StoredPage } from './journal.ts'
+import { hashOfPageAt } from './page-at.ts'
 import { epochAt, type Position, positionOf, posText } from './position.ts'
-import { deltasOf, type Limbs, live, pageHash, pageNames, pagePk, rootHash } from './tree.ts'
+import { type Tail, tailOf } from './tail.ts'
+import { deltasOf, pageNames, pagePk, rootHash, wholeRoot } from './tree.ts'
 
-/** Where the hashes of both roots stand, by subtree. */
+/** Where the hashes of both roots stand, by subtree, and that of both together (`whole`). */
 export const rootsPk = (life: string): string => `t#${life}#root`
 
-const SUBTREES = ['replicated', 'local'] as const
+export const SUBTREES = ['replicated', 'local'] as const
+export type Subtree = (typeof SUBTREES)[number]
 
 /** Positions gone through at once. */
 const WINDOW = 500
@@ -17,6 +21,7 @@ const MANY = 20_000
 const AT_ONCE = 16
 const LOOKS = 5
 
+/** A tree, and where its journal stands. */
 interface Standing {
   journal: Journal
   life: string
@@ -25,48 +30,75 @@ interface Standing {
   now: number
 }
 
+/** Partitions of pages, or all of them. */
+export type Pages = ReadonlySet<string> | 'all'
+
+const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(pk)
+
 /**
- * Brings hashes of pages, and both roots, up to the last position below which nothing is missing. A hash is that of
- * exactly one position: what buckets already hold of later ones is taken out again.
+ * Brings hashes of pages, and the roots, up to the last position below which nothing is missing. A hash is that of
+ * exactly one position: what buckets already hold of later ones is taken out again. When a generation ends, all pages
+ * are made anew: it counts nowhere any more.
+ * @param anew pages that are made anew though nothing has changed there, and both roots, with or without pages
  * @returns how many pages were made anew
  */
-export async function refreshTree(standing: Standing): Promise<number> {
-  const { journal, life, head } = standing
+export async function refreshTree(standing: Standing, anew?: Pages): Promise<number> {
+  const { journal, life, head, now } = standing
   if (head.mode === 'syncing' || head.until > 0) return 0
   const own = head.mode === 'writing' || head.mode === 'closed'
   const seq = own ? await denseUpTo(journal, head) : head.done
   const at = { epoch: epochAt(head.line, seq) || head.epoch, seq }
-  const asOf = posText(at)
+  const [asOf, gen] = [posText(at), lastEnded(now)]
   const roots = await journal.pageHashes(rootsPk(life))
-  if (SUBTREES.every(of => roots.get(of)?.asOf === asOf)) return 0
-  const changed = await changedPages(
-    standing,
-    Math.min(...SUBTREES.map(of => reached(roots.get(of), head))),
-    seq,
-  )
-  let anew = 0
-  for (const of of SUBTREES) {
-    const pk = pagePk(life, of, 'root')
-    const hashes = await journal.pageHashes(pk)
-    const due = pageNames.filter(page => changed === 'all' || changed.has(pagePk(life, of, page)))
-    anew += due.length
-    for (let index = 0; index < due.length; index += AT_ONCE)
-      await Promise.all(
-        due.slice(index, index + AT_ONCE).map(async page => {
-          const hash = await hashOf(standing, pagePk(life, of, page), at)
-          hashes.set(page, { hash, asOf })
-          await journal.putPageHash(pk, page, { hash, asOf })
-        }),
-      )
-    const hash = rootHash(pageNames.map(page => hashes.get(page)?.hash ?? ''))
-    await journal.putPageHash(rootsPk(life), of, { hash, asOf })
+  const isFresh = SUBTREES.every(of => roots.get(of)?.asOf === asOf && roots.get(of)?.gen === gen)
+  if (isFresh && !anew) return 0
+  const known = SUBTREES.map(of => reached(roots.get(of), head, gen))
+  const changed = await changedPages(standing, Math.min(...known), seq)
+  const making: Making = {
+    ...standing,
+    ...{ at, asOf, gen, tail: tailOf(journal, { life, line: head.line, after: seq, now }) },
+    due: pk => has(changed, pk) || (anew !== undefined && has(anew, pk)),
   }
-  return anew
+  const made = new Map<string, string>()
+  let count = 0
+  for (const of of SUBTREES) {
+    const { hash, pages } = await refreshSubtree(making, of)
+    await journal.putPageHash(rootsPk(life), of, { hash, asOf, gen }, roots.get(of)?.hash)
+    made.set(of, hash)
+    count += pages
+  }
+  const whole = wholeRoot(made.get('replicated') ?? '', made.get('local') ?? '')
+  await journal.putPageHash(rootsPk(life), 'whole', { hash: whole, asOf, gen }, roots.get('whole')?.hash)
+  return count
 }
 
-/** Up to where the tree is known; -1 for a place that is not in this journal's lineage. */
-function reached(root: StoredPage | undefined, { line }: Head): number {
-  if (!root) return -1
+interface Making extends Standing {
+  at: Position
+  asOf: string
+  gen: number
+  tail: Tail
+  due(pk: string): boolean
+}
+
+async function refreshSubtree(making: Making, of: Subtree): Promise<{ hash: string; pages: number }> {
+  const { journal, life, asOf, gen, due } = making
+  const pk = pagePk(life, of, 'root')
+  const hashes = await journal.pageHashes(pk)
+  const wanted = pageNames.filter(page => due(pagePk(life, of, page)))
+  for (let index = 0; index < wanted.length; index += AT_ONCE)
+    await Promise.all(
+      wanted.slice(index, index + AT_ONCE).map(async page => {
+        const next = { hash: await hashNow(making, pagePk(life, of, page)), asOf, gen }
+        await journal.putPageHash(pk, page, next, hashes.get(page)?.hash)
+        hashes.set(page, next)
+      }),
+    )
+  return { hash: rootHash(pageNames.map(page => hashes.get(page)?.hash ?? '')), pages: wanted.length }
+}
+
+/** Up to where the tree is known; -1 for a place that is not in this journal's lineage, or where generations have ended since. */
+export function reached(root: StoredPage | undefined, { line }: Pick<Head, 'line'>, gen: number): number {
+  if (!root || root.gen !== gen) return -1
   const { epoch, seq } = positionOf(root.asOf)
   return epochAt(line, seq) === epoch || seq === 0 ? seq : -1
 }
@@ -76,7 +108,7 @@ async function changedPages(
   { journal, life, head, now }: Standing,
   after: number,
   to: number,
-): Promise<ReadonlySet<string> | 'all'> {
+): Promise<Pages> {
   if (after < head.from || to - after > MANY) return 'all'
   const changed = new Set<string>()
   for (let at = after; at < to; at += WINDOW)
@@ -85,32 +117,11 @@ async function changedPages(
   return changed
 }
 
-/** The position in a mark. */
-const posIn = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
-
-/**
- * The hash of a page as it was at a position.
- * @throws ApiError `busy` when buckets are ahead of the cells that can be read
- */
-async function hashOf({ journal, life, head, now }: Standing, pk: string, at: Position): Promise<string> {
+/** @throws ApiError `busy` when buckets are ahead of the cells that can be read */
+async function hashNow({ journal, ...making }: Making, pk: string): Promise<string> {
   for (let looks = 0; looks < LOOKS; looks++) {
-    const buckets = await journal.page(pk)
-    const ahead = [...buckets.values()].flatMap(({ mark }) =>
-      mark && posIn(mark) > posText(at) ? [mark] : [],
-    )
-    const last = Math.max(at.seq, ...ahead.map(mark => positionOf(posIn(mark)).seq))
-    const later = await journal.cells(head.line, at.seq, last)
-    if (ahead.some(mark => !later[positionOf(posIn(mark)).seq - at.seq - 1])) continue
-    const sums = new Map([...buckets].map(([sk, bucket]) => [sk, live(bucket.sums, now)]))
-    for (const cell of later)
-      for (const delta of deltasOf(life, cell?.body ?? [], now)) {
-        const mark = buckets.get(delta.bucket.sk)?.mark
-        if (!cell || delta.bucket.pk !== pk || !mark || posIn(mark) < posText(cell)) continue
-        sums.set(delta.bucket.sk, less(sums.get(delta.bucket.sk) ?? [0n, 0n, 0n], live(delta.sums, now)))
-      }
-    return pageHash(sums)
+    const hash = await hashOfPageAt(pk, await journal.page(pk), making)
+    if (hash !== undefined) return hash
   }
   throw new ApiError('busy', 'the tree is ahead of its journal', { retryAfter: 1 })
 }
-
-const less = (a: Limbs, b: Limbs): Limbs => [a[0] - b[0], a[1] - b[1], a[2] - b[2]]

@@ -166,9 +166,18 @@ export function sumsFrom(attributes: Readonly<Record<string, bigint>>): Sums {
 /** What a bucket amounts to: all of its sums that still count. */
 export function live(sums: Sums, now: number): Limbs {
   let total = ZERO
-  for (const [slot, limbs] of sums)
-    if (slot === 'p' || !ended(Number(slot.slice(1)), now)) total = plus(total, limbs)
+  for (const limbs of liveSums(sums, now).values()) total = plus(total, limbs)
   return total
+}
+
+/** Those of the sums that still count. */
+export const liveSums = (sums: Sums, now: number): Sums =>
+  new Map([...sums].filter(([slot]) => slot === 'p' || !ended(Number(slot.slice(1)), now)))
+
+/** What a bucket amounts to, as a text; empty where it holds nothing. */
+export function amountOf(sums: Sums, now: number): string {
+  const limbs = live(sums, now)
+  return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
 }
 
 /** Hash of a page from the live sums of its buckets, by their sort keys; base64url. An empty bucket is as good as none. */

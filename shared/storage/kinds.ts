@@ -29,6 +29,7 @@ import type { Puller, Report, SyncSegment } from '../model/secondary.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../model/tidy.ts'
 import type { Token } from '../model/token.ts'
 import type { TokenRole } from '../model/token-role.ts'
+import type { TreeCheck, TreeReindex } from '../model/tree-work.ts'
 import type { Wrapped } from '../model/wrapped.ts'
 import { sha256 } from '../values/secret.ts'
 
@@ -77,6 +78,8 @@ export interface Stored {
   report: Report
   puller: Puller
   reindex: Reindex
+  'tree-check': TreeCheck
+  'tree-reindex': TreeReindex
 }
 
 export type Kind = keyof Stored
@@ -283,6 +286,8 @@ export const kinds = {
   report: { ...OWN, pk: 'report', packed: true, guard: 'apply' },
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
+  'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, guard: 'link' },
+  'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, guard: 'link' },
 } as const satisfies Record<Kind, Spec>
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]

@@ -3,6 +3,10 @@ import * as v from 'valibot'
 import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
 import { activationFailed, activationSteps } from '../replication/activation/steps.ts'
+import { checkTree } from '../replication/check/check-step.ts'
+import { compareTrees } from '../replication/check/compare-step.ts'
+import { buildTree } from '../replication/check/reindex-step.ts'
+import { treeWorkFailed } from '../replication/check/tree-run.ts'
 import { demotionSteps } from '../replication/demotion/steps.ts'
 import { disableFailed, disableSteps } from '../replication/disable/steps.ts'
 import {
@@ -28,6 +32,8 @@ const operations: Record<
 > = {
   activation: { steps: activationSteps, failed: activationFailed },
   demotion: { steps: demotionSteps, failed: giveUp },
+  'merkle-check': { steps: { check: checkTree }, failed: treeWorkFailed },
+  reindex: { steps: { build: buildTree, compare: compareTrees }, failed: treeWorkFailed },
   promotion: { steps: stepsOfPromotion, failed: giveUpPromotion },
   disable: { steps: disableSteps, failed: disableFailed },
   'update-primary': { steps: updateSteps, failed: updateFailed },

@@ -21,6 +21,16 @@ export const workflows = {
     // whoever read the cluster record before `close` has stopped writing by it before anything is wiped
     steps: ['handshake', 'close', { seconds: 30 }, 'wipe', 'sync', 'serve'],
   },
+  'merkle-check': {
+    summary: 'checks the tree of this cluster against what stands in its tables',
+    authority: 'POST sys/replication/merkle-check',
+    steps: ['check'],
+  },
+  reindex: {
+    summary: 'makes the tree of this cluster anew',
+    authority: 'POST sys/replication/reindex',
+    steps: ['build', 'compare'],
+  },
   demotion: {
     summary: 'makes this DR primary a secondary that follows nobody',
     authority: 'POST sys/replication/dr/primary/demote',

@@ -92,6 +92,7 @@ const folders = [
   'shared/replication/update-primary',
   'shared/replication/activation',
   'shared/replication/demotion',
+  'shared/replication/check',
   'shared/replication/operation',
   'shared/replication/secondary',
   'shared/replication/sync',

@@ -46,6 +46,7 @@ const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], t
     stamp: true,
     unstamp: true,
     buckets: true,
+    itemsOf: true,
     page: true,
     pageHashes: true,
     putPageHash: true,

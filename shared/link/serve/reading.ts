@@ -1,8 +1,9 @@
+import { bucketLine } from '../../replication/bucket-line.ts'
 import type { Cell } from '../../replication/cell.ts'
 import type { Head } from '../../replication/head.ts'
 import type { Journal } from '../../replication/journal.ts'
 import { common, type Line } from '../../replication/position.ts'
-import { live, pageNames } from '../../replication/tree.ts'
+import { amountOf, pageNames } from '../../replication/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import {
   type CellsAnswer,
@@ -97,16 +98,17 @@ export async function scan(
   return { items: page.items, frontier, ...(page.next ? { next: page.next } : {}) }
 }
 
-const PAGE = /^[rl]#[0-9a-f]{2}$/
+const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
 
 /**
  * `root`: hashes of all pages of both subtrees as they are noted, in order. `page`: what each of its buckets amounts
- * to, in order; empty where it holds nothing.
+ * to, in order; empty where it holds nothing. `bucket`: its items, each as a `BucketLine`, as far as the index of this
+ * cluster knows them by now.
  * @param life names this cluster's tree
  * @param now epoch milliseconds
  */
 export async function tree(
-  journal: Pick<Journal, 'page' | 'pageHashes'>,
+  journal: Pick<Journal, 'page' | 'pageHashes' | 'itemsOf'>,
   { level, page }: TreeRequest,
   life: string,
   now: number,
@@ -115,13 +117,13 @@ export async function tree(
     const both = await Promise.all(['r', 'l'].map(async side => hashesOf(journal, `t#${life}#${side}`)))
     return { hashes: both.flat() }
   }
-  if (page === undefined || !PAGE.test(page)) throw new LinkRefused('invalid_argument', 'no such page')
-  const buckets = await journal.page(`t#${life}#${page}`)
-  const sums = pageNames.map(sk => {
-    const bucket = buckets.get(sk)
-    const limbs = bucket ? live(bucket.sums, Math.floor(now / 1000)) : []
-    return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
-  })
+  const [, name, sub] = PAGE.exec(page ?? '') ?? []
+  if (name === undefined || (sub === undefined) !== (level === 'page'))
+    throw new LinkRefused('invalid_argument', 'no such page')
+  const pk = `t#${life}#${name}`
+  if (sub !== undefined) return { hashes: (await journal.itemsOf({ pk, sk: sub }, [])).map(bucketLine) }
+  const buckets = await journal.page(pk)
+  const sums = pageNames.map(sk => amountOf(buckets.get(sk)?.sums ?? new Map(), Math.floor(now / 1000)))
   return { hashes: sums }
 }
 

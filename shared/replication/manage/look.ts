@@ -4,6 +4,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Fences, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { Puller } from '../../model/secondary.ts'
+import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
@@ -13,7 +14,10 @@ import type { JournalFacts, SecondaryFacts, ShownFence, StatusFacts } from './st
 
 /** What a secondary keeps of its following, read with the request's first read. */
 export const prepareLook = async () => ({
-  keys: [key('contact'), key('puller'), key('reindex'), key('fences')] as const,
+  keys: [
+    ...[key('contact'), key('puller'), key('reindex'), key('fences')],
+    ...[key('tree-check'), key('tree-reindex')],
+  ] as const,
   prepared: undefined,
 })
 
@@ -38,17 +42,28 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
       journal: journalFacts(record, looked, {
         told: fetched.get(key('puller'))?.data,
         reindex: fetched.get(key('reindex'))?.data,
+        check: ofTree(fetched.get(key('tree-check')), record),
+        anew: ofTree(fetched.get(key('tree-reindex')), record),
       }),
       contact: contact && contactFacts(contact),
     }),
   }
 }
 
-/** @param told by the run that applies what a primary has; `reindex` by the job that builds the tree */
+/** What is said of the tree that the cluster has now. */
+const ofTree = <T extends { life: string }>(
+  item: { readonly data: T } | undefined,
+  { life }: ClusterRecord,
+): T | undefined => (item?.data.life === life ? item?.data : undefined)
+
+/**
+ * @param told by the run that applies what a primary has; `reindex` by the job that builds the tree; `check` and `anew`
+ * by operations over it
+ */
 function journalFacts(
   record: ClusterRecord,
   { head, roots }: Awaited<ReturnType<JournalView['look']>>,
-  { told, reindex }: { told: Puller | undefined; reindex: Reindex | undefined },
+  { told, reindex, check, anew }: TreeTold,
 ): JournalFacts | undefined {
   if (!head) return undefined
   const synced = told?.synced ?? 0
@@ -56,15 +71,29 @@ function journalFacts(
     doing: head.mode,
     position: head.seq,
     frontier: head.done,
-    root: roots ? wholeRoot(roots.replicated.hash, roots.local.hash) : '',
+    root: roots ? (roots.whole?.hash ?? wholeRoot(roots.replicated.hash, roots.local.hash)) : '',
     ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
       : {}),
     ...(told?.fault === undefined ? {} : { isStuck: true }),
-    ...(record.built === false ? { building: buildingOf(record, reindex) } : {}),
+    ...(record.built === false ? { building: buildingOf(record, reindex) } : anewOf(anew)),
+    ...(check?.corrupted ? { corrupted: true } : {}),
+    ...defined({ checkedAt: check?.checkedAt, reindexedAt: anew?.finishedAt }),
   }
 }
 
+interface TreeTold {
+  told: Puller | undefined
+  reindex: Reindex | undefined
+  check: TreeCheck | undefined
+  anew: TreeReindex | undefined
+}
+
+const anewOf = (anew: TreeReindex | undefined): Pick<JournalFacts, 'building'> => {
+  if (!anew || anew.stage === 'done' || anew.stage === 'failed') return {}
+  const { stage, done, total } = anew
+  return { building: { stage, done, total } }
+}
 const fenceFacts = ({ epoch }: ClusterRecord, fences: Fences | undefined): ShownFence[] =>
   fences && fences.epoch === epoch
     ? Object.entries(fences.asked).map(([address, outcome]) => ({ address, ...outcome }))

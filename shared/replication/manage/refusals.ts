@@ -70,6 +70,35 @@ export const roleChanging = (): ApiError =>
     { retryAfter: 5 },
   )
 
+export const noTree = (mode: ClusterMode): ApiError =>
+  refused(
+    'invalid_request',
+    `this cluster keeps no tree: its mode is ${mode}`,
+    'there is one as soon as it is a DR primary or a DR secondary',
+  )
+
+export const treeGrows = (): ApiError =>
+  refused(
+    'busy',
+    'the tree is being built',
+    'repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
+    { retryAfter: 10 },
+  )
+
+export const reindexRuns = (): ApiError =>
+  refused(
+    'invalid_request',
+    'the tree is being made anew already',
+    'GET sys/replication/dr/status shows how far it is',
+  )
+
+export const diffNeedsPrimary = (): ApiError =>
+  refused(
+    'invalid_request',
+    'diff compares a secondary with the primary that it follows, and this cluster follows none',
+    'leave it out',
+  )
+
 export const operationRuns = (name: string, id: string, step: string, position = ''): ApiError =>
   refused(
     'busy',

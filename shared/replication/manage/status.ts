@@ -28,8 +28,11 @@ export interface JournalFacts {
   root: string
   /** items of a sync that have come, of how many */
   sync?: { done: number; total: number }
-  /** how far the tree has been built, in items */
-  building?: { stage: 'scanning' | 'building'; done: number; total: number }
+  /** how far the tree has been built: items that were there when it began, or pages that are made anew */
+  building?: { stage: 'scanning' | 'building' | 'commit'; done: number; total: number }
+  /** epoch milliseconds of the last check of the tree, and of the last time that it was made anew; absent: never */
+  checkedAt?: number
+  reindexedAt?: number
   /** something keeps a secondary from applying what it has */
   isStuck?: boolean
   /** a check, or a sync that ended nowhere, found the tree wrong */
@@ -90,20 +93,27 @@ export function statusOf(facts: StatusFacts): Record<string, unknown> {
   return record.mode === 'primary' ? primaryStatus(record, facts) : secondaryStatus(record, facts)
 }
 
+const epochOf = (ms: number | undefined): string | undefined =>
+  ms === undefined ? undefined : String(Math.floor(ms / 1000))
+
 const common = ({ mode, set, generation }: ClusterRecord, journal: JournalFacts | undefined) => ({
   mode,
   cluster_id: set ?? '',
   merkle_root: journal?.root.slice(0, ROOT_DIGITS) ?? '',
   corrupted_merkle_tree: journal?.corrupted ?? false,
-  last_corruption_check_epoch: NEVER_CHECKED,
-  last_reindex_epoch: NEVER_REINDEXED,
+  last_corruption_check_epoch: epochOf(journal?.checkedAt) ?? NEVER_CHECKED,
+  last_reindex_epoch: epochOf(journal?.reindexedAt) ?? NEVER_REINDEXED,
   ssct_generation_counter: generation ?? 0,
   ...(journal?.building
     ? {
         reindex_in_progress: true,
         reindex_stage: journal.building.stage,
-        reindex_building_progress: journal.building.done,
-        reindex_building_total: journal.building.total,
+        ...(journal.building.stage === 'building'
+          ? {
+              reindex_building_progress: journal.building.done,
+              reindex_building_total: journal.building.total,
+            }
+          : {}),
       }
     : {}),
 })

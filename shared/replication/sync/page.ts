@@ -43,7 +43,9 @@ interface Pair extends Wanted {
 }
 
 const isSame = (life: string, { item, own }: Pair): boolean =>
-  item && own ? item.rev === own.rev && item.pos === own.pos && leafInLife(own, life) !== null : item === own
+  item && own
+    ? item.rev === own.rev && item.pos === own.pos && leafInLife(own, life)?.leaf === item.leaf
+    : item === own
 
 function itemElement(life: string, pair: Pair): Element {
   const { place, item, own } = pair

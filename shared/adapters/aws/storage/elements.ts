@@ -1,15 +1,14 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
 import { type Cell, decodeBody, encodeBody } from '../../../replication/cell.ts'
-import { toDrop } from '../../../replication/generation.ts'
 import type { Head } from '../../../replication/head.ts'
-import type { Condition, Element, Place, StoredBucket, Test } from '../../../replication/journal.ts'
+import type { Condition, Element, Place, Test } from '../../../replication/journal.ts'
 import { type Position, seqText } from '../../../replication/position.ts'
-import { sumAttributes, sumsFrom } from '../../../replication/tree.ts'
 import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
+import { bucketRenewal, bucketUpdate } from './buckets.ts'
+import { type ExpressionParts, type Raw, type Terms, termsOf } from './expressions.ts'
 
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
-export type Raw = Record<string, unknown>
 
 /** Where the head stands: a partition of its own, for it takes a write with every commit. */
 export const headKey = { pk: 'journal', sk: 'head' } as const
@@ -72,37 +71,6 @@ export function cellFrom(position: Position, item: Raw, rest: readonly Raw[] = [
   })
 }
 
-interface Parts {
-  ConditionExpression?: string
-  ExpressionAttributeNames?: Record<string, string>
-  ExpressionAttributeValues?: Record<string, unknown>
-}
-
-/** Collects names and values of an expression. */
-function terms() {
-  const names: Record<string, string> = {}
-  const values: Record<string, unknown> = {}
-  return {
-    name: (attribute: string): string => {
-      names[`#${attribute}`] = attribute
-      return `#${attribute}`
-    },
-    value: (value: unknown): string => {
-      const known = Object.entries(values).find(([, other]) => other === value)
-      const label = known?.[0] ?? `:v${Object.keys(values).length}`
-      values[label] = value
-      return label
-    },
-    parts: (): Parts =>
-      defined({
-        ExpressionAttributeNames: Object.keys(names).length > 0 ? names : undefined,
-        ExpressionAttributeValues: Object.keys(values).length > 0 ? values : undefined,
-      }),
-  }
-}
-
-type Terms = ReturnType<typeof terms>
-
 function testText(test: Test, { name, value }: Terms): string {
   if (test === 'absent') return `attribute_not_exists(${name('pk')})`
   const { rev, leaf, pos, posFrom, expiredBy, notOf } = test
@@ -119,8 +87,8 @@ function testText(test: Test, { name, value }: Terms): string {
 }
 
 /** A condition on an item in the engine's terms. */
-export function conditionOf(condition: Condition): Parts {
-  const all = terms()
+export function conditionOf(condition: Condition): ExpressionParts {
+  const all = termsOf()
   return { ConditionExpression: conditionText(condition, all), ...all.parts() }
 }
 
@@ -132,7 +100,7 @@ function conditionText(condition: Condition, all: Terms): string {
 
 /** An update of the head, where all that is expected is so. */
 export function headUpdate(expect: Partial<Head> | 'none', next: Partial<Head>) {
-  const all = terms()
+  const all = termsOf()
   const { name, value } = all
   const ConditionExpression =
     expect === 'none'
@@ -168,29 +136,6 @@ export function headFrom({
   return stored as unknown as Head
 }
 
-/** @param now epoch seconds: sums long forgotten are dropped with the update */
-function bucketUpdate({ bucket, sums, mark }: Extract<Element, { bucket: unknown }>, now: number) {
-  const all = terms()
-  const { name, value } = all
-  const adds = sumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
-  const drops = toDrop(now).flatMap(generation =>
-    sumAttributes(new Map([[`g${generation}`, [0n, 0n, 0n]]])).map(([attribute]) => attribute),
-  )
-  const set = mark === undefined ? '' : `SET ${name('mark')} = ${value(mark)} `
-  const add = adds.length === 0 ? '' : `ADD ${adds.join()} `
-  const below =
-    mark === undefined
-      ? {}
-      : { ConditionExpression: `attribute_not_exists(${name('mark')}) OR ${name('mark')} < ${value(mark)}` }
-  return { Key: bucket, UpdateExpression: `${set}${add}REMOVE ${drops.join()}`, ...below, ...all.parts() }
-}
-
-/** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
-export function bucketFrom(item: Raw): StoredBucket {
-  const mark = item['mark'] as string | undefined
-  return defined({ mark, sums: sumsFrom(item as Record<string, bigint>) })
-}
-
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
 
 /** Of a transaction: an element, the counter of an item with its place in the journal, or a write as it is. */
@@ -201,7 +146,7 @@ export type Part =
 
 /** The counter alone, and what the journal says of the item: all else stays what it is. */
 function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, condition: Condition) {
-  const all = terms()
+  const all = termsOf()
   const sets = Object.entries({ uses, rev, pos, leaf, bucket, ttl }).filter(
     ([, value]) => value !== undefined,
   )
@@ -228,6 +173,7 @@ export function writesOf(element: Part, tables: Tables, now: number): Write[] {
       Put: { TableName: tables.cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },
     }))
   if ('bucket' in element) return [{ Update: { TableName: tables.cluster, ...bucketUpdate(element, now) } }]
+  if ('renew' in element) return [{ Update: { TableName: tables.cluster, ...bucketRenewal(element, now) } }]
   if ('head' in element)
     return [{ Update: { TableName: tables.cluster, ...headUpdate(element.expect, element.head) } }]
   if ('check' in element)

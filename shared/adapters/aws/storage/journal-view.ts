@@ -1,23 +1,25 @@
 import type { JournalView, StoredPage } from '../../../replication/journal.ts'
 import { defined } from '../../../values/defined.ts'
-import { headFrom, headKey, type Raw } from './elements.ts'
+import { storedPageFrom } from './buckets.ts'
+import { headFrom, headKey } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
+import type { Raw } from './expressions.ts'
 
 /** Head and roots as they stand, in one batch read. */
 export const journalView = ({ tables, get }: Engine): JournalView => ({
   look: async life => {
     const inCluster = (pk: string, sk: string) => ({ table: tables.cluster, pk, sk })
     const head = inCluster(headKey.pk, headKey.sk)
-    const roots = life === undefined ? [] : ['replicated', 'local'].map(sk => inCluster(`t#${life}#root`, sk))
+    const names = life === undefined ? [] : ['replicated', 'local', 'whole']
+    const roots = names.map(sk => inCluster(`t#${life}#root`, sk))
     const found = await get([head, ...roots])
-    const [replicated, local] = roots.map(at => pageFrom(found.get(nameOf(at))))
+    const [replicated, local, whole] = roots.map(at => pageFrom(found.get(nameOf(at))))
     const item = found.get(nameOf(head))
     return defined({
       head: item && headFrom(item),
-      roots: replicated && local ? { replicated, local } : undefined,
+      roots: replicated && local ? defined({ replicated, local, whole }) : undefined,
     })
   },
 })
 
-const pageFrom = (item: Raw | undefined): StoredPage | undefined =>
-  item && { hash: String(item['hash']), asOf: String(item['asOf']) }
+const pageFrom = (item: Raw | undefined): StoredPage | undefined => item && storedPageFrom(item)

@@ -22,10 +22,10 @@ import {
   type Part,
   partKeys,
   partsOf,
-  type Raw,
   writesOf,
 } from './elements.ts'
 import { type Engine, nameOf, TRIES } from './engine.ts'
+import type { Raw } from './expressions.ts'
 import { unjournaled } from './plan.ts'
 import { dynamoTree } from './tree.ts'
 import { busy, type Failure, failureOf, sent } from './verdict.ts'

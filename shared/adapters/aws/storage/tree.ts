@@ -1,22 +1,27 @@
 import { PutCommand, QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Journal } from '../../../replication/journal.ts'
+import { bucketText } from '../../../replication/tree.ts'
+import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
-import { bucketFrom, type Raw } from './elements.ts'
+import { bucketFrom, storedPageFrom } from './buckets.ts'
 import { type Engine, nameOf } from './engine.ts'
+import type { Raw } from './expressions.ts'
 import { failureOf, sent } from './verdict.ts'
 
-type Tree = Pick<Journal, 'buckets' | 'page' | 'pageHashes' | 'putPageHash'>
+type Tree = Pick<Journal, 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash'>
 
 /** The sums and hashes of the tree behind the SDK. */
 export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tree {
-  async function all(client: typeof documents, pk: string): Promise<Raw[]> {
-    const found: Raw[] = []
-    const input: QueryCommandInput = {
+  const partition = (client: typeof documents, pk: string): Promise<Raw[]> =>
+    queried(client, {
       TableName: tables.cluster,
       ConsistentRead: true,
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': pk },
-    }
+    })
+
+  async function queried(client: typeof documents, input: QueryCommandInput): Promise<Raw[]> {
+    const found: Raw[] = []
     let start: Raw | undefined
     do {
       meter.count('dynamodb')
@@ -38,21 +43,33 @@ export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tr
         return item && bucketFrom(item)
       })
     },
-    page: async pk => new Map((await all(exact(), pk)).map(item => [String(item['sk']), bucketFrom(item)])),
+    itemsOf: async (bucket, also) => {
+      const listed = await queried(documents, {
+        TableName: tables.data,
+        IndexName: 'tree',
+        KeyConditionExpression: '#bucket = :bucket',
+        ExpressionAttributeNames: { '#bucket': 'bucket' },
+        ExpressionAttributeValues: { ':bucket': bucketText(bucket) },
+      })
+      const keys = [...(listed as { pk: string; sk: string }[]), ...also]
+      const found = await get(keys.map(({ pk, sk }) => ({ table: tables.data, pk, sk })))
+      return [...found.values()] as unknown as StoredItem[]
+    },
+    page: async pk =>
+      new Map((await partition(exact(), pk)).map(item => [String(item['sk']), bucketFrom(item)])),
     pageHashes: async root =>
-      new Map(
-        (await all(documents, root)).map(({ sk, hash, asOf }) => [
-          String(sk),
-          { hash: String(hash), asOf: String(asOf) },
-        ]),
-      ),
-    putPageHash: async (root, page, { hash, asOf }) => {
+      new Map((await partition(documents, root)).map(item => [String(item['sk']), storedPageFrom(item)])),
+    putPageHash: async (root, page, stored, was) => {
       meter.count('dynamodb')
+      const { asOf, gen = -1 } = stored
+      const newer = 'attribute_not_exists(gen) OR gen < :gen'
+      const same = was === undefined ? newer : `${newer} OR #hash = :was`
       const input = {
         TableName: tables.cluster,
-        Item: { pk: root, sk: page, kind: 'page', hash, asOf },
-        ConditionExpression: 'attribute_not_exists(pk) OR asOf < :asOf',
-        ExpressionAttributeValues: { ':asOf': asOf },
+        Item: { pk: root, sk: page, kind: 'page', ...stored },
+        ConditionExpression: `attribute_not_exists(pk) OR asOf < :asOf OR (asOf = :asOf AND (${same}))`,
+        ExpressionAttributeValues: defined({ ':asOf': asOf, ':gen': gen, ':was': was }),
+        ...(was === undefined ? {} : { ExpressionAttributeNames: { '#hash': 'hash' } }),
       }
       try {
         await documents.send(new PutCommand(input))

@@ -1,0 +1,20 @@
+import type { StoredItem } from '../storage/requests.ts'
+import { generationOfTtl } from './generation.ts'
+import { leafOf } from './tree.ts'
+
+/** An item of a bucket in one text, as clusters tell each other: where it stands, and the leaf of its content. */
+export type BucketLine = [kind: string, pk: string, sk: string, leaf: string, gen: number | null]
+
+export function bucketLine(item: StoredItem): string {
+  const gen = item.ttl === undefined ? null : generationOfTtl(item.ttl)
+  const line: BucketLine = [item.kind, item.pk, item.sk, leafOf(item), gen]
+  return JSON.stringify(line)
+}
+
+/** @throws Error for what is no line */
+export function readBucketLine(text: string): BucketLine {
+  const line: unknown = JSON.parse(text)
+  if (Array.isArray(line) && line.length === 5 && line.slice(0, 4).every(one => typeof one === 'string'))
+    return line as BucketLine
+  throw new Error('this is no item of a bucket')
+}

@@ -1,0 +1,76 @@
+import { kinds, specOf } from '../../storage/kinds.ts'
+import type { StoredItem } from '../../storage/requests.ts'
+import { generationOfTtl } from '../generation.ts'
+import type { StoredBucket } from '../journal.ts'
+import {
+  type Bucket,
+  bucketOf,
+  bucketText,
+  deltasOf,
+  type Leaf,
+  type Limbs,
+  leafOf,
+  liveSums,
+  type Sums,
+} from '../tree.ts'
+
+/** Whether something in the table `data` is an item that the tree is over. */
+export const isOfTree = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>
+  Object.hasOwn(kinds, kind) && specOf(kind).table === 'data'
+
+/** What the tree should hold of an item, by its content; undefined where it has no place in this tree. */
+export function leafByContent(item: StoredItem, life: string): Leaf | undefined {
+  const gen = item.ttl === undefined ? null : generationOfTtl(item.ttl)
+  const place = bucketText(bucketOf(life, item.kind, item.pk, item.sk))
+  if (item.leaf === undefined || item.bucket !== place || !Number.isInteger(gen ?? 0)) return undefined
+  return { leaf: leafOf(item), gen }
+}
+
+/** Whether what an item says of its place in the tree is not so: whoever changes it next would make sums wrong. */
+export const isMisplaced = (item: StoredItem, life: string): boolean =>
+  leafByContent(item, life)?.leaf !== item.leaf || item.leaf === undefined
+
+/** A bucket and its items, read while its mark and its sums stayed the same. */
+export interface BucketFacts {
+  readonly life: string
+  readonly bucket: Bucket
+  readonly stored: StoredBucket | undefined
+  /** others may be among them */
+  readonly items: readonly StoredItem[]
+  /** epoch seconds */
+  readonly now: number
+}
+
+export interface BucketVerdict {
+  /** by how much bucket and items differ, as a text that is the same for the same fault; empty: they fit */
+  readonly difference: string
+  /** what the items come to, by their content */
+  readonly sums: Sums
+  readonly misplaced: readonly StoredItem[]
+}
+
+/** Judges a bucket by the content of its items: what their attribute `leaf` says does not count. */
+export function judgeBucket({ life, bucket, stored, items, now }: BucketFacts): BucketVerdict {
+  const name = bucketText(bucket)
+  const own = items.filter(
+    one => isOfTree(one) && bucketText(bucketOf(life, one.kind, one.pk, one.sk)) === name,
+  )
+  const changes = own.map(({ kind, pk, sk, ...rest }) => {
+    const next = leafByContent({ kind, pk, sk, ...rest }, life) ?? null
+    return { kind, pk, sk, prev: null, next }
+  })
+  const sums = liveSums(deltasOf(life, changes, now)[0]?.sums ?? new Map(), now)
+  const misplaced = own.filter(item => isMisplaced(item, life))
+  const names = misplaced.map(({ pk, sk, rev }) => JSON.stringify([pk, sk, rev])).sort()
+  const difference = [...differing(sums, liveSums(stored?.sums ?? new Map(), now)), ...names].join()
+  return { difference, sums, misplaced }
+}
+
+const ZERO: Limbs = [0n, 0n, 0n]
+
+const differing = (are: Sums, stand: Sums): string[] =>
+  [...new Set([...are.keys(), ...stand.keys()])].sort().flatMap(slot => {
+    const [a, b] = [are.get(slot) ?? ZERO, stand.get(slot) ?? ZERO]
+    const by = a.map((limb, index) => limb - (b[index] ?? 0n))
+    return by.some(limb => limb !== 0n) ? [`${slot}:${by.join(' ')}`] : []
+  })

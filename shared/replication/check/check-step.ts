@@ -1,0 +1,44 @@
+import type { TreeCheck } from '../../model/tree-work.ts'
+import type { OperationRun, StepResult } from '../operation/run.ts'
+import { DONE } from '../operation/run.ts'
+import { countAll, lastingFaults, suspectsOf } from './examine.ts'
+import { findingsOf, isCorrupt, type TreeFault } from './findings.ts'
+import { endTreeWork, inTime, passing, treeStanding } from './tree-run.ts'
+import { viewTree } from './view.ts'
+
+/**
+ * Checks the tree of this cluster, level by level, and notes what was found. It changes nothing: whoever is stopped
+ * begins again.
+ */
+export async function checkTree(run: OperationRun, id: string): Promise<StepResult> {
+  const stand = await treeStanding(run, id)
+  if (!stand) return DONE
+  const { ports } = run
+  const { view, faults } = await passing(async () => {
+    const view = await viewTree(ports, stand.life)
+    const timely = async () => inTime(run)
+    await countAll(view, timely)
+    const faults = await lastingFaults(view, await suspectsOf(view, timely))
+    return { view, faults }
+  })
+  const hashOf = (of: 'replicated' | 'local'): string => view.hashes.roots.get(of)?.hash ?? ''
+  const findings = findingsOf(faults, { replicated: hashOf('replicated'), local: hashOf('local') })
+  const corrupted = isCorrupt(findings)
+  if (corrupted)
+    ports.log.error('the tree is not that of what stands in the tables', {
+      operation: id,
+      ...counts(faults),
+      reason: 'POST sys/replication/reindex makes it anew',
+    })
+  const check: Partial<TreeCheck> = {
+    ...{ life: stand.life, operation: id, findings, corrupted },
+    checkedAt: ports.clock.now(),
+  }
+  return endTreeWork(run, id, { check })
+}
+
+const counts = (faults: readonly TreeFault[]): Record<TreeFault['level'], number> => {
+  const count = { bucket: 0, page: 0, root: 0, whole: 0 }
+  for (const { level } of faults) count[level] += 1
+  return count
+}

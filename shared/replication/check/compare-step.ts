@@ -1,0 +1,90 @@
+import type { TreeReindex } from '../../model/tree-work.ts'
+import { key } from '../../storage/kinds.ts'
+import type { Place } from '../journal.ts'
+import { DONE, OperationFailed, type OperationRun, type StepResult } from '../operation/run.ts'
+import { newFollower } from '../secondary/new-follower.ts'
+import { reportParts } from '../sync/report.ts'
+import { reportName, storeReport } from '../sync/store-report.ts'
+import { differencesTo } from './compare.ts'
+import { endTreeWork, inTime, type TreeStand, treeStanding } from './tree-run.ts'
+
+/** Names of keys that an operation keeps, and a line of the log has room for; the report names all of them. */
+const NAMED = 20
+const LONGEST_NAME = 200
+
+/**
+ * The end of making a tree anew. Where it is asked for, a secondary compares what it has with its primary, and what
+ * differs is fetched by the next sync.
+ */
+export async function compareTrees(run: OperationRun, id: string): Promise<StepResult> {
+  const stand = await treeStanding(run, id)
+  if (!stand) return DONE
+  const { diff } = stand.operation.data.reindex ?? {}
+  const differences = diff ? await fetchDifferences(run, id, stand) : undefined
+  const reindex: Partial<TreeReindex> = {
+    ...{ stage: 'done', finishedAt: run.ports.clock.now() },
+    ...(differences ? { differences } : {}),
+  }
+  return endTreeWork(run, id, { reindex, check: await repaired(run, stand) })
+}
+
+/** What a check found before is not so any more. */
+async function repaired({ ports }: OperationRun, { life }: TreeStand) {
+  const [check] = await ports.store.read([key('tree-check')])
+  return check?.data.life === life ? { corrupted: false, findings: undefined } : {}
+}
+
+async function fetchDifferences(
+  run: OperationRun,
+  id: string,
+  { life }: TreeStand,
+): Promise<TreeReindex['differences']> {
+  const { ports, connect, deadline } = run
+  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
+  const { link } = follower ?? {}
+  if (!link)
+    throw new OperationFailed(
+      'invalid_request',
+      'this cluster follows no primary that it could be compared with',
+    )
+  const now = Math.floor(ports.clock.now() / 1000)
+  const progress = async () => inTime(run)
+  const beside = { journal: ports.journal, clock: ports.clock, life, now, link, progress }
+  // what is written from now on has to come here before it can be compared
+  await ports.puller.wake().catch(() => undefined)
+  const places = await differencesTo(beside).catch((cause: unknown) => {
+    if (cause instanceof OperationFailed) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new OperationFailed(
+      'busy',
+      `the tree is made anew, but could not be compared with the primary's: ${why}`,
+      { cause },
+    )
+  })
+  const names = places.slice(0, NAMED).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`.slice(0, LONGEST_NAME))
+  if (places.length > 0) {
+    ports.log.error('items are not as the primary has them', {
+      operation: id,
+      count: places.length,
+      items: names,
+    })
+    await haveFetched(run, places)
+  }
+  return { count: places.length, names }
+}
+
+/** Writes down what differs; whoever follows the primary fetches it, before anything else is applied. */
+async function haveFetched({ ports }: OperationRun, places: readonly Place[]): Promise<void> {
+  const { journal, store, clock, entropy } = ports
+  const readAt = clock.now()
+  const [[record], head] = await Promise.all([store.read([key('cluster')]), journal.head()])
+  if (!record || head?.mode !== 'applying' || head.until > 0 || head.dirty !== null)
+    throw new OperationFailed('busy', 'a sync is under way')
+  const facts = { at: readAt, epoch: head.epoch, cut: head.done }
+  const report = reportName(head.hold + 1, entropy.bytes(3))
+  await storeReport(store, { record: record.data, readAt }, report, reportParts(facts, [], places))
+  const { mode, hold, until } = head
+  const moved = await journal.moveHead({ mode, hold, until }, { dirty: report, dirtyFrom: '' })
+  if (moved === 'refused') throw new OperationFailed('busy', 'a sync is under way')
+  await ports.puller.wake().catch(() => undefined)
+}

@@ -1,0 +1,129 @@
+import type { StoredItem } from '../../storage/requests.ts'
+import { lastEnded } from '../generation.ts'
+import type { StoredBucket } from '../journal.ts'
+import { hashOfPageAt } from '../page-at.ts'
+import { positionOf } from '../position.ts'
+import { SUBTREES, type Subtree } from '../refresh.ts'
+import { pageNames, rootHash, wholeRoot } from '../tree.ts'
+import { type BucketFacts, type BucketVerdict, judgeBucket } from './bucket.ts'
+import type { TreeFault } from './findings.ts'
+import { inParallel, lasting } from './lasting.ts'
+import { allPages, bucketAt, countIn, misplacedIn, type PagePlace, pkOfPage, suspectsIn } from './tally.ts'
+import { lookAgain, type TreeView } from './view.ts'
+
+const SEGMENTS = 4
+
+/**
+ * Goes through all items and counts them in.
+ * @param progress told how many have been gone through; may throw to end it
+ */
+export async function countAll(
+  { journal, tally }: TreeView,
+  progress: (seen: number) => Promise<void>,
+): Promise<void> {
+  const segment = async (index: number): Promise<void> => {
+    let from: { pk: string; sk: string } | undefined
+    do {
+      const page = await journal.scan({ index, of: SEGMENTS, from })
+      for (const item of page.items) countIn(tally, item)
+      await progress(tally.seen)
+      from = page.next
+    } while (from)
+  }
+  await Promise.all(Array.from({ length: SEGMENTS }, (_, index) => segment(index)))
+}
+
+/**
+ * What seems wrong with pages and roots, after everything was counted. Some of it may be under way only.
+ * @param progress told how many pages have been gone through
+ */
+export async function suspectsOf(
+  view: TreeView,
+  progress: (pages: number) => Promise<void>,
+): Promise<TreeFault[]> {
+  await lookAgain(view)
+  let done = 0
+  const found = await inParallel(allPages, async place => {
+    const buckets = await view.journal.page(pkOfPage(view.life, place))
+    const subpages = suspectsIn(view.tally, place, buckets)
+    const own = (await pageFault(view, place, buckets)) === '' ? [] : [{ level: 'page' as const, ...place }]
+    done += 1
+    await progress(done)
+    return [...subpages.map(subpage => ({ level: 'bucket' as const, ...place, subpage })), ...own]
+  })
+  const roots = SUBTREES.map((of): TreeFault => ({ level: 'root', of }))
+  const above = [...roots, { level: 'whole' as const }].filter(fault => rootFault(view, fault) !== '')
+  return [...found.flat(), ...above]
+}
+
+/** Those faults that stay. */
+export const lastingFaults = (view: TreeView, suspects: readonly TreeFault[]): Promise<TreeFault[]> =>
+  lasting(
+    view.clock,
+    suspects,
+    async fault => {
+      if (fault.level === 'bucket') return (await readBucket(view, fault, fault.subpage))?.verdict.difference
+      if (fault.level !== 'page') return rootFault(view, fault)
+      return pageFault(view, fault, await view.journal.page(pkOfPage(view.life, fault)))
+    },
+    () => lookAgain(view),
+  )
+
+const LOOKS = 5
+
+/** A bucket with its items, while nobody changed it; undefined where somebody always does. */
+export async function readBucket(
+  { journal, life, now, tally, tail }: TreeView,
+  place: PagePlace,
+  subpage: number,
+): Promise<{ facts: BucketFacts; verdict: BucketVerdict } | undefined> {
+  const bucket = bucketAt(life, place, subpage)
+  const also = [...misplacedIn(tally, place, subpage), ...tail.keys(bucket)]
+  let [before] = await journal.buckets([bucket])
+  for (let looks = 0; looks < LOOKS; looks++) {
+    const items: StoredItem[] = await journal.itemsOf(bucket, also)
+    const [stored] = await journal.buckets([bucket])
+    if (isSame(before, stored)) {
+      const facts = { life, bucket, stored, items, now }
+      return { facts, verdict: judgeBucket(facts) }
+    }
+    before = stored
+  }
+  return undefined
+}
+
+const isSame = (a: StoredBucket | undefined, b: StoredBucket | undefined): boolean =>
+  a?.mark === b?.mark && textOf(a) === textOf(b)
+
+const textOf = (bucket: StoredBucket | undefined): string =>
+  [...(bucket?.sums ?? [])].map(([slot, limbs]) => `${slot} ${limbs.join(' ')}`).join()
+
+/** What is wrong with the hash of a page, as it follows from its buckets. */
+async function pageFault(
+  { hashes, life, now, tail }: TreeView,
+  place: PagePlace,
+  buckets: ReadonlyMap<string, StoredBucket>,
+): Promise<string | undefined> {
+  const root = hashes.roots.get(place.of)
+  const stored = hashes.pages[place.of].get(pageNames[place.page] ?? '')
+  if (!root || !stored) return 'none'
+  if (stored.gen !== lastEnded(now)) return undefined
+  const at = positionOf(stored.asOf > root.asOf ? stored.asOf : root.asOf)
+  const hash = await hashOfPageAt(pkOfPage(life, place), buckets, { tail, at, now })
+  if (hash === undefined) return undefined
+  return hash === stored.hash ? '' : `${stored.hash} ${stored.asOf}`
+}
+
+/** What is wrong with a root, as it follows from what it is made of. */
+function rootFault({ hashes }: TreeView, fault: TreeFault): string | undefined {
+  const { roots, pages, isSettled } = hashes
+  if (!isSettled) return undefined
+  const hashOf = (of: Subtree): string => roots.get(of)?.hash ?? ''
+  if (fault.level === 'whole')
+    return told(roots.get('whole')?.hash, wholeRoot(hashOf('replicated'), hashOf('local')))
+  if (fault.level !== 'root') return ''
+  const names = pageNames.map(page => pages[fault.of].get(page)?.hash ?? '')
+  return told(hashOf(fault.of), rootHash(names))
+}
+
+const told = (stored: string | undefined, right: string): string => (stored === right ? '' : `${stored}`)

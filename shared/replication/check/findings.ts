@@ -1,0 +1,78 @@
+import type { Findings, PageFindings, SubtreeFindings } from '../../model/tree-work.ts'
+import { printTime } from '../../values/time.ts'
+import { SUBTREES, type Subtree } from '../refresh.ts'
+import type { PagePlace } from './tally.ts'
+
+/** Faults as a check meets them. */
+export type TreeFault =
+  | (PagePlace & { readonly level: 'bucket'; readonly subpage: number })
+  | (PagePlace & { readonly level: 'page' })
+  | { readonly level: 'root'; readonly of: Subtree }
+  | { readonly level: 'whole' }
+
+export function findingsOf(faults: readonly TreeFault[], roots: Readonly<Record<Subtree, string>>): Findings {
+  const subtree = (of: Subtree): SubtreeFindings => {
+    const own = faults.filter(one => 'page' in one && one.of === of) as (TreeFault & PagePlace)[]
+    const pages = [...Map.groupBy(own, ({ page }) => page)].sort(([a], [b]) => a - b)
+    return {
+      root: roots[of],
+      corrupted: faults.some(one => one.level === 'root' && one.of === of),
+      pages: Object.fromEntries(pages.map(([page, some]) => [page, pageFindings(some)])),
+    }
+  }
+  return {
+    whole: faults.some(({ level }) => level === 'whole'),
+    subtrees: { replicated: subtree('replicated'), local: subtree('local') },
+  }
+}
+
+function pageFindings(faults: readonly TreeFault[]): PageFindings {
+  const bits = Buffer.alloc(32)
+  for (const fault of faults)
+    if (fault.level === 'bucket')
+      bits[fault.subpage >> 3] = (bits[fault.subpage >> 3] ?? 0) | (1 << (fault.subpage & 7))
+  return { corrupted: faults.some(({ level }) => level === 'page'), subpages: bits.toString('base64') }
+}
+
+const isSound = ({ whole, subtrees }: Findings): boolean =>
+  !whole && SUBTREES.every(of => !subtrees[of].corrupted && Object.keys(subtrees[of].pages).length === 0)
+
+/** Whether anything was found. */
+export const isCorrupt = (findings: Findings): boolean => !isSound(findings)
+
+/** Bytes of a root that are shown, as many as clients know. */
+const ROOT_BYTES = 20
+const NUMBER = { replicated: '1', local: '2' } as const
+
+/**
+ * The `merkle_corruption_report`.
+ * @param at epoch milliseconds of the check
+ * @see docs/spec/replication.md#the-check-of-the-tree
+ */
+export const corruptionReport = ({ whole, subtrees }: Findings, at: number) => ({
+  corrupted_root: whole,
+  last_corruption_check_epoch: printTime(at),
+  corrupted_tree_map: Object.fromEntries(
+    SUBTREES.map(of => {
+      const { root, corrupted, pages } = subtrees[of]
+      const tuples = Object.entries(pages).map(([page, found]) => [
+        page,
+        { corrupted: found.corrupted, subpages: subpagesIn(found) },
+      ])
+      return [
+        NUMBER[of],
+        {
+          tree_type: of,
+          root_hash: Buffer.from(root, 'base64url').subarray(0, ROOT_BYTES).toString('base64'),
+          corrupted_subtree_root: corrupted,
+          corrupted_index_tuples_map: tuples.length > 0 ? Object.fromEntries(tuples) : null,
+        },
+      ]
+    }),
+  ),
+})
+
+const subpagesIn = ({ subpages }: PageFindings): number[] =>
+  [...Buffer.from(subpages, 'base64')].flatMap((byte, index) =>
+    Array.from({ length: 8 }, (_, bit) => (byte & (1 << bit) ? [index * 8 + bit] : [])).flat(),
+  )

@@ -1,0 +1,102 @@
+import { key } from '../../storage/kinds.ts'
+import { lastEnded } from '../generation.ts'
+import { DONE, OperationFailed, type OperationRun, type StepResult } from '../operation/run.ts'
+import { type Pages, refreshTree, rootsPk, SUBTREES } from '../refresh.ts'
+import { countAll, lastingFaults, suspectsOf } from './examine.ts'
+import type { TreeFault } from './findings.ts'
+import { inParallel } from './lasting.ts'
+import { repairBucket } from './repair.ts'
+import { allPages, pkOfPage } from './tally.ts'
+import { passing, reindexNotes, type TreeStand, treeStanding } from './tree-run.ts'
+import { type TreeView, viewTree } from './view.ts'
+
+/**
+ * Makes the tree of this cluster what stands in its tables. Nobody is kept from writing, and whatever was repaired
+ * stays so: whoever is stopped begins again, and finds less to do.
+ */
+export async function buildTree(run: OperationRun, id: string): Promise<StepResult> {
+  const stand = await treeStanding(run, id)
+  if (!stand) return DONE
+  const note = reindexNotes(run, id)
+  return passing(async () => {
+    const view = await viewTree(run.ports, stand.life)
+    await note({ stage: 'scanning' }, true)
+    await countAll(view, () => note({}))
+    const total = allPages.length
+    const judged = (done: number) => note({ stage: 'building', done, total })
+    await note({ stage: 'building', done: 0, total }, true)
+    const faults = await lastingFaults(view, await suspectsOf(view, judged))
+    await repairBuckets(view, run, faults)
+    await note({ stage: 'commit', done: total, total }, true)
+    await repairHashes(view, faults, stand)
+    const buckets = faults.filter(({ level }) => level === 'bucket').length
+    run.ports.log.info('tree made anew', {
+      operation: id,
+      items: view.tally.seen,
+      buckets,
+      faults: faults.length,
+    })
+    return DONE
+  })
+}
+
+type BucketFault = Extract<TreeFault, { level: 'bucket' }>
+
+const isOfBucket = (fault: TreeFault): fault is BucketFault => fault.level === 'bucket'
+
+async function repairBuckets(
+  view: TreeView,
+  { ports }: OperationRun,
+  faults: readonly TreeFault[],
+): Promise<void> {
+  const cluster = async () => {
+    const readAt = ports.clock.now()
+    const [record] = await ports.store.read([key('cluster')])
+    if (!record) throw new OperationFailed('internal', 'this cluster is not initialised')
+    return { record: record.data, readAt }
+  }
+  const repaired = await inParallel(faults.filter(isOfBucket), fault =>
+    repairBucket(view, fault, fault.subpage, cluster),
+  )
+  if (repaired.includes(false))
+    throw new OperationFailed('busy', 'some buckets of the tree are always being written to')
+}
+
+const ROUNDS = 3
+
+/** Makes hashes anew: those of what was repaired or did not fit, or all of them. */
+async function repairHashes(
+  view: TreeView,
+  faults: readonly TreeFault[],
+  { life, operation }: Pick<TreeStand, 'life' | 'operation'>,
+): Promise<void> {
+  const { force = false, skipFlush = false } = operation.data.reindex ?? {}
+  if (skipFlush) return leaveToWorker(view)
+  const touched = faults.filter(fault => fault.level === 'bucket' || fault.level === 'page')
+  const pks = new Set(touched.map(fault => pkOfPage(life, fault)))
+  if (!force && faults.length === 0) return
+  const anew: Pages = force ? 'all' : pks
+  const again: TreeFault[] = [
+    ...(force ? allPages : touched).map(({ of, page }) => ({ level: 'page' as const, of, page })),
+    ...SUBTREES.map(of => ({ level: 'root' as const, of })),
+    { level: 'whole' },
+  ]
+  for (let rounds = 0; rounds < ROUNDS; rounds++) {
+    const head = await view.journal.head()
+    if (!head) break
+    await refreshTree({ ...view, head, now: Math.floor(view.clock.now() / 1000) }, anew)
+    // whoever made hashes from what stood there before may have been later
+    if ((await lastingFaults(view, again)).length === 0) return
+  }
+  throw new OperationFailed('busy', 'hashes of the tree do not come to rest')
+}
+
+/** The worker of the journal makes all hashes anew where roots are of no generation that it knows. */
+async function leaveToWorker({ journal, life, now }: TreeView): Promise<void> {
+  const roots = await journal.pageHashes(rootsPk(life))
+  for (const of of SUBTREES) {
+    const root = roots.get(of)
+    if (root?.gen === lastEnded(now))
+      await journal.putPageHash(rootsPk(life), of, { ...root, gen: 0 }, root.hash)
+  }
+}

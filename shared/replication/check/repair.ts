@@ -1,0 +1,73 @@
+import type { ClusterRead } from '../../ports.ts'
+import { specOf } from '../../storage/kinds.ts'
+import type { StoredItem } from '../../storage/requests.ts'
+import { generationOf, ttlOf } from '../generation.ts'
+import type { Element } from '../journal.ts'
+import { leafOf, placed } from '../tree.ts'
+import { type BucketFacts, type BucketVerdict, judgeBucket, leafByContent } from './bucket.ts'
+import { readBucket } from './examine.ts'
+import type { PagePlace } from './tally.ts'
+import type { TreeView } from './view.ts'
+
+const TRIES = 8
+const PAUSE_MS = 50
+/** Milliseconds after a position was taken: most of what a journal can take is left for others. */
+const PACE_MS = 100
+/** Items of one transaction, beside the bucket. */
+const MOST = 90
+
+/** An item with the place in the tree that belongs to its content. */
+export function settledItem(item: StoredItem, life: string, now: number): StoredItem {
+  const dies = specOf(item.kind).expiry === 'dies'
+  const known = leafByContent(item, life)
+  const gen = known ? known.gen : dies ? generationOf(item.expires, now) : null
+  const { ttl: _ttl, ...rest } = item
+  const whole = gen === null ? rest : { ...rest, ttl: ttlOf(gen) }
+  return placed({ ...whole, leaf: leafOf(whole) }, life)
+}
+
+/**
+ * Makes a bucket what its items are by their content, where nothing has changed since both were read: whoever writes
+ * meanwhile is never kept from it. On a primary items whose own leaf is wrong take a position of the journal, so that
+ * secondaries get them as they are; elsewhere they are put right where they stand.
+ * @param cluster the cluster record, fresh enough to commit with
+ * @returns whether it fits by now
+ */
+export async function repairBucket(
+  view: TreeView,
+  place: PagePlace,
+  subpage: number,
+  cluster: () => Promise<ClusterRead>,
+): Promise<boolean> {
+  const { journal, clock } = view
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (tries > 0) await clock.sleep(PAUSE_MS * tries)
+    const read = await readBucket(view, place, subpage)
+    if (!read) continue
+    const { difference, misplaced } = read.verdict
+    if (difference === '') return true
+    const isOwn = (await journal.head())?.mode === 'writing'
+    if (isOwn && misplaced.length > 0) {
+      for (const item of misplaced) {
+        await journal.stamp([item], await cluster())
+        await clock.sleep(PACE_MS)
+      }
+    } else await journal.transact(inPlace(read))
+  }
+  return false
+}
+
+/** What puts a bucket right, with the items in it that say something wrong of their place. */
+function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): Element[] {
+  const { life, bucket, stored, items, now } = facts
+  const some = verdict.misplaced.slice(0, MOST)
+  const settled = new Map(some.map(item => [item, settledItem(item, life, now)]))
+  const { sums } = judgeBucket({ ...facts, items: items.map(item => settled.get(item) ?? item) })
+  return [
+    ...[...settled].map(([item, put]): Element => {
+      const { kind, pk, sk, rev, leaf } = item
+      return { item: { kind, pk, sk }, put, if: leaf === undefined ? { rev } : { rev, leaf } }
+    }),
+    { renew: bucket, sums, was: stored },
+  ]
+}

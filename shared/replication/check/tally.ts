@@ -1,0 +1,110 @@
+import type { StoredItem } from '../../storage/requests.ts'
+import { ended } from '../generation.ts'
+import type { StoredBucket } from '../journal.ts'
+import { SUBTREES, type Subtree } from '../refresh.ts'
+import type { DataKey } from '../tail.ts'
+import {
+  type Bucket,
+  bucketOf,
+  type Leaf,
+  type Limbs,
+  limbsOf,
+  liveSums,
+  PAGES,
+  pageNames,
+  pagePk,
+} from '../tree.ts'
+import { isMisplaced, isOfTree, leafByContent } from './bucket.ts'
+
+/** Buckets of a page. */
+const SUBPAGES = 256
+
+/** A page of a subtree, by its number. */
+export interface PagePlace {
+  readonly of: Subtree
+  readonly page: number
+}
+
+/** All pages of both subtrees. */
+export const allPages: readonly PagePlace[] = SUBTREES.flatMap(of =>
+  pageNames.map((_, page) => ({ of, page })),
+)
+
+export const pkOfPage = (life: string, { of, page }: PagePlace): string =>
+  pagePk(life, of, pageNames[page] ?? '')
+
+export const bucketAt = (life: string, place: PagePlace, subpage: number): Bucket => ({
+  pk: pkOfPage(life, place),
+  sk: pageNames[subpage] ?? '',
+})
+
+const numberOf = ({ of, page }: PagePlace, subpage: number): number =>
+  (SUBTREES.indexOf(of) * PAGES + page) * SUBPAGES + subpage
+
+/**
+ * What stands in the table, bucket by bucket: one number for each, so that a million items need no more memory than
+ * ten thousand do.
+ */
+export interface Tally {
+  readonly life: string
+  /** epoch seconds: what had ended by then does not count */
+  readonly now: number
+  /** items gone through */
+  seen: number
+  readonly sums: (bigint | undefined)[]
+  /** items whose place in the tree is not what they say, by bucket */
+  readonly misplaced: Map<number, DataKey[]>
+}
+
+export const newTally = (life: string, now: number): Tally => ({
+  ...{ life, now, seen: 0 },
+  sums: new Array<bigint | undefined>(SUBTREES.length * PAGES * SUBPAGES),
+  misplaced: new Map(),
+})
+
+/** Takes an item in by its content. */
+export function countIn(tally: Tally, item: StoredItem): void {
+  const { life, now, sums, misplaced } = tally
+  tally.seen += 1
+  if (!isOfTree(item)) return
+  const bucket = bucketOf(life, item.kind, item.pk, item.sk)
+  const of = bucket.pk.at(-4) === 'r' ? ('replicated' as const) : ('local' as const)
+  const place = { of, page: Number.parseInt(bucket.pk.slice(-2), 16) }
+  const number = numberOf(place, Number.parseInt(bucket.sk, 16))
+  const leaf = leafByContent(item, life)
+  if (leaf && (leaf.gen === null || !ended(leaf.gen, now)))
+    sums[number] = (sums[number] ?? 0n) + weighed(slotWeight(leaf.gen), limbsOf(leaf.leaf))
+  if (isMisplaced(item, life))
+    misplaced.set(number, [...(misplaced.get(number) ?? []), { pk: item.pk, sk: item.sk }])
+}
+
+/** Numbers of the buckets of a page that are not what was counted. */
+export function suspectsIn(
+  { now, sums, misplaced }: Tally,
+  place: PagePlace,
+  buckets: ReadonlyMap<string, StoredBucket>,
+): number[] {
+  return pageNames.flatMap((sk, subpage) => {
+    const number = numberOf(place, subpage)
+    const fits = (sums[number] ?? 0n) === weightOf(buckets.get(sk), now) && !misplaced.has(number)
+    return fits ? [] : [subpage]
+  })
+}
+
+/** Keys of items in a bucket that are not where they say. */
+export const misplacedIn = (tally: Tally, place: PagePlace, subpage: number): readonly DataKey[] =>
+  tally.misplaced.get(numberOf(place, subpage)) ?? []
+
+/** One number for the sums of a bucket. Each generation counts otherwise, so that a leaf cannot move unnoticed. */
+const weightOf = (bucket: StoredBucket | undefined, now: number): bigint =>
+  [...liveSums(bucket?.sums ?? new Map<string, Limbs>(), now)].reduce(
+    (total, [slot, limbs]) => total + weighed(slotWeight(slot === 'p' ? null : Number(slot.slice(1))), limbs),
+    0n,
+  )
+
+const slotWeight = (gen: Leaf['gen']): bigint => (gen === null ? 1n : BigInt(gen))
+
+const BITS = 86n
+
+const weighed = (weight: bigint, [low, middle, high]: Limbs): bigint =>
+  weight * (low + (middle << BITS) + (high << (2n * BITS)))

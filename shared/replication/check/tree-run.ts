@@ -1,0 +1,110 @@
+import { ApiError } from '../../api/errors.ts'
+import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
+import { replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import {
+  AGAIN,
+  commitStep,
+  DONE,
+  type OperationEnd,
+  OperationFailed,
+  type OperationRun,
+  type OperationStand,
+  type StepResult,
+  standing,
+  toStep,
+} from '../operation/run.ts'
+
+/** Milliseconds between two notes of how far a run is. */
+const EVERY = 2000
+const TRIES = 5
+
+/** An operation over the tree of this cluster, while it runs. */
+export interface TreeStand extends OperationStand {
+  life: string
+}
+
+/** @returns nothing where the operation has ended. @throws OperationFailed where there is no tree any more */
+export async function treeStanding(run: OperationRun, id: string): Promise<TreeStand | undefined> {
+  const stand = await standing(run, id)
+  if (stand.operation.data.status !== 'running') return undefined
+  const { life, mode, built } = stand.record.data
+  if (life === undefined || (mode !== 'primary' && mode !== 'secondary'))
+    throw new OperationFailed('invalid_request', `this cluster keeps no tree: its mode is ${mode}`)
+  if (built === false) throw new OperationFailed('busy', 'the tree is being built')
+  return { ...stand, life }
+}
+
+/** What may pass fails the operation as `busy`: its caller comes back. */
+export async function passing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'busy')
+      throw new OperationFailed('busy', error.message, { cause: error })
+    throw error
+  }
+}
+
+/** Ends a run that would outlast its Lambda. @throws OperationFailed */
+export function inTime({ ports, deadline }: OperationRun): void {
+  if (ports.clock.now() > deadline)
+    throw new OperationFailed('internal', 'the tables are too large to be gone through in one run')
+}
+
+/** Notes how far the making of a tree is, now and then: nothing is lost without. */
+export function reindexNotes(run: OperationRun, id: string) {
+  let last = 0
+  return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
+    inTime(run)
+    const now = run.ports.clock.now()
+    if (!always && now - last < EVERY) return
+    last = now
+    const { cluster } = await standing(run, id)
+    const [item] = await run.ports.store.read([key('tree-reindex')])
+    if (item?.data.operation !== id) return
+    await run.ports.store.commit([replace(item, item, { ...item.data, ...change })], cluster)
+  }
+}
+
+/** What the end of an operation changes of both items. */
+export interface TreeEnd {
+  check?: Partial<TreeCheck>
+  reindex?: Partial<TreeReindex>
+}
+
+/** Ends the operation, and notes what it came to. */
+export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const stand = await standing(run, id)
+    if (stand.operation.data.status !== 'running') return DONE
+    const [check, reindex] = await run.ports.store.read([key('tree-check'), key('tree-reindex')])
+    const ended = await commitStep(
+      run,
+      [
+        toStep(stand, run.ports.clock.now(), { status: 'done', step: '' }),
+        ...(check && end.check ? [replace(check, check, { ...check.data, ...end.check })] : []),
+        ...(reindex && end.reindex ? [replace(reindex, reindex, { ...reindex.data, ...end.reindex })] : []),
+      ],
+      stand,
+    )
+    if (ended === DONE) return DONE
+  }
+  return AGAIN
+}
+
+/** What follows when a step is given up: what was repaired stays so, and nothing else has happened. */
+export const treeWorkFailed: OperationEnd = async (run, id, fault) => {
+  const stand = await standing(run, id)
+  if (stand.operation.data.status !== 'running') return DONE
+  const [reindex] = await run.ports.store.read([key('tree-reindex')])
+  const own = reindex?.data.operation === id ? [reindex] : []
+  return commitStep(
+    run,
+    [
+      toStep(stand, run.ports.clock.now(), { status: 'failed', fault }),
+      ...own.map(item => replace(item, item, { ...item.data, stage: 'failed' as const })),
+    ],
+    stand,
+  )
+}

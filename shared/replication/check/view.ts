@@ -1,0 +1,114 @@
+import { ApiError } from '../../api/errors.ts'
+import type { Ports } from '../../ports.ts'
+import { denseUpTo } from '../density.ts'
+import { lastEnded } from '../generation.ts'
+import type { Head } from '../head.ts'
+import type { Journal, StoredPage } from '../journal.ts'
+import { reached, refreshTree, rootsPk, SUBTREES, type Subtree } from '../refresh.ts'
+import { type Tail, tailOf } from '../tail.ts'
+import { pagePk } from '../tree.ts'
+import { newTally, type Tally } from './tally.ts'
+
+/** A tree that is looked at. */
+export interface TreeView {
+  readonly journal: Journal
+  readonly clock: Ports['clock']
+  readonly life: string
+  /** as it was at the beginning */
+  readonly head: Head
+  /** epoch seconds: generations that had ended by then do not count */
+  readonly now: number
+  readonly tally: Tally
+  /** from some positions before the beginning on */
+  readonly tail: Tail
+  /** as they were read last */
+  hashes: StoredHashes
+}
+
+/** Hashes as they are noted. */
+export interface StoredHashes {
+  readonly roots: ReadonlyMap<string, StoredPage>
+  readonly pages: Readonly<Record<Subtree, ReadonlyMap<string, StoredPage>>>
+  /** whether all of them are of the same position, or of earlier ones: nobody makes them anew just now */
+  readonly isSettled: boolean
+}
+
+/** Positions before the beginning whose keys are looked for besides those that the index names: it may lag behind. */
+const BEFORE = 1000
+/** Positions that hashes may be behind. */
+const BEHIND = 20_000
+
+/**
+ * Begins to look at a tree.
+ * @throws ApiError `busy` while it is being filled, or its hashes are made for the first time
+ */
+export async function viewTree(
+  { journal, clock }: Pick<TreeView, 'journal' | 'clock'>,
+  life: string,
+): Promise<TreeView> {
+  const head = await journal.head()
+  const now = Math.floor(clock.now() / 1000)
+  if (!head || head.mode === 'syncing' || head.until > 0) throw filling()
+  const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.done
+  const known = async (): Promise<number> => {
+    const roots = await journal.pageHashes(rootsPk(life))
+    return Math.min(...SUBTREES.map(of => reached(roots.get(of), head, lastEnded(now))))
+  }
+  const oldest = Math.max(head.from, dense - BEHIND)
+  if ((await known()) < oldest) await refreshTree({ journal, life, head, now })
+  const first = await known()
+  if (first < head.from) throw filling()
+  const after = Math.max(head.from, Math.min(first, dense - BEFORE))
+  const view = {
+    ...{ journal, clock, life, head, now, tally: newTally(life, now) },
+    tail: tailOf(journal, { life, line: head.line, after, now }),
+  }
+  return { ...view, hashes: await readHashes(view) }
+}
+
+const filling = (): ApiError =>
+  new ApiError(
+    'busy',
+    'the tree is being filled; repeat this when GET sys/replication/dr/status shows that it is done',
+    {
+      retryAfter: 10,
+    },
+  )
+
+/** Hashes as they are noted now, read while the roots stayed the same. */
+async function readHashes({ journal, life }: Pick<TreeView, 'journal' | 'life'>): Promise<StoredHashes> {
+  const before = await journal.pageHashes(rootsPk(life))
+  const [replicated, local] = await Promise.all(
+    SUBTREES.map(of => journal.pageHashes(pagePk(life, of, 'root'))),
+  )
+  const roots = await journal.pageHashes(rootsPk(life))
+  const pages = { replicated: replicated ?? new Map(), local: local ?? new Map() }
+  const asOf = roots.get('replicated')?.asOf ?? ''
+  const isSettled =
+    [...roots].every(([name, root]) => root.asOf === asOf && before.get(name)?.asOf === asOf) &&
+    SUBTREES.every(of => [...pages[of].values()].every(page => page.asOf <= asOf))
+  return { roots, pages, isSettled }
+}
+
+/** Before each look: what has been committed since is known, and hashes are read anew. */
+export async function lookAgain(view: TreeView): Promise<void> {
+  const head = await view.journal.head()
+  if (head?.hold !== view.head.hold || head.epoch !== view.head.epoch) throw changed()
+  await view.tail.upTo(head.seq)
+  view.hashes = await settledHashes(view)
+}
+
+const SETTLING = 20
+const SETTLING_MS = 100
+
+async function settledHashes(view: TreeView): Promise<StoredHashes> {
+  let hashes = await readHashes(view)
+  for (let tries = 0; !hashes.isSettled && tries < SETTLING; tries++) {
+    await view.clock.sleep(SETTLING_MS)
+    hashes = await readHashes(view)
+  }
+  return hashes
+}
+
+const changed = (): ApiError =>
+  new ApiError('busy', 'the cluster has changed its role while its tree was looked at', { retryAfter: 5 })

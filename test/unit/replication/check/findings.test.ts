@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { isTreeCorrupted } from '../../../../shared/replication/check/corrupted.ts'
+import {
+  corruptionReport,
+  findingsOf,
+  isCorrupt,
+  type TreeFault,
+} from '../../../../shared/replication/check/findings.ts'
+
+const hash = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
+const roots = { replicated: hash(1), local: hash(2) }
+const shown = (...faults: TreeFault[]) => corruptionReport(findingsOf(faults, roots), 1_800_000_000_123)
+
+describe('the report of a check', () => {
+  test('of a tree that fits: both subtrees, with their roots in base64 and without maps', () => {
+    expect(isCorrupt(findingsOf([], roots))).toBe(false)
+    expect(shown()).toEqual({
+      corrupted_root: false,
+      last_corruption_check_epoch: '2027-01-15T08:00:00.123Z',
+      corrupted_tree_map: {
+        '1': {
+          tree_type: 'replicated',
+          root_hash: Buffer.alloc(20, 1).toString('base64'),
+          corrupted_subtree_root: false,
+          corrupted_index_tuples_map: null,
+        },
+        '2': {
+          tree_type: 'local',
+          root_hash: Buffer.alloc(20, 2).toString('base64'),
+          corrupted_subtree_root: false,
+          corrupted_index_tuples_map: null,
+        },
+      },
+    })
+  })
+
+  test('names pages by number, each with whether its own hash is wrong, and with its wrong subpages in order', () => {
+    const { corrupted_tree_map: map, corrupted_root: whole } = shown(
+      { level: 'page', of: 'local', page: 255 },
+      { level: 'bucket', of: 'replicated', page: 5, subpage: 255 },
+      { level: 'bucket', of: 'replicated', page: 5, subpage: 0 },
+      { level: 'bucket', of: 'replicated', page: 5, subpage: 28 },
+      { level: 'page', of: 'replicated', page: 12 },
+      { level: 'bucket', of: 'replicated', page: 12, subpage: 7 },
+    )
+    expect(whole).toBe(false)
+    expect(map['1']?.corrupted_index_tuples_map).toEqual({
+      '5': { corrupted: false, subpages: [0, 28, 255] },
+      '12': { corrupted: true, subpages: [7] },
+    })
+    expect(map['2']?.corrupted_index_tuples_map).toEqual({ '255': { corrupted: true, subpages: [] } })
+  })
+
+  test.each<[TreeFault, boolean, boolean, boolean]>([
+    [{ level: 'whole' }, true, false, false],
+    [{ level: 'root', of: 'replicated' }, false, true, false],
+    [{ level: 'root', of: 'local' }, false, false, true],
+  ])('%j is told apart', (fault, whole, replicated, local) => {
+    const report = shown(fault)
+    expect(report.corrupted_root).toBe(whole)
+    expect(report.corrupted_tree_map['1']?.corrupted_subtree_root).toBe(replicated)
+    expect(report.corrupted_tree_map['2']?.corrupted_subtree_root).toBe(local)
+    expect(isCorrupt(findingsOf([fault], roots))).toBe(true)
+  })
+
+  test('of everything fits into one item', () => {
+    const all = (['replicated', 'local'] as const).flatMap(of =>
+      Array.from(
+        { length: 65_536 },
+        (_, index): TreeFault => ({ level: 'bucket', of, page: index >> 8, subpage: index & 255 }),
+      ),
+    )
+    expect(JSON.stringify(findingsOf(all, roots)).length).toBeLessThan(60_000)
+  })
+})
+
+test('a tree is corrupted while the last check of this very tree says so', () => {
+  const check = (life: string, corrupted: boolean) => ({
+    data: { life, corrupted, operation: 'o', startedAt: 0 },
+  })
+  expect(isTreeCorrupted({ life: 'a' }, undefined)).toBe(false)
+  expect(isTreeCorrupted({ life: 'a' }, check('a', false))).toBe(false)
+  expect(isTreeCorrupted({ life: 'a' }, check('a', true))).toBe(true)
+  expect(isTreeCorrupted({ life: 'b' }, check('a', true))).toBe(false)
+})

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest'
+import { bucketLine, readBucketLine } from '../../../../shared/replication/bucket-line.ts'
+import { judgeBucket } from '../../../../shared/replication/check/bucket.ts'
+import { settledItem } from '../../../../shared/replication/check/repair.ts'
+import { allPages, countIn, newTally, suspectsIn } from '../../../../shared/replication/check/tally.ts'
+import { ttlOf } from '../../../../shared/replication/generation.ts'
+import type { StoredBucket } from '../../../../shared/replication/journal.ts'
+import { bucketOf, deltasOf, leafIn, placed } from '../../../../shared/replication/tree.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { LIFE, neighbours, type Place, tokenAt, writer } from '../../../builders/journal.ts'
+
+// A bucket and its items: what is judged is the content, and nothing that an item says of itself.
+
+const now = 1_800_000_000
+const alive = Math.ceil(now / 345_600) + 1
+
+function itemAt(place: Place, value = 'v', expires?: number): StoredItem {
+  const { items } = ((one: ReturnType<typeof writer>) => {
+    one.commit(now * 1000, expires === undefined ? [place, value] : [place, value, expires])
+    return one
+  })(writer())
+  const [item] = items.values()
+  if (!item) throw new Error('no item')
+  return placed(item, LIFE)
+}
+
+const bucketAt = ({ kind, pk, sk }: Place) => bucketOf(LIFE, kind, pk, sk)
+
+/** The bucket that items come to. */
+function sumOf(...items: StoredItem[]): StoredBucket {
+  const [delta] = deltasOf(
+    LIFE,
+    items.map(item => ({ ...item, prev: null, next: leafIn(item) })),
+    now,
+  )
+  return { mark: 'm', sums: delta?.sums ?? new Map() }
+}
+
+const judged = (place: Place, stored: StoredBucket | undefined, items: StoredItem[]) =>
+  judgeBucket({ life: LIFE, bucket: bucketAt(place), stored, items, now })
+
+const { a, b, apart } = neighbours
+const [first, second, stranger] = [itemAt(a), itemAt(b), itemAt(apart)]
+const token = itemAt(tokenAt('x'), 'v', now + 1000)
+const flipped: StoredItem = { ...first, data: { value: 'other' } }
+
+describe('a bucket', () => {
+  test('fits what stands in it, whatever else was read with it', () => {
+    expect(judged(a, sumOf(first, second), [first, second, stranger]).difference).toBe('')
+    expect(judged(a, undefined, []).difference).toBe('')
+    expect(judged(tokenAt('x'), sumOf(token), [token]).difference).toBe('')
+  })
+
+  test.each<[string, Place, StoredBucket | undefined, StoredItem[]]>([
+    ['an item that was changed while its leaf stayed', a, sumOf(first, second), [flipped, second]],
+    ['an item that was changed together with its leaf', a, sumOf(first), [settledItem(flipped, LIFE, now)]],
+    ['an item that was taken away', a, sumOf(first, second), [second]],
+    ['an item that was put there', a, sumOf(first), [first, second]],
+    [
+      'one that was put there without a place in the tree',
+      a,
+      sumOf(first),
+      [first, { ...second, bucket: 't#other' }],
+    ],
+    ['a leaf that was changed alone', a, sumOf(first), [{ ...first, leaf: second.leaf ?? '' }]],
+    ['an item that says another bucket', a, sumOf(first), [{ ...first, bucket: stranger.bucket ?? '' }]],
+    ['sums that are lost', a, undefined, [first]],
+    [
+      'a token that was moved to another generation',
+      tokenAt('x'),
+      sumOf(token),
+      [{ ...token, ttl: ttlOf(alive + 3) }],
+    ],
+    [
+      'a token that would never be deleted',
+      tokenAt('x'),
+      sumOf(token),
+      [{ ...token, ttl: undefined } as never],
+    ],
+  ])('does not fit %s', (_, place, stored, items) => {
+    const verdict = judged(place, stored, items)
+    expect(verdict.difference).not.toBe('')
+    expect(judged(place, stored, [...items].reverse()).difference).toBe(verdict.difference)
+  })
+
+  test('does not count what belongs to a generation that has ended: it may be there or gone', () => {
+    const past = itemAt(tokenAt('x'), 'v', now - 1_000_000)
+    const sums = new Map([['g100', [1n, 2n, 3n] as const]])
+    expect(judged(tokenAt('x'), { sums }, [past]).difference).toBe('')
+    expect(judged(tokenAt('x'), { sums }, []).difference).toBe('')
+  })
+
+  test('is put right with items that are put right', () => {
+    const loose = { ...token, leaf: undefined, bucket: undefined, ttl: now + 4600 } as never as StoredItem
+    for (const item of [flipped, loose, { ...second, leaf: 'wrong' }]) {
+      const settled = settledItem(item, LIFE, now)
+      const verdict = judged(item, undefined, [settled])
+      expect(verdict.misplaced).toEqual([])
+      expect(judged(item, { sums: verdict.sums }, [settled]).difference).toBe('')
+      expect(settled.data).toEqual(item.data)
+    }
+    expect(settledItem(loose, LIFE, now).ttl).toBe(token.ttl)
+    expect(settledItem(first, LIFE, now)).toEqual(first)
+  })
+})
+
+describe('a tally', () => {
+  const items = [first, second, stranger, token]
+  const bucketsOf = (of: string, page: number): Map<string, StoredBucket> => {
+    const own = items.filter(item => {
+      const { pk } = bucketAt(item)
+      return pk === `t#${LIFE}#${of}#${page.toString(16).padStart(2, '0')}`
+    })
+    return new Map([...Map.groupBy(own, item => bucketAt(item).sk)].map(([sk, some]) => [sk, sumOf(...some)]))
+  }
+  const suspects = (counted: readonly StoredItem[]) => {
+    const tally = newTally(LIFE, now)
+    for (const item of counted) countIn(tally, item)
+    return allPages.flatMap(place =>
+      suspectsIn(tally, place, bucketsOf(place.of === 'local' ? 'l' : 'r', place.page)).map(
+        sub => `${place.of} ${place.page} ${sub}`,
+      ),
+    )
+  }
+  const nameOf = (item: StoredItem) => {
+    const { pk, sk } = bucketAt(item)
+    const of = pk.at(-4) === 'r' ? 'replicated' : 'local'
+    return `${of} ${Number.parseInt(pk.slice(-2), 16)} ${Number.parseInt(sk, 16)}`
+  }
+
+  test('suspects no bucket whose items it has seen, and each that is not as it has seen', () => {
+    expect(suspects(items)).toEqual([])
+    expect(suspects(items.slice(1))).toEqual([nameOf(first)])
+    expect(suspects([...items, first])).toEqual([nameOf(first)])
+    expect(suspects([flipped, ...items.slice(1)])).toEqual([nameOf(first)])
+    expect(suspects([{ ...token, ttl: ttlOf(alive + 3) }, ...items.slice(0, 3)])).toEqual([nameOf(token)])
+    expect(suspects([{ ...first, leaf: undefined } as never, ...items.slice(1)])).toEqual([nameOf(first)])
+  })
+
+  test('passes over what is no item of ours', () => {
+    expect(suspects([...items, { ...first, kind: 'toString' as never }])).toEqual([])
+    expect(suspects([...items, { ...first, kind: 'cluster' }])).toEqual([])
+  })
+})
+
+describe('a line of a bucket', () => {
+  test('says where an item stands and what its content comes to', () => {
+    expect(readBucketLine(bucketLine(token))).toEqual([
+      'token',
+      'token#x',
+      'token',
+      token.leaf,
+      leafIn(token)?.gen,
+    ])
+    expect(readBucketLine(bucketLine(flipped))[3]).not.toBe(first.leaf)
+  })
+
+  test.each(['', '{}', '[]', '["policy","p","q","leaf"]', '[1,2,3,4,5]'])('%j is none', text => {
+    expect(() => readBucketLine(text)).toThrow()
+  })
+})
