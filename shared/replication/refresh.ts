@@ -63,6 +63,8 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   let count = 0
   for (const of of SUBTREES) {
     const { hash, pages } = await refreshSubtree(making, of)
+    // a sync may have begun: what it changes has no cells, and it has forgotten these hashes, or will
+    if ((await journal.head())?.hold !== head.hold) return 0
     await journal.putPageHash(rootsPk(life), of, { hash, asOf, gen }, roots.get(of)?.hash)
     made.set(of, hash)
     count += pages
@@ -70,6 +72,18 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   const whole = wholeRoot(made.get('replicated') ?? '', made.get('local') ?? '')
   await journal.putPageHash(rootsPk(life), 'whole', { hash: whole, asOf, gen }, roots.get('whole')?.hash)
   return count
+}
+
+/** Has all hashes made anew when the tree is refreshed next: something was changed that no cell tells of. */
+export async function forgetHashes(
+  journal: Pick<Journal, 'pageHashes' | 'putPageHash'>,
+  life: string,
+): Promise<void> {
+  const roots = await journal.pageHashes(rootsPk(life))
+  for (const of of SUBTREES) {
+    const root = roots.get(of)
+    if (root) await journal.putPageHash(rootsPk(life), of, { ...root, gen: 0 }, root.hash)
+  }
 }
 
 interface Making extends Standing {

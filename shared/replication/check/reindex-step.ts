@@ -1,7 +1,6 @@
 import { key } from '../../storage/kinds.ts'
-import { lastEnded } from '../generation.ts'
 import { DONE, OperationFailed, type OperationRun, type StepResult } from '../operation/run.ts'
-import { type Pages, refreshTree, rootsPk, SUBTREES } from '../refresh.ts'
+import { forgetHashes, type Pages, refreshTree, SUBTREES } from '../refresh.ts'
 import { countAll, lastingFaults, suspectsOf } from './examine.ts'
 import type { TreeFault } from './findings.ts'
 import { inParallel } from './lasting.ts'
@@ -71,7 +70,7 @@ async function repairHashes(
   { life, operation }: Pick<TreeStand, 'life' | 'operation'>,
 ): Promise<void> {
   const { force = false, skipFlush = false } = operation.data.reindex ?? {}
-  if (skipFlush) return leaveToWorker(view)
+  if (skipFlush) return forgetHashes(view.journal, life)
   const touched = faults.filter(fault => fault.level === 'bucket' || fault.level === 'page')
   const pks = new Set(touched.map(fault => pkOfPage(life, fault)))
   if (!force && faults.length === 0) return
@@ -89,14 +88,4 @@ async function repairHashes(
     if ((await lastingFaults(view, again)).length === 0) return
   }
   throw new OperationFailed('busy', 'hashes of the tree do not come to rest')
-}
-
-/** The worker of the journal makes all hashes anew where roots are of no generation that it knows. */
-async function leaveToWorker({ journal, life, now }: TreeView): Promise<void> {
-  const roots = await journal.pageHashes(rootsPk(life))
-  for (const of of SUBTREES) {
-    const root = roots.get(of)
-    if (root?.gen === lastEnded(now))
-      await journal.putPageHash(rootsPk(life), of, { ...root, gen: 0 }, root.hash)
-  }
 }

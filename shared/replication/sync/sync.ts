@@ -6,6 +6,7 @@ import type { Own } from '../apply/target.ts'
 import type { Head } from '../head.ts'
 import type { Place } from '../journal.ts'
 import { epochAt, epochNumber, type Line } from '../position.ts'
+import { forgetHashes } from '../refresh.ts'
 import { type HeldSegment, openSegments, readSegments, workOn } from './segments.ts'
 import { startOf } from './start.ts'
 
@@ -122,6 +123,8 @@ export async function endSync(
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
   if (!head || segment?.hold !== hold || !sameLine(segment.line, source.line)) return 'again'
+  // what was fetched has changed sums that no cell tells of
+  await forgetHashes(own.journal, segment.life)
   const moved = await own.journal.moveHead(
     { mode: 'syncing', hold, link: linkName },
     afterSync(head, segment, source, keys),
