@@ -2,9 +2,11 @@ import { anyone, endpoint, type Group, operationToken, policy } from '../api/end
 import { named, unexpired } from '../api/licence.ts'
 import { demotePrimary } from '../replication/manage/demote.ts'
 import { disableSecondary } from '../replication/manage/disable.ts'
+import { divergenceFields, showDivergence } from '../replication/manage/divergence.ts'
 import { prepareLook } from '../replication/manage/look.ts'
 import { disablePrimary, enablePrimary, primaryFields } from '../replication/manage/primary.ts'
 import { prepareRecord } from '../replication/manage/record.ts'
+import { recoverLink } from '../replication/manage/recover.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
@@ -216,6 +218,35 @@ export const replicationGroup: Group = {
       uses: ['link', 'workflow'],
       prepare: prepareTreeWork,
       handle: reindexTree,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/recover',
+      summary: 'Begin the link of this secondary to its primary anew',
+      access: operationToken,
+      serves: 'secondary',
+      uses: ['link', 'pull'],
+      handle: recoverLink,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/recover',
+      summary: 'Begin a link that has stopped anew, whoever may change replication here',
+      access: policy('update', { sudo: true }),
+      serves: 'dr',
+      uses: ['link', 'pull'],
+      handle: recoverLink,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/replication/dr/divergence',
+      summary: 'What this cluster had committed and its set has not: commits that a fail-over has lost',
+      fields: divergenceFields,
+      access: policy('read', { sudo: true }),
+      serves: 'dr',
+      licence: named,
+      answers: 'data',
+      handle: showDivergence,
     }),
     endpoint({
       method: 'GET',

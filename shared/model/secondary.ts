@@ -28,16 +28,22 @@ export interface LostChange {
   item?: unknown
 }
 
-/** Cells that stood in this cluster's journal only, and keys that a sync may have touched. */
+/** Cells that stood in this cluster's journal only, and keys that a sync may have touched. `bare`: items are left out. */
 export interface Report {
   /** epoch milliseconds */
   at: number
   /** the source's epoch, and the last position that both journals had in common */
   epoch: string
   cut: number
-  cells: { pos: string; id: string; at: number; changes: LostChange[] }[]
+  cells: { pos: string; id: string; at: number; changes: LostChange[]; bare?: true }[]
   /** keys that are fetched besides those of the cells */
   keys: { kind: string; pk: string; sk: string }[]
+}
+
+/** Somebody wants a link that has stopped to begin anew: the next run forgets what stopped it. */
+export interface Recovery {
+  /** epoch milliseconds */
+  at: number
 }
 
 /** Who is applying, and how far it is. */

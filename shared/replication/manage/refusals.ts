@@ -119,6 +119,13 @@ export const alreadyPrimary = (): ApiError =>
     'give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
   )
 
+export const notInASet = (): ApiError =>
+  refused(
+    'invalid_request',
+    'this cluster is in no DR set, so it has no link to others',
+    'send this to a secondary, which GET sys/replication/dr/status tells apart',
+  )
+
 export const primaryInstead = (): ApiError =>
   refused(
     'invalid_request',

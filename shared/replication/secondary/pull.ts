@@ -2,7 +2,7 @@ import { vouched } from '../../link/membership.ts'
 import { type EchoAnswer, LinkRefused } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead } from '../../ports.ts'
-import { put, replace } from '../../storage/changes.ts'
+import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Connect } from './connect.ts'
 import { followOn } from './follow.ts'
@@ -21,13 +21,16 @@ const SILENT_MS = 2000
  * @param deadline epoch milliseconds
  */
 export async function pull(ports: FollowerPorts, connect: Connect, deadline: number): Promise<void> {
-  const [before] = await ports.store.read([key('puller')])
+  const [before, recovery] = await ports.store.read([key('puller'), key('recovery')])
   if (before && before.data.until > ports.clock.now()) return
   let next = 0
   // a sync is interrupted between two pages for the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
-  const first = await newFollower(ports, connect, { hasTime, told: before?.data })
-  if (!first) return
+  const told = recovery ? undefined : before?.data
+  const first = await newFollower(ports, connect, { hasTime, told })
+  const cluster = await first?.cluster()
+  if (!first || !cluster) return
+  if (recovery) await ports.store.commit([removeIfUnchanged(recovery)], cluster)
   const pulling: Pulling = {
     ...{ ports, follower: first, holder: ports.entropy.uuid(), since: ports.clock.now() },
   }

@@ -40,6 +40,7 @@ const lengthOf = (value: unknown): number => JSON.stringify(value).length
 
 const withoutItems = (cell: Report['cells'][number]): Report['cells'][number] => ({
   ...cell,
+  bare: true,
   changes: cell.changes.map(({ kind, pk, sk }) => ({ kind, pk, sk })),
 })
 

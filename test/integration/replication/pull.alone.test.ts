@@ -191,3 +191,16 @@ test('where the primary is reached is remembered as it tells', async () => {
   const [record] = await west.store.read([key('cluster')])
   expect(record?.data.link?.addrs).toEqual(['http://elsewhere'])
 })
+
+test('a run forgets what stopped the one before where somebody wants it to begin anew, once', async () => {
+  await pulled()
+  const wedged = { holder: 'x', until: 0, state: 'idle' as const, rounds: 3 }
+  const [record] = await west.store.read([key('cluster')])
+  if (!record) throw new Error('not initialised')
+  const as = { record: record.data, readAt: west.turn.ms }
+  await west.store.commit([put(key('puller'), wedged), put(key('recovery'), { at: west.turn.ms })], as)
+  const nothing: Connect = peer => ({ ...connect(peer), echo: () => Promise.reject(new LinkSilent('down')) })
+  await pulled(nothing)
+  expect((await told()).puller).toMatchObject({ rounds: 0 })
+  expect(await west.store.read([key('recovery')])).toEqual([undefined])
+})

@@ -1,0 +1,174 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Reply } from '../../support/api.ts'
+import { type ClusterSet, clusterSet } from '../../support/set.ts'
+
+// What operators do: a switch in either order and back again, and what is left after a disaster.
+
+type Name = 'east' | 'west'
+const R = '/sys/replication/dr'
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+/** Of the token that is made on the primary beforehand. */
+const HANDLER = ['promote', 'update-primary']
+  .map(path => `path "sys/replication/dr/secondary/${path}" { capabilities = ["update"] }`)
+  .join('\n')
+
+interface Lost {
+  name: string
+  position: string
+  changes: { kind: string; key: [string, string]; deleted?: true }[]
+}
+
+let set: ClusterSet
+let operation: string
+
+const post = (cluster: Name, path: string, body: object = {}): Promise<Reply> =>
+  set.at(cluster).request('POST', `${R}/${path}`, body)
+const operate = (cluster: Name, path: string, more: object = {}): Promise<Reply> =>
+  set
+    .at(cluster)
+    .request('POST', `${R}/secondary/${path}`, { dr_operation_token: operation, ...more }, { token: '' })
+const write = (cluster: Name, name: string): Promise<Reply> =>
+  set.at(cluster).ok('POST', `/sys/policies/acl/${name}`, POLICY)
+const health = async (cluster: Name): Promise<number> =>
+  (await set.at(cluster).request('GET', '/sys/health')).status
+const tokenOf = async (cluster: Name, id: string): Promise<string> =>
+  (await set.at(cluster).ok('POST', `${R}/primary/secondary-token`, { id })).body.wrap_info.token
+
+async function begun(): Promise<void> {
+  set = await clusterSet(['east', 'west'])
+  await set.enable('east')
+  await set.join('west', 'east')
+  const { ok } = set.at('east')
+  await ok('POST', '/sys/policies/acl/dr-secondary-promotion', { policy: HANDLER })
+  await ok('POST', '/auth/token/roles/failover-handler', {
+    ...{ allowed_policies: 'dr-secondary-promotion', orphan: true, renewable: false, token_type: 'batch' },
+  })
+  const { body } = await ok('POST', '/auth/token/create/failover-handler', { ttl: '8h' })
+  operation = body.auth.client_token
+  await set.converge()
+}
+
+async function areEqual(): Promise<void> {
+  await set.converge()
+  const [east, west] = [await set.everything('east'), await set.everything('west')]
+  expect(west.items).toEqual(east.items)
+  expect([east.kept, west.kept]).toEqual([east.right, west.right])
+}
+
+describe('a planned switch, by one token that was made beforehand', () => {
+  beforeAll(begun)
+
+  test('demote, promote: the new primary goes on where the old one ended, and tokens go on with it', async () => {
+    const { ok } = set.at('east')
+    const made = await ok('POST', '/auth/token/create', { policies: ['default'], ttl: '1h', num_uses: 5 })
+    const { client_token: token } = made.body.auth
+    const lookUp = (cluster: Name) =>
+      set.at(cluster).ok('GET', '/auth/token/lookup-self', undefined, { token })
+    const before = (await lookUp('east')).body.data
+    await set.converge()
+    const demoted = await post('east', 'primary/demote')
+    expect(demoted).toMatchObject({
+      status: 200,
+      body: { data: { final_wal: (await set.at('east').head()).seq } },
+    })
+    expect([await health('east'), await health('west')]).toEqual([472, 472])
+    expect(await operate('west', 'promote')).toMatchObject({ status: 200 })
+    expect([await health('east'), await health('west')]).toEqual([472, 200])
+    const after = (await lookUp('west')).body.data
+    expect(after).toEqual({ ...before, num_uses: before.num_uses - 1, ttl: expect.any(Number) })
+    expect((await set.at('west').head()).line.at(-1)?.[1]).toBe(demoted.body.data.final_wal + 1)
+  })
+
+  test('the old primary follows the new one by its token: nothing is wiped, and nothing fetched twice', async () => {
+    await write('west', 'after')
+    const { life } = await set.at('east').record()
+    const { hold } = await set.at('east').head()
+    const reply = await operate('east', 'update-primary', { token: await tokenOf('west', 'east') })
+    expect(reply.status, reply.text).toBe(200)
+    await areEqual()
+    expect((await set.at('east').record()).life).toBe(life)
+    expect((await set.at('east').head()).hold, 'no sync').toBe(hold + 1)
+    expect((await set.at('east').request('GET', `${R}/divergence`)).body.data).toEqual({ lost: [], next: '' })
+    expect((await post('east', 'primary/demote')).status, 'it follows again: no primary of any kind').toBe(
+      400,
+    )
+  })
+
+  test('promote, demote: back again, and the later call finds it done', async () => {
+    await write('west', 'last')
+    expect(await operate('east', 'promote')).toMatchObject({ status: 200 })
+    expect([await health('east'), await health('west')]).toEqual([200, 472])
+    const demoted = await post('west', 'primary/demote')
+    expect([demoted.status, demoted.body.warnings]).toEqual([
+      200,
+      [expect.stringContaining('demoted already, or has handed over')],
+    ])
+    expect(demoted.body.data).toEqual({
+      final_wal: (await set.at('west').head()).seq,
+      epoch: (await set.at('west').record()).epoch,
+    })
+    await write('east', 'back')
+    expect(await operate('west', 'update-primary', { token: await tokenOf('east', 'west') })).toMatchObject({
+      status: 200,
+    })
+    await areEqual()
+    for (const name of ['after', 'last', 'back'])
+      expect((await set.at('east').request('GET', `/sys/policies/acl/${name}`)).status).toBe(200)
+  })
+})
+
+describe('after a disaster', () => {
+  beforeEach(begun)
+
+  test('the old primary ends by itself, follows the new one, and tells what was lost, by commit and key', async () => {
+    const secret = 'never-to-be-shown'
+    await write('east', 'kept')
+    await set.converge()
+    set.cut('east', 'west')
+    await write('east', 'lost')
+    await set.at('east').ok('DELETE', '/sys/policies/acl/kept')
+    await set.at('east').ok('POST', '/auth/cloud/config/client', { access_key: 'AKIA', secret_key: secret })
+    const end = await set.at('east').head()
+    expect(await operate('west', 'promote', { force: true })).toMatchObject({ status: 200 })
+    await write('west', 'new')
+    set.heal('east', 'west')
+    set.pass(60_000)
+    await set.tick()
+    await set.tick()
+    expect([await health('east'), await health('west')]).toEqual([472, 200])
+    const reply = await operate('east', 'update-primary', { token: await tokenOf('west', 'east') })
+    expect(reply.status, reply.text).toBe(200)
+    await areEqual()
+
+    const divergence = async (query = '', token = set.at('east').token()) =>
+      set.at('east').request('GET', `${R}/divergence${query}`, undefined, { token })
+    const { body } = await divergence()
+    const lost: Lost[] = body.data.lost
+    const keys = lost.flatMap(({ changes }) =>
+      changes.map(({ kind, key: [, name], deleted }) => [kind, name, deleted]),
+    )
+    expect(keys).toEqual([
+      ['policy', 'lost', undefined],
+      ['policy', 'kept', true],
+      ['client-config', 'client', undefined],
+    ])
+    expect(lost.at(-1)?.position).toMatch(new RegExp(`^${end.epoch}/`))
+    expect(JSON.stringify(body)).not.toContain(secret)
+    expect(body.data.next).toBe('')
+    // in pages
+    const names: string[] = []
+    for (let after = ''; ; ) {
+      const page = (await divergence(`?limit=1&after=${encodeURIComponent(after)}`)).body.data
+      names.push(...page.lost.map(({ name }: { name: string }) => name))
+      if (page.next === '') break
+      after = page.next
+    }
+    expect(names).toEqual(lost.map(({ name }) => name))
+    // for those only who may by the policies of the set
+    const { body: made } = await set.at('west').ok('POST', '/auth/token/create', { policies: ['default'] })
+    await set.converge()
+    expect((await divergence('', made.auth.client_token)).status).toBe(403)
+    expect((await divergence('', '')).status).toBe(403)
+    expect((await divergence('?limit=-1')).status).toBe(400)
+  })
+})
