@@ -1,8 +1,10 @@
 import { FORMAT, LinkRefused, LinkSilent } from '../../link/source.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
+import type { TreeReindex } from '../../model/tree-work.ts'
 import { versionIn } from '../../storage/encryption.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
+import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Head } from '../head.ts'
 import type { OperationRun } from '../operation/run.ts'
 import { common } from '../position.ts'
@@ -13,7 +15,12 @@ import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 /** Everything that a promotion is judged by, asked and read just now. Nothing is changed anywhere. */
 export async function promotionFacts(run: OperationRun, record: ClusterRecord): Promise<PromotionFacts> {
   const { ports } = run
-  const [contact, puller] = await ports.store.read([key('contact'), key('puller')])
+  const [contact, puller, check, reindex] = await ports.store.read([
+    key('contact'),
+    key('puller'),
+    key('tree-check'),
+    key('tree-reindex'),
+  ])
   const head = await ports.journal.head()
   const keyring = await triedKeyring(ports, record)
   const heardAt = contact?.data.at
@@ -22,12 +29,15 @@ export async function promotionFacts(run: OperationRun, record: ClusterRecord): 
     ...{ head, keyring, format: FORMAT },
     // without its keys this cluster cannot ask anybody
     primary: keyring.failed.length === 0 && head ? await askedPrimary(run, head, silent) : silent,
-    corrupted: false,
-    reindexing: record.built === false,
+    corrupted: isTreeCorrupted(record, check),
+    reindexing: reindex !== undefined && isReindexing(reindex.data, record),
     stuck: puller?.data.fault,
     now: ports.clock.now(),
   }
 }
+
+const isReindexing = ({ life, stage }: TreeReindex, record: ClusterRecord): boolean =>
+  life === record.life && stage !== 'done' && stage !== 'failed'
 
 /** Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. */
 async function triedKeyring(

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { type promotions, readyToPromote } from '../../support/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
@@ -127,6 +128,24 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     set.heal('east', 'west')
     expect((await promote('west', { primary_cluster_addr: 'ftp://a' })).status).toBe(400)
     expect((await promote('west', { dr_operation_token: 'another' })).status).toBe(403)
+    await nothingHasHappened()
+  })
+
+  test('a tree that a check found corrupted, and a reindex that runs', async () => {
+    const { ports, record } = set.at('west')
+    const { life = '' } = await record()
+    const as = { record: await record(), readAt: ports.clock.now() }
+    const of = { life, operation: 'o', startedAt: 1 }
+    await ports.store.commit(
+      [
+        put(key('tree-check'), { ...of, checkedAt: 2, corrupted: true }),
+        put(key('tree-reindex'), { ...of, stage: 'building', done: 1, total: 2 }),
+      ],
+      as,
+    )
+    const reply = await promote('west')
+    expect(reply.status).toBe(503)
+    expect(reply.text).toMatch(/corrupted; a reindex is running; repeat this later, or use force/)
     await nothingHasHappened()
   })
 
