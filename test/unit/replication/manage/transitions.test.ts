@@ -37,13 +37,18 @@ const states = {
 type State = keyof typeof states
 
 /** The roles that a call is for, by the table of endpoints. */
-const rowOf = (call: RoleCall): Pick<Endpoint, 'serves'> | undefined =>
-  groups.flatMap(({ endpoints }) => endpoints).find(({ path }) => path === `/sys/replication/dr/${call}`)
+function rowOf(call: RoleCall): Pick<Endpoint, 'serves'> {
+  const row = groups
+    .flatMap(({ endpoints }) => endpoints)
+    .find(({ path }) => path === `/sys/replication/dr/${call}`)
+  if (!row) throw new Error(`nobody serves ${call}`)
+  return row
+}
 
 /** Status and first words of what a cluster says to a call, gate included; `ok`: it is judged by what it brings. */
 function said(call: RoleCall, record: ClusterRecord | undefined, change?: RequestedChange): string {
   const base = record ? { cluster: { record, readAt: 0 } } : {}
-  const serves = rowOf(call)?.serves ?? 'secondary'
+  const { serves } = rowOf(call)
   try {
     checkCluster(base, serves)
     checkRole(base, serves)
