@@ -26,12 +26,15 @@ export const claim: OperationStep = async (run, id) => {
   if (!follower) throw new OperationFailed('internal', 'this cluster is no secondary any more')
   const ready = await readyHead(ports, follower, stand.promotion)
   if (!ready) return AGAIN
-  checkWhole(ready.head, stand)
+  checkWhole(ready.head, stand.promotion)
   return claimed(run, stand, ready.head, ready.warnings)
 }
 
 /** Without force nothing may be missing. @throws OperationFailed */
-function checkWhole({ dirty, until, seq, epoch }: Head, { promotion: { force, end } }: PromotionStand): void {
+export function checkWhole(
+  { dirty, until, seq, epoch }: Pick<Head, 'dirty' | 'until' | 'seq' | 'epoch'>,
+  { force, end }: Pick<PromotionState, 'force' | 'end'>,
+): void {
   if (force) return
   if (dirty !== null || until > 0)
     throw new OperationFailed('busy', 'a sync has begun meanwhile (merkle-sync)')

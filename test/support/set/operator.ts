@@ -15,7 +15,7 @@ export async function setInOrder(game: Game): Promise<void> {
   const said: string[] = []
   for (let looks = 0; looks < LOOKS; looks++) {
     // what dead processes have leased ends, and what they left is found
-    for (let minutes = 0; minutes < 3; minutes++) {
+    for (let minutes = looks === 0 ? 2 : 0; minutes < 3; minutes++) {
       await set.settled()
       await set.tick()
       set.pass(60_000)

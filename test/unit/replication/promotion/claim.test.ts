@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../../shared/replication/head.ts'
-import { claimedHead } from '../../../../shared/replication/promotion/claim.ts'
+import { checkWhole, claimedHead } from '../../../../shared/replication/promotion/claim.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
@@ -40,4 +40,23 @@ test('what an unfinished sync has touched leads from nowhere: the lineage begins
       line: [[SECOND, 41]],
       from: 40,
     })
+})
+
+describe('without force nothing may be missing', () => {
+  const end = { epoch: FIRST, seq: 40, of: FIRST }
+
+  test('exactly what the primary acknowledged is here', () => {
+    expect(() => checkWhole(head, { force: false, end })).not.toThrow()
+  })
+
+  test.each<[string, Partial<Head>]>([
+    ['claimEpoch: the same position, in another epoch', { epoch: SECOND }],
+    ['one position less', { seq: 39 }],
+    ['one position more', { seq: 41 }],
+    ['a sync that has begun', { dirty: 'all' }],
+    ['a replay that has not ended', { until: 50 }],
+  ])('%s', (_, change) => {
+    expect(() => checkWhole({ ...head, ...change }, { force: false, end })).toThrow()
+    expect(() => checkWhole({ ...head, ...change }, { force: true, end })).not.toThrow()
+  })
 })
