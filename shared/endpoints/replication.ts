@@ -7,12 +7,11 @@ import { prepareLook } from '../replication/manage/look.ts'
 import { disablePrimary, enablePrimary, primaryFields } from '../replication/manage/primary.ts'
 import { prepareRecord } from '../replication/manage/record.ts'
 import { recoverLink } from '../replication/manage/recover.ts'
+import { revokeFields, revokeSecondary } from '../replication/manage/revoke.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
   prepareToken,
-  revokeFields,
-  revokeSecondary,
   secondaryTokenFields,
 } from '../replication/manage/secondaries.ts'
 import { becomeFields, becomeSecondary, prepareActivation } from '../replication/manage/secondary.ts'
@@ -119,7 +118,7 @@ export const replicationGroup: Group = {
       fields: revokeFields,
       access: policy('update'),
       serves: 'primary',
-      uses: ['link'],
+      uses: ['journal', 'link'],
       handle: revokeSecondary,
     }),
     endpoint({

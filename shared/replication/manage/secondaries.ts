@@ -1,15 +1,12 @@
-import { after, type Call, clusterOf, data, type Early, nothing, type Outcome } from '../../api/call.ts'
+import { after, type Call, clusterOf, data, type Early, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { duration, text } from '../../api/fields.ts'
 import { activationToken, isTaken, tokenKeys } from '../../link/admin/activation.ts'
 import { decryptOwnKey, newPublicKey } from '../../link/admin/keys.ts'
-import { revocation } from '../../link/admin/secondaries.ts'
 import { readPublicKey } from '../../link/pair.ts'
-import { partitions } from '../../storage/kinds.ts'
 import { base62 } from '../../values/base62.ts'
 import { NAME } from '../../values/names.ts'
 import { printTime } from '../../values/time.ts'
-import { noteEvent } from '../events.ts'
 import { ownAddress } from './addresses.ts'
 import { idTaken, idUnusable, lifetimeUnusable, publicKeyUnusable } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
@@ -20,10 +17,6 @@ export const secondaryTokenFields = {
   secondary_public_key: text(
     'Public key that the secondary has generated: the token is encrypted for it, and readable for nobody else',
   ),
-}
-
-export const revokeFields = {
-  id: text('Name that the activation token was made for, or id of a cluster', { required: true }),
 }
 
 const DEFAULT_TTL = 1800
@@ -85,21 +78,6 @@ function wanted({
   if (ttl <= 0) throw lifetimeUnusable()
   if (secondary_public_key !== '' && !readPublicKey(secondary_public_key)) throw publicKeyUnusable()
   return { id, ttl, publicKey: secondary_public_key }
-}
-
-/**
- * POST sys/replication/dr/primary/revoke-secondary: nothing that a secondary signs counts from now on, and its name is
- * free again. Of a name that is not known there is nothing to revoke.
- */
-export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
-  const { given, ports, now, request } = call
-  const { id = '' } = given
-  const { record } = clusterOf(call)
-  checkTransition('primary/revoke-secondary', record)
-  const changes = revocation(await ports.store.list(partitions('secondary')), id, now, record)
-  if (changes.length > 0)
-    await call.once('note', () => noteEvent('revocation', request.id, record, { id }, ports))
-  return after(changes, nothing())
 }
 
 /**

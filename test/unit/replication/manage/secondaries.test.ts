@@ -10,7 +10,6 @@ import {
   generatePublicKey,
   makeSecondaryToken,
   prepareToken,
-  revokeSecondary,
 } from '../../../../shared/replication/manage/secondaries.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
@@ -18,7 +17,6 @@ import { callWith, fetchedItems } from '../../support/call.ts'
 import { memoryStore } from '../../support/memory-store.ts'
 
 const NOW = 1_700_000_000_500
-const CLUSTER = '11111111-2222-3333-4444-555555555555'
 /** Encrypts nothing. */
 const cipher = {
   encrypt: async (_: unknown, __: string, text: string) => text as Encrypted,
@@ -178,36 +176,6 @@ describe('an activation token', () => {
     expect(changes).toContainEqual(
       expect.objectContaining({ put: key('secondary', 'a'), expected: { rev: 'r' } }),
     )
-  })
-})
-
-describe('a revocation', () => {
-  test('ends what stands under a name, and is noted with id and epoch, once for a request', async () => {
-    const { call, notes } = await callOf({ id: 'a' }, { items: [secondary({ id: 'a', cluster: CLUSTER })] })
-    const { answer, changes } = await revokeSecondary(call)
-    expect(answer).toEqual({ kind: 'nothing' })
-    expect(changes).toEqual([
-      expect.objectContaining({ data: expect.objectContaining({ id: 'a', revokedAt: NOW }) }),
-      expect.objectContaining({ put: key('revoked', CLUSTER), data: { at: NOW, epoch: expect.any(String) } }),
-    ])
-    expect(notes).toEqual([
-      {
-        audit: 'replication',
-        time: '2023-11-14T22:13:20.5Z',
-        event: 'revocation',
-        operation: 'r-1',
-        cluster: 'c-1',
-        set: 'set-1',
-        epoch: '000001.c',
-        id: 'a',
-      },
-    ])
-  })
-
-  test('of what nobody knows changes nothing', async () => {
-    const { call, notes } = await callOf({ id: 'b' }, { items: [secondary({ id: 'a' })] })
-    expect(await revokeSecondary(call)).toEqual({ answer: { kind: 'nothing' }, changes: [] })
-    expect(notes).toEqual([])
   })
 })
 

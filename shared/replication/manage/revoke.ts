@@ -1,0 +1,66 @@
+import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import { text } from '../../api/fields.ts'
+import { revocation } from '../../link/admin/secondaries.ts'
+import type { Ports } from '../../ports.ts'
+import { type Change, keyOf } from '../../storage/changes.ts'
+import { partitions } from '../../storage/kinds.ts'
+import { noteEvent } from '../events.ts'
+import type { Element } from '../journal.ts'
+import { roleChanging } from './refusals.ts'
+import { checkTransition } from './transitions.ts'
+
+export const revokeFields = {
+  id: text('Name that the activation token was made for, or id of a cluster', { required: true }),
+}
+
+const TRIES = 5
+const PAUSE_MS = 20
+/** Bytes of a revision. */
+const REVISION = 12
+
+/**
+ * POST sys/replication/dr/primary/revoke-secondary: nothing that a secondary signs counts from now on, and its name is
+ * free again. Of a name that is not known there is nothing to revoke. It holds only where the journal of this cluster
+ * is open: from its end on another cluster may have taken over what this one knew then.
+ */
+export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
+  const { given, ports, now, request } = call
+  const { id = '' } = given
+  const { record } = clusterOf(call)
+  checkTransition('primary/revoke-secondary', record)
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (tries > 0) await ports.clock.sleep(PAUSE_MS * 2 ** tries)
+    const changes = revocation(await ports.store.list(partitions('secondary')), id, now, record)
+    if (changes.length === 0) return { answer: nothing() }
+    await call.once('note', () => noteEvent('revocation', request.id, record, { id }, ports))
+    if (await writtenBesideHead(changes, record.epoch, ports)) return { answer: nothing() }
+  }
+  throw new ApiError('busy', 'the secondaries of this cluster are being changed', { retryAfter: 1 })
+}
+
+/**
+ * Stores changes in one transaction with a look at the head, which commits take all the time: a conflict is likely.
+ * @returns false when something is no longer as it was read, or is being written
+ * @throws ApiError `busy` when this cluster does not write a journal, or another than the one it was judged by
+ */
+async function writtenBesideHead(
+  changes: readonly Change[],
+  own: string | undefined,
+  { store, journal, entropy }: Pick<Ports, 'store' | 'journal' | 'entropy'>,
+): Promise<boolean> {
+  const head = await journal.head()
+  if (head?.mode !== 'writing' || head.epoch !== own) throw roleChanging()
+  const { mode, epoch, n } = head
+  const there = await store.read(changes.map(keyOf))
+  const rev = entropy.bytes(REVISION).toString('base64url')
+  const elements = changes.flatMap((change, index): Element[] => {
+    if (!('put' in change)) return []
+    const { put, data, expected } = change
+    const place = { kind: put.kind, pk: put.pk, sk: put.sk }
+    const seen = typeof expected === 'object' ? expected : there[index]
+    return [{ item: place, put: { ...place, rev, data }, if: seen ? { rev: seen.rev } : 'absent' }]
+  })
+  const written = await journal.transact([...elements, { head: { n }, expect: { mode, epoch, n } }])
+  return written === 'done'
+}
