@@ -1,0 +1,47 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { countIn, newTally } from '../../shared/replication/check/tally.ts'
+import { ttlOf } from '../../shared/replication/generation.ts'
+import { leafOf, placed } from '../../shared/replication/tree.ts'
+import type { StoredItem } from '../../shared/storage/requests.ts'
+
+// What a check keeps of the items that it goes through: as much for a million as for a hundred thousand.
+
+const now = 1_800_000_000
+const MEGABYTE = 2 ** 20
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** A token, of one of nine generations, as a login leaves it. */
+function token(index: number): StoredItem {
+  const gen = Math.ceil(now / 345_600) + 1 + (index % 9)
+  const item: StoredItem = {
+    ...{ kind: 'token', pk: `token#${index}`, sk: 'token', rev: `r${index}` },
+    data: { policies: ['default', 'web'], path: 'auth/cloud/login', createdAt: now, n: index },
+    ...{ expires: now + 1000, ttl: ttlOf(gen) },
+  }
+  return placed({ ...item, leaf: leafOf(item) }, 'life')
+}
+
+/** Megabytes that a tally of so many items holds. */
+function heldFor(count: number): number {
+  collect()
+  const before = process.memoryUsage().heapUsed
+  const began = performance.now()
+  const tally = newTally('life', now)
+  for (let index = 0; index < count; index++) countIn(tally, token(index))
+  const took = performance.now() - began
+  collect()
+  const held = (process.memoryUsage().heapUsed - before) / MEGABYTE
+  expect(tally.seen).toBe(count)
+  process.stderr.write(`${count} items: ${held.toFixed(1)} MB held, ${(took / count) * 1000} µs an item\n`)
+  return held
+}
+
+test('the memory of a check is flat from a hundred thousand items to a million', () => {
+  const [, large, largest] = [10_000, 100_000, 1_000_000].map(heldFor)
+  expect(largest).toBeLessThan(40)
+  expect((largest ?? 0) - (large ?? 0)).toBeLessThan(16)
+})

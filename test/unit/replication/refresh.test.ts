@@ -1,0 +1,100 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { tree } from '../../../shared/link/serve/reading.ts'
+import { firstHead, type Head } from '../../../shared/replication/head.ts'
+import type { Journal, StoredBucket, StoredPage } from '../../../shared/replication/journal.ts'
+import { forgetHashes, refreshTree, rootsPk } from '../../../shared/replication/refresh.ts'
+import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/replication/tree.ts'
+
+// Hashes in memory: when they are made anew, and when they are left.
+
+const GENERATION = 345_600
+const now = 5000 * GENERATION + 100
+const ALL = 512
+let head: Head
+let stored: Map<string, Map<string, StoredPage>>
+const sums: StoredBucket = {
+  sums: new Map<string, Limbs>([
+    ['p', [1n, 0n, 0n]],
+    ['g5001', [2n, 0n, 0n]],
+  ]),
+}
+const filled = pagePk('life', 'local', '07')
+
+const journal = {
+  head: async () => head,
+  cells: async () => [],
+  page: async (pk: string) => new Map(pk === filled ? [['0a', sums]] : []),
+  itemsOf: async () => [{ kind: 'policy', pk: 'policy', sk: 'a', rev: 'r', data: {} }],
+  pageHashes: async (root: string) => new Map(stored.get(root)),
+  putPageHash: async (root: string, page: string, next: StoredPage) => {
+    stored.set(root, new Map(stored.get(root)).set(page, next))
+  },
+} as unknown as Journal
+
+const refresh = (at = now, anew?: Parameters<typeof refreshTree>[1]) =>
+  refreshTree({ journal, life: 'life', head, now: at }, anew)
+const hashOf = () => stored.get(pagePk('life', 'local', 'root'))?.get('07')?.hash
+
+beforeEach(() => {
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', seq: 3, done: 3 }
+  stored = new Map()
+})
+
+describe('hashes of a tree', () => {
+  test('are made once, with that of both roots together', async () => {
+    expect(await refresh()).toBe(ALL)
+    expect(await refresh()).toBe(0)
+    const roots = stored.get(rootsPk('life'))
+    expect(roots?.get('whole')?.hash).toBe(
+      wholeRoot(roots?.get('replicated')?.hash ?? '', roots?.get('local')?.hash ?? ''),
+    )
+  })
+
+  test('are made anew when a generation ends, which counts nowhere any more', async () => {
+    await refresh()
+    expect(hashOf()).toBe(pageHash(new Map([['0a', [3n, 0n, 0n]]])))
+    expect(await refresh(now + GENERATION)).toBe(ALL)
+    expect(hashOf()).toBe(pageHash(new Map([['0a', [1n, 0n, 0n]]])))
+    expect(await refresh(now + GENERATION)).toBe(0)
+  })
+
+  test('are made anew where that is asked for, and all of them once they are forgotten', async () => {
+    await refresh()
+    expect(await refresh(now, new Set([filled]))).toBe(1)
+    expect(await refresh(now, new Set())).toBe(0)
+    await forgetHashes(journal, 'life')
+    expect(await refresh()).toBe(ALL)
+  })
+
+  test('are no roots where a sync has begun meanwhile', async () => {
+    const before = head
+    const hashes = refresh()
+    head = { ...head, hold: head.hold + 1 }
+    expect(await hashes).toBe(0)
+    expect(stored.get(rootsPk('life'))).toBeUndefined()
+    head = { ...before, mode: 'syncing' }
+    expect(await refresh()).toBe(0)
+  })
+})
+
+describe('what a primary tells of its tree', () => {
+  const told = (level: 'root' | 'page' | 'bucket', page?: string) =>
+    tree(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
+
+  test('what buckets of a page amount to, and the items of one', async () => {
+    expect((await told('page', 'l#07')).hashes[10]).toBe('3 0 0')
+    const { hashes } = await told('bucket', 'l#07/0a')
+    expect(hashes.map(line => JSON.parse(line).slice(0, 3))).toEqual([['policy', 'policy', 'a']])
+  })
+
+  test.each([
+    ['page', undefined],
+    ['page', 'l#7'],
+    ['page', 'l#07/0a'],
+    ['bucket', 'l#07'],
+    ['bucket', 'l#07/0a/0b'],
+    ['page', 'x#07'],
+  ] as const)('nothing of what is none: %s %s', async (level, page) => {
+    await expect(told(level, page)).rejects.toThrow(/no such page/)
+  })
+})
