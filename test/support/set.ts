@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
 import type { Entropy } from '../../shared/ports.ts'
+import type { Journal } from '../../shared/replication/journal.ts'
 import { everythingIn } from './everything.ts'
 import { ownKms } from './own-kms.ts'
 import { engineGround, type Ground, memoryGround } from './set/grounds.ts'
@@ -15,6 +16,8 @@ export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOp
   entropy?: Entropy
   /** tables in memory instead of the real engine's */
   memory?: boolean
+  /** what is done to the journal of every cluster, to see that it is noticed */
+  broken?: (journal: Journal) => Journal
   /** clusters that are put up again, instead of new ones */
   from?: SetSnapshot
 }
@@ -87,7 +90,7 @@ interface Surroundings {
 /** New clusters, or those of a snapshot. */
 async function membersOf(
   names: readonly string[],
-  { from, entropy = { bytes: randomBytes, uuid: randomUUID } }: SetOptions,
+  { from, entropy = { bytes: randomBytes, uuid: randomUUID }, broken = same => same }: SetOptions,
   { recording, ground, ...around }: Surroundings,
 ): Promise<{ members: SetMember[]; at: (name: string) => SetMember }> {
   const { model } = inject('ground')
@@ -97,6 +100,7 @@ async function membersOf(
     recording.watch(name, tables, known?.items)
     const { kms = ownKms(), token = '' } = known ?? {}
     const one = setMember({ ...around, name, tables, model, entropy, kms, answered: recording.answered })
+    one.ports.journal = broken(one.ports.journal)
     one.useToken(token)
     return one
   }

@@ -1,18 +1,36 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { Head } from '../../../shared/replication/head.ts'
+import type { Element, Journal } from '../../../shared/replication/journal.ts'
 import { invariants } from '../../support/set/checks/all.ts'
 import { cellsIn } from '../../support/set/checks/cells.ts'
-import { type Changed, type Entry, type History, placeName, violationsIn } from '../../support/set/history.ts'
+import {
+  type Changed,
+  type Entry,
+  follow,
+  type History,
+  placeName,
+  type Standing,
+  violationsIn,
+} from '../../support/set/history.ts'
 import type { RawItem } from '../../support/set/mirror.ts'
-import { NAMES, play, warmSnapshot } from '../../support/set/play.ts'
+import { NAMES, play, type Warm, warmSnapshot } from '../../support/set/play.ts'
 
 // A check that finds nothing proves nothing: each of them is shown a history in which its rule is broken.
 
 let good: History
+let from: Warm
+/** Names of the cluster that writes in the end, and of one that follows it. */
+const who = { primary: '', follower: '' }
 
 beforeAll(async () => {
-  const { history, violations } = await play(2, await warmSnapshot(), 25)
+  from = await warmSnapshot({ memory: true })
+  const { history, violations } = await play(2, from, { length: 25, memory: true })
   expect(violations).toEqual([])
   good = history
+  const world = new Map<string, Standing>()
+  for (const entry of good) follow(world, entry)
+  const named = (mode: Head['mode']) => [...world].find(([, { head }]) => head?.mode === mode)?.[0] ?? ''
+  Object.assign(who, { primary: named('writing'), follower: named('applying') })
 })
 
 type Patch = (history: Entry[]) => void
@@ -34,7 +52,7 @@ function last(history: readonly Entry[], fits: (entry: Extract<Entry, { changes:
 }
 
 const isCommit = (entry: Entry): boolean =>
-  entry.cluster === 'east' &&
+  entry.cluster === who.primary &&
   'changes' in entry &&
   entry.changes.length > 1 &&
   cellsIn(entry).some(({ body }) => body.length > 0)
@@ -57,8 +75,9 @@ function standingAt(history: readonly Entry[], cluster: string, name: string): C
 
 /** Something is written over an item of a cluster, before all come to rest. */
 const over =
-  (cluster: string, name: string, change: (item: RawItem) => RawItem): Patch =>
+  (of: keyof typeof who, name: string, change: (item: RawItem) => RawItem): Patch =>
   history => {
+    const cluster = who[of]
     const { table, pk, sk, after = {} } = standingAt(history, cluster, name)
     const changes = [{ table, pk, sk, before: after, after: change(after) }]
     const rest = history.findLastIndex(({ what }) => what === 'rest')
@@ -74,8 +93,9 @@ const withData = (change: object) => (item: RawItem) => ({
 
 /** A cell behind the end of the primary's journal. */
 const laterCell =
-  (cluster: string): Patch =>
+  (of: keyof typeof who): Patch =>
   history => {
+    const cluster = who[of]
     const { entry } = last(history, isCommit)
     const cell = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
     const sk = String(Number(cell.sk) + 1000).padStart(12, '0')
@@ -94,15 +114,15 @@ const isBucket = ({ pk }: Changed): boolean => pk.startsWith('t#')
 const isItem = ({ table }: Changed): boolean => table === 'data'
 
 const broken: Record<keyof typeof invariants, Patch> = {
-  oneOwner: laterCell('west'),
+  oneOwner: laterCell('follower'),
   immutable: history => {
     const { entry } = last(history, isCommit)
     const cell = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
     const changes = [{ ...cell, before: undefined, after: { ...cell.after, id: 'another' } }]
-    history.push({ ...entry, cluster: 'west', changes })
+    history.push({ ...entry, cluster: who.follower, changes })
   },
-  exactEnd: together(over('east', record, withData({ mode: 'secondary' })), laterCell('east')),
-  staged: over('west', head, item => ({ ...item, seq: Number(item['seq']) + 1 })),
+  exactEnd: together(over('primary', record, withData({ mode: 'secondary' })), laterCell('primary')),
+  staged: over('follower', head, item => ({ ...item, seq: Number(item['seq']) + 1 })),
   named: without(({ pk }) => pk.startsWith('j#')),
   sums: without(isBucket),
   order: history => {
@@ -112,20 +132,20 @@ const broken: Record<keyof typeof invariants, Patch> = {
     history.push({ ...entry, changes })
   },
   prefix: history => {
-    const { index, entry } = last(history, one => one.cluster === 'west' && one.changes.some(isItem))
+    const { index, entry } = last(history, one => one.cluster === who.follower && one.changes.some(isItem))
     history[index] = { ...entry, changes: entry.changes.filter(change => !isItem(change)) }
   },
-  onePrimary: over('west', head, item => ({ ...item, mode: 'writing' })),
-  oneSet: over('west', record, withData({ set: 'another' })),
+  onePrimary: over('follower', head, item => ({ ...item, mode: 'writing' })),
+  oneSet: over('follower', record, withData({ set: 'another' })),
   acknowledged: history => {
-    history.push({ cluster: 'east', at: 0, process: -7, what: 'acknowledged', request: 'POST /x' })
+    history.push({ cluster: who.primary, at: 0, process: -7, what: 'acknowledged', request: 'POST /x' })
   },
-  even: over('west', head, item => ({
+  even: over('follower', head, item => ({
     ...item,
     seq: Number(item['seq']) - 1,
     done: Number(item['done']) - 1,
   })),
-  kept: laterCell('east'),
+  kept: laterCell('primary'),
 }
 
 describe('a check finds a history in which its rule is broken', () => {
@@ -136,5 +156,32 @@ describe('a check finds a history in which its rule is broken', () => {
 
   test.each(Object.entries(broken))('%s', (rule, patch) => {
     expect(rulesBroken(patch)).toContain(rule)
+  })
+})
+
+describe('a game finds a cluster that does not do what it should', () => {
+  /** Transactions lack some of their elements. */
+  const lacking =
+    (lacks: (element: Element) => boolean) =>
+    (journal: Journal): Journal => ({
+      ...journal,
+      transact: elements => journal.transact(elements.filter(element => !lacks(element))),
+    })
+
+  test.each<[rule: string, flaw: string, broken: (journal: Journal) => Journal]>([
+    [
+      'staged',
+      'cells are not stored before the head names them',
+      one => ({ ...one, putCell: async () => 'done' }),
+    ],
+    ['sums', 'items are applied without their sums', lacking(element => 'bucket' in element)],
+    [
+      'prefix',
+      'sums are applied without their items',
+      lacking(element => 'item' in element && element.item.kind === 'policy'),
+    ],
+  ])('%s: %s', async (rule, _, broken) => {
+    const { violations } = await play(2, from, { length: 25, memory: true, broken })
+    expect(violations.map(one => one.rule)).toContain(rule)
   })
 })

@@ -71,7 +71,7 @@ const trapped =
 /** What may happen, by name. A row is all that an action needs. */
 export const gameActions: Readonly<Record<string, Action>> = {
   login: {
-    weight: 30,
+    weight: 24,
     act: atPrimary(async (primary, { tokens, int }) => {
       const { status, body } = await primary.request('POST', '/auth/token/create', { ttl: `${1 + int(60)}m` })
       if (status === 200) tokens.push(body.auth.client_token)
@@ -99,9 +99,9 @@ export const gameActions: Readonly<Record<string, Action>> = {
     ),
   },
   tidy: { weight: 1, act: atPrimary(primary => primary.request('POST', '/auth/token/tidy', {})) },
-  crash: { weight: 5, act: trapped('dies') },
+  crash: { weight: 8, act: trapped('dies') },
   lose: { weight: 4, act: trapped('loses') },
-  freeze: { weight: 3, act: trapped(60_000) },
+  freeze: { weight: 6, act: game => trapped(game.pick([1000, 10_000, 60_000]))(game) },
   cut: {
     weight: 2,
     act: ({ set, names, pick }) => {
@@ -112,17 +112,17 @@ export const gameActions: Readonly<Record<string, Action>> = {
     },
   },
   heal: { weight: 3, act: ({ set, names, pick }) => set.heal(pick(names), pick(names)) },
-  demote: { weight: 1, act: atPrimary(primary => primary.request('POST', `${R}/primary/demote`)) },
-  promote: { weight: 5, act: atSecondary('promote', () => ({})) },
+  demote: { weight: 2, act: atPrimary(primary => primary.request('POST', `${R}/primary/demote`)) },
+  promote: { weight: 8, act: atSecondary('promote', () => ({})) },
   force: {
-    weight: 2,
+    weight: 4,
     act: async game => {
       game.set.recording.allowTwo(game.names[0] ?? '')
       await atSecondary('promote', () => ({ force: true }))(game)
     },
   },
   follow: {
-    weight: 4,
+    weight: 7,
     act: atSecondary('update-primary', async game => {
       const token = await activationFrom(game.primaries()[0], game.newId())
       return token === undefined ? { update_primary_addrs: [] } : { token }

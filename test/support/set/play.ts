@@ -1,5 +1,5 @@
 import { bucketOf, bucketText } from '../../../shared/replication/tree.ts'
-import { type ClusterSet, clusterSet } from '../set.ts'
+import { type ClusterSet, clusterSet, type SetOptions } from '../set.ts'
 import { type Game, gameActions } from './actions.ts'
 import { seededEntropy, seededRandom } from './chance.ts'
 import { invariants } from './checks/all.ts'
@@ -14,7 +14,7 @@ export const NAMES = ['east', 'west', 'north'] as const
 const START = 1_800_000_000_000
 
 /** Milliseconds between two actions, and between two runs of a worker, at most. */
-const BETWEEN_MS = 150
+const BETWEEN_MS = 90
 const ROUND_MS = 1500
 
 /** What came of a game. */
@@ -66,15 +66,20 @@ const policyNames = ((): string[] => {
  * Plays a game: random actions on three clusters, all calls of all processes one after the other in a random order. When
  * it is over everything is mended, and the clusters have to come to rest.
  * @param from see `warmSnapshot`
+ * @param how `length`: actions
  */
-export async function play(seed: number, from: Warm, length: number): Promise<Played> {
+export async function play(
+  seed: number,
+  from: Warm,
+  { length, ...how }: { length: number } & Pick<SetOptions, 'memory' | 'broken'>,
+): Promise<Played> {
   const random = seededRandom(seed)
   const set = await clusterSet(NAMES, {
     from,
     random,
     entropy: seededEntropy(random),
     aws: true,
-    memory: Boolean(process.env['MEMORY']),
+    ...how,
   })
   const game = gameOf(set, random, from.operator)
   const acts: string[] = []
@@ -92,6 +97,10 @@ export async function play(seed: number, from: Warm, length: number): Promise<Pl
   await stop
   try {
     await setInOrder(game)
+    // and goes on: what is written now arrives everywhere
+    for (const primary of game.primaries())
+      await primary.ok('POST', '/sys/policies/acl/after', { policy: OPERATOR })
+    await set.converge()
     set.recording.rest(NAMES)
   } catch (error) {
     violations.push({ rule: 'rest', text: String(error), index: set.recording.history.length })
