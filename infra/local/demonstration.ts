@@ -36,13 +36,18 @@ export async function demonstrate(
     { pkcs7: workloads.document, nonce: 'chosen-by-the-workload' },
     callsOf,
   )
-  const session = await host.control.session({
-    account: HOME.account,
-    role: ROLE_NAME,
-    session: WORKLOAD.instanceId,
-  })
-  const iam = await login(host, 'iam', 'demo-iam', signedLogin(session), callsOf)
+  const { role, ...proof } = await loginProof(host)
+  const iam = await login(host, 'iam', role, proof, callsOf)
   return [ec2, iam]
+}
+
+/** The parameters of an iam login of the demonstration's workload. It may be repeated, for as long as its signature counts. */
+export async function loginProof({
+  control,
+}: Pick<Host, 'control'>): Promise<Record<string, string> & { role: string }> {
+  const { account } = HOME
+  const session = await control.session({ account, role: ROLE_NAME, session: WORKLOAD.instanceId })
+  return { role: 'demo-iam', ...signedLogin(session) }
 }
 
 async function makeWorkloads({ control }: Host) {

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { askReplication, drStatusOf, until } from './dr-client.ts'
 import { type Host, type HostOptions, startHost } from './host.ts'
 import { remoteControl } from './provider/control.ts'
 
@@ -52,31 +52,39 @@ export async function startPair(options: PairOptions): Promise<ClusterPair> {
   }
 }
 
-/** Makes `west` the secondary of `east`, unless it is. @param say told what takes long, and why */
-export async function join({ east, west }: ClusterPair, say: (text: string) => void): Promise<void> {
-  if ((await statusOf(west))['mode'] === 'secondary') return
-  if ((await statusOf(east))['mode'] !== 'primary')
-    await ask(east, 'primary/enable', { primary_cluster_addr: east.link_address })
+/**
+ * Makes `west` the secondary of `east`, unless it is.
+ * @param say told what takes long, and why
+ * @param address at which west reaches east
+ */
+export async function join(
+  { east, west }: ClusterPair,
+  say: (text: string) => void,
+  address = east.link_address,
+): Promise<void> {
+  if ((await drStatusOf(west))['mode'] === 'secondary') return
+  if ((await drStatusOf(east))['mode'] !== 'primary')
+    await askReplication(east, 'primary/enable', { primary_cluster_addr: address })
   await until('the journal of east is not built', async () => {
-    const { state, reindex_in_progress: building } = await statusOf(east)
+    const { state, reindex_in_progress: building } = await drStatusOf(east)
     return state === 'running' && building !== true
   })
   say(
     `Making west a secondary takes ${WIPE_WAIT} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
   )
   // of an earlier attempt that was broken off
-  await ask(east, 'primary/revoke-secondary', { id: 'west' })
-  const { wrap_info: wrapped } = await ask(east, 'primary/secondary-token', { id: 'west' })
-  await ask(west, 'secondary/enable', { token: wrapped?.token })
-  await until('west does not follow east', async () => (await statusOf(west))['state'] === 'stream-wals')
+  await askReplication(east, 'primary/revoke-secondary', { id: 'west' })
+  const { wrap_info: wrapped } = await askReplication(east, 'primary/secondary-token', { id: 'west' })
+  await askReplication(west, 'secondary/enable', { token: wrapped?.token })
+  await until('west does not follow east', async () => (await drStatusOf(west))['state'] === 'stream-wals')
   west.forgetKeys()
 }
 
-const WAIT_MS = 120_000
-const PAUSE_MS = 200
-
 /** Waits until both stand at one position with one root. @throws Error when they do not come to that */
-export async function settled({ east, west }: ClusterPair): Promise<{ east: Stand; west: Stand }> {
+export async function settled({
+  east,
+  west,
+}: Pick<ClusterPair, 'east' | 'west'>): Promise<{ east: Stand; west: Stand }> {
   let stands: { east: Stand; west: Stand } | undefined
   await until('east and west do not come to one position and one root', async () => {
     const [e, w] = await Promise.all([standOf(east), standOf(west)])
@@ -87,25 +95,8 @@ export async function settled({ east, west }: ClusterPair): Promise<{ east: Stan
   return stands
 }
 
-async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + WAIT_MS
-  while (!(await probe())) {
-    if (Date.now() > end) throw new Error(`${otherwise}, even after ${WAIT_MS / 1000} s`)
-    await setTimeout(PAUSE_MS)
-  }
-}
-
-const DR = 'sys/replication/dr'
-
-type Status = Readonly<Record<string, unknown>>
-
-async function statusOf({ base_url }: Host): Promise<Status> {
-  const answer = await fetch(`${base_url}/${DR}/status`)
-  return ((await answer.json()) as { data: Status }).data
-}
-
 async function standOf(host: Host): Promise<Stand> {
-  const status = await statusOf(host)
+  const status = await drStatusOf(host)
   const peers = (status['secondaries'] ?? status['primaries'] ?? []) as readonly Record<string, string>[]
   const age = peers[0]?.['replication_primary_canary_age_ms']
   return {
@@ -115,19 +106,4 @@ async function standOf(host: Host): Promise<Stand> {
     root: String(status['merkle_root'] ?? ''),
     lag: age === undefined ? undefined : Number(age),
   }
-}
-
-interface Asked {
-  wrap_info?: { token?: string }
-}
-
-async function ask({ base_url, root_token, cluster }: Host, path: string, body: object): Promise<Asked> {
-  const answer = await fetch(`${base_url}/${DR}/${path}`, {
-    method: 'POST',
-    headers: { 'x-vault-token': root_token },
-    body: JSON.stringify(body),
-  })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${path} on ${cluster}: ${answer.status} ${text}`)
-  return (text === '' ? {} : JSON.parse(text)) as Asked
 }

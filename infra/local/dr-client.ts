@@ -1,0 +1,53 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Host } from './host.ts'
+
+/** Asking clusters of a set, as an operator does. */
+
+const WAIT_MS = 120_000
+const PAUSE_MS = 100
+
+/** Looks again and again. @throws Error that says what did not come about */
+export async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + WAIT_MS
+  while (!(await probe())) {
+    if (Date.now() > end) throw new Error(`${otherwise}, even after ${WAIT_MS / 1000} s`)
+    await setTimeout(PAUSE_MS)
+  }
+}
+
+const DR = 'sys/replication/dr'
+
+export type DrStatus = Readonly<Record<string, unknown>>
+
+export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<DrStatus> {
+  const answer = await fetch(`${base_url}/${DR}/status`)
+  return ((await answer.json()) as { data: DrStatus }).data
+}
+
+/** What an answer may hold of what is looked for. */
+export interface DrAnswer {
+  wrap_info?: { token?: string }
+  data?: Readonly<Record<string, unknown>> | null
+  warnings?: readonly string[] | null
+}
+
+/**
+ * One call below `sys/replication/dr`.
+ * @param token default: the root token of that cluster
+ * @throws Error with the answer, where it is no success
+ */
+export async function askReplication(
+  { base_url, root_token, cluster }: Pick<Host, 'base_url' | 'root_token' | 'cluster'>,
+  path: string,
+  body: object | undefined,
+  token = root_token,
+): Promise<DrAnswer> {
+  const answer = await fetch(`${base_url}/${DR}/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'x-vault-token': token },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${path} on ${cluster}: ${answer.status} ${text}`)
+  return (text === '' ? {} : JSON.parse(text)) as DrAnswer
+}

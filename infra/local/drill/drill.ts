@@ -1,0 +1,169 @@
+import { setTimeout } from 'node:timers/promises'
+import { demonstrate, loginProof } from '../demonstration.ts'
+import { askReplication, drStatusOf, until } from '../dr-client.ts'
+import type { Host } from '../host.ts'
+import type { LinkTap } from '../link-tap.ts'
+import { startLinkTap } from '../link-tap.ts'
+import { join, type PairOptions, settled, startPair } from '../pair.ts'
+import { failoverToken } from './failover-token.ts'
+import { type Watched, watchHealth } from './health.ts'
+import { type Load, startLoad, unknownAt } from './load.ts'
+
+/** What a rehearsed take-over came to. */
+export interface Rehearsed extends Watched {
+  /** logins acknowledged in the whole course of it */
+  logins: number
+  /** accessors of acknowledged logins that the new primary does not know */
+  lost: readonly string[]
+}
+
+/** What a disaster came to; `reported`: accessors of the tokens that the report of the old primary names. */
+export interface Disaster extends Rehearsed {
+  reported: readonly string[]
+}
+
+/** Two clusters of a set with workloads that log in, and a place between them where the link can be cut. */
+export interface Rehearsal {
+  east: Host
+  west: Host
+  /** between west and east */
+  tap: LinkTap
+  load: Load
+  /** a prepared operation token */
+  token: string
+  /** the set's root token */
+  root: string
+  close(): Promise<void>
+}
+
+/** Starts a pair under load. @param say told what takes long */
+export async function startRehearsal(options: PairOptions, say: (text: string) => void): Promise<Rehearsal> {
+  const pair = await startPair(options)
+  const { east, west } = pair
+  try {
+    const tap = await startLinkTap(new URL(east.base_url).origin)
+    await join(pair, say, tap.url)
+    await demonstrate(east, () => ({}))
+    const token = await failoverToken(east)
+    const load = startLoad(east, await loginProof(east))
+    const close = async () => {
+      await load.end()
+      await tap.close()
+      await pair.close()
+    }
+    return { east, west, tap, load, token, root: east.root_token, close }
+  } catch (error) {
+    await pair.close()
+    throw error
+  }
+}
+
+const SOME_MS = 1000
+/** Positions that a cluster may be behind before it takes over: less than a promotion waits for. */
+const FEW = 50
+
+/** What operators do; another may do it instead, as long as it comes to the same. */
+export interface Doing {
+  promote(): Promise<unknown>
+  /** the former primary follows the new one */
+  rejoin(): Promise<unknown>
+}
+
+/** One cluster takes over from the other, which is well and hands over; then the other follows it. */
+export async function switchOver(
+  rehearsal: Rehearsal,
+  { from, to }: { from: Host; to: Host },
+  by: Partial<Doing> = {},
+): Promise<Rehearsed> {
+  const { load, token, root } = rehearsal
+  const { promote, rejoin }: Doing = {
+    promote: () => askReplication(to, 'secondary/promote', { dr_operation_token: token }),
+    rejoin: () => follow(from, to, token),
+    ...by,
+  }
+  const before = load.acknowledged.length
+  const watch = watchHealth([from, to])
+  await setTimeout(SOME_MS)
+  await promote()
+  load.turnTo(to)
+  await setTimeout(SOME_MS)
+  const watched = await watch()
+  const logins = load.acknowledged.slice(before)
+  const lost = await unknownAt(to, root, logins)
+  await rejoin()
+  await caughtUp(from, to)
+  return { ...watched, logins: logins.length, lost }
+}
+
+/** A cluster that was the primary follows its successor: no wipe, no new shares. */
+async function follow(cluster: Host, primary: Host, token: string): Promise<void> {
+  const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token)
+  const id = cluster.cluster
+  await askReplication(primary, 'primary/revoke-secondary', { id }, token)
+  const made = await askReplication(
+    primary,
+    'primary/secondary-token',
+    { id, secondary_public_key: data?.['secondary_public_key'] },
+    token,
+  )
+  const activation = made.data?.['token']
+  await askReplication(cluster, 'secondary/update-primary', { dr_operation_token: token, token: activation })
+}
+
+/** Waits until a cluster follows another one closely. */
+async function caughtUp(cluster: Host, primary: Host): Promise<void> {
+  await until(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
+    const [own, other] = await Promise.all([drStatusOf(cluster), drStatusOf(primary)])
+    const behind = Number(other['last_dr_wal']) - Number(own['last_remote_wal'])
+    return own['state'] === 'stream-wals' && behind < FEW
+  })
+}
+
+/**
+ * East, the primary, cannot be reached by west any more, goes on for a while, and is then lost to its clients as well. West
+ * takes over by force. Then the workloads rest, and east is back: it closes by itself, follows west, and tells what only it had.
+ * @param by `healed`: may hurry the fence along, which otherwise comes within a minute
+ */
+export async function disaster(
+  rehearsal: Rehearsal,
+  by: Partial<Doing & { healed(): Promise<unknown> }> = {},
+): Promise<Disaster> {
+  const { east, west, tap, load, token, root } = rehearsal
+  const doing = {
+    promote: () => askReplication(west, 'secondary/promote', { dr_operation_token: token, force: true }),
+    rejoin: () => follow(east, west, token),
+    healed: async () => undefined,
+    ...by,
+  }
+  const before = load.acknowledged.length
+  await caughtUp(west, east)
+  tap.cut('both')
+  await setTimeout(SOME_MS)
+  load.turnTo(west)
+  await setTimeout(SOME_MS / 2)
+  const watch = watchHealth([west])
+  await doing.promote()
+  await setTimeout(SOME_MS)
+  const watched = await watch()
+  await load.end()
+  // what was acknowledged a moment before the cut may not have arrived either
+  const lost = await unknownAt(west, root, load.acknowledged)
+  tap.heal()
+  await doing.healed()
+  await until('east does not close', async () => (await drStatusOf(east))['mode'] === 'secondary')
+  await doing.rejoin()
+  await settled({ east: west, west: east })
+  return {
+    ...watched,
+    logins: load.acknowledged.length - before,
+    lost,
+    reported: await reportedTokens(east, token),
+  }
+}
+
+/** Accessors of the tokens that a cluster's report names. */
+async function reportedTokens(cluster: Host, token: string): Promise<string[]> {
+  const { data } = await askReplication(cluster, 'divergence', undefined, token)
+  const found = JSON.stringify(data ?? {}).matchAll(/"token#([^"#]+)"/g)
+  return [...new Set([...found].map(([, accessor = '']) => accessor))]
+}
