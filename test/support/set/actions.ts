@@ -143,4 +143,11 @@ export const gameActions: Readonly<Record<string, Action>> = {
       }),
     ),
   },
+  disable: {
+    weight: 1,
+    act: game =>
+      game.chance(0.5)
+        ? atPrimary(primary => primary.request('POST', `${R}/primary/disable`))(game)
+        : atSecondary('disable', () => ({}))(game),
+  },
 }

@@ -26,7 +26,8 @@ export async function setInOrder(game: Game): Promise<void> {
     for (const one of more) said.push(await asked(one, 'primary/demote', {}))
     if (!primary || more.length > 0) continue
     const behind = []
-    for (const one of game.others()) if (!(await set.isEven(one.name))) behind.push(one)
+    for (const one of game.others())
+      if ((await one.record()).mode !== 'secondary' || !(await set.isEven(one.name))) behind.push(one)
     if (behind.length === 0) return
     for (const one of behind) said.push(await joined(game, one, primary))
   }
@@ -44,12 +45,15 @@ const placeIn = ({ set }: Game, { name }: SetMember): string => {
   return `${epoch}/${String(seq).padStart(12, '0')}`
 }
 
-/** Whoever has most takes over. */
+/** Whoever has most takes over; where all have been disabled, one of them begins a new set. */
 async function promoted(game: Game): Promise<string> {
-  const [first] = [...game.others()].sort((a, b) => (placeIn(game, a) > placeIn(game, b) ? -1 : 1))
-  if (!first) throw new Error('there is no cluster')
-  game.set.recording.allowTwo(first.name)
-  return asked(first, 'secondary/promote', { dr_operation_token: game.operator, force: true })
+  const { set, operator } = game
+  const others = [...game.others()].sort((a, b) => (placeIn(game, a) > placeIn(game, b) ? -1 : 1))
+  const first = others.find(({ name }) => set.recording.world.get(name)?.record?.mode === 'secondary')
+  if (first) set.recording.allowTwo(first.name)
+  return first
+    ? asked(first, 'secondary/promote', { dr_operation_token: operator, force: true })
+    : asked(others[0] as SetMember, 'primary/enable', {})
 }
 
 async function joined(game: Game, one: SetMember, primary: SetMember): Promise<string> {

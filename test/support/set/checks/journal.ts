@@ -70,7 +70,14 @@ function holeIn(
 export const staged = (): Check => {
   return ({ entry, now, before }) => {
     const [from, to] = [before.head, now.head]
-    if (entry.what !== 'written' || !from || !to || to.mode !== 'applying' || to.seq <= from.seq)
+    if (
+      entry.what !== 'written' ||
+      !from ||
+      !to ||
+      from.mode !== 'applying' ||
+      to.mode !== 'applying' ||
+      to.seq <= from.seq
+    )
       return undefined
     for (let seq = from.seq + 1; seq <= to.seq; seq++)
       if (!hasCell(now, to.line, seq)) return `says that ${seq} is staged, and has no cell there`
