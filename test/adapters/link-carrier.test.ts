@@ -92,7 +92,10 @@ describe('what carries calls', () => {
     w.clock.ms += 1000
     const error = await one.echo().catch((cause: unknown) => cause)
     expect(error).toBeInstanceOf(LinkRefused)
-    expect(error).toMatchObject({ code: 'permission_denied', addresses: ['https://primary.example'] })
+    expect(error).toMatchObject({
+      code: 'permission_denied',
+      addresses: ['https://primary.example', 'https://west.example'],
+    })
   })
 
   test('tells the service at which address it was reached', async () => {
