@@ -1,3 +1,4 @@
+import { primaryOf } from '../../../shared/model/cluster.ts'
 import { activationFrom, type Game } from './actions.ts'
 import type { SetMember } from './member.ts'
 
@@ -26,8 +27,20 @@ export async function setInOrder(game: Game): Promise<void> {
     for (const one of more) said.push(await asked(one, 'primary/demote', {}))
     if (!primary || more.length > 0) continue
     const behind = []
-    for (const one of game.others())
-      if ((await one.record()).mode !== 'secondary' || !(await set.isEven(one.name))) behind.push(one)
+    let changing = false
+    for (const one of game.others()) {
+      const record = await one.record()
+      const { mode, operation } = record
+      // what a dead process has begun is gone on with in a minute or more, and may still turn a cluster away
+      changing ||= operation !== undefined
+      // one that follows nobody may be even by chance
+      const follows = mode === 'secondary' && primaryOf(record) !== undefined
+      if (!follows || !(await set.isEven(one.name))) behind.push(one)
+    }
+    if (changing) {
+      said.push('a role is being changed')
+      continue
+    }
     if (behind.length === 0) return
     for (const one of behind) said.push(await joined(game, one, primary))
   }
