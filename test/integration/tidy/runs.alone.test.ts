@@ -51,6 +51,8 @@ describe.each(lists)('$list', ({ list, kind }) => {
     ['more than any entry has', { safety_buffer: 1_000_000 }, ['-1h-ago', '1h-ago', '71h-ago', '73h-ago']],
   ])('a run by hand keeps what expired less than its buffer ago: %s', async (_name, body, left) => {
     await done('POST', `${mount.path}/config/tidy/${list}`, { safety_buffer: 7, disable_periodic_tidy: true })
+    // other settings give entries other times in the background: one that is written meanwhile is not removed
+    await settled()
     await expired(-1, 1, 71, 73)
     const started = await api('POST', `${mount.path}/tidy/${list}`, body)
     expect(started.status, started.text).toBe(202)
