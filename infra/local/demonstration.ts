@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { askHost } from './dr-client.ts'
 import { HOME, WORKLOAD } from './home.ts'
 import type { Host } from './host.ts'
 import { signedLogin } from './workload.ts'
@@ -74,33 +75,24 @@ async function makeWorkloads({ control }: Host) {
 
 async function configure(host: Host, certificate: string, roleArn: string): Promise<void> {
   const path = 'auth/cloud'
-  await write(host, `${path}/config/certificate/local-aws`, {
+  await askHost(host, `${path}/config/certificate/local-aws`, {
     cloud_public_cert: Buffer.from(certificate).toString('base64'),
   })
-  await write(host, 'sys/policies/acl/demo', {
+  await askHost(host, 'sys/policies/acl/demo', {
     policy: 'path "auth/cloud/role/*" { capabilities = ["read", "list"] }',
   })
-  await write(host, `${path}/role/demo-ec2`, {
+  await askHost(host, `${path}/role/demo-ec2`, {
     auth_type: 'ec2',
     bound_account_id: HOME.account,
     token_policies: 'demo',
     token_ttl: '30m',
   })
-  await write(host, `${path}/role/demo-iam`, {
+  await askHost(host, `${path}/role/demo-iam`, {
     auth_type: 'iam',
     bound_iam_principal_arn: roleArn,
     token_policies: 'demo',
     token_ttl: '1h',
   })
-}
-
-async function write({ base_url, root_token }: Host, path: string, body: unknown): Promise<void> {
-  const answer = await fetch(`${base_url}/${path}`, {
-    method: 'POST',
-    headers: { 'x-vault-token': root_token },
-    body: JSON.stringify(body),
-  })
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
 }
 
 async function login(

@@ -25,29 +25,36 @@ export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<
 }
 
 /** What an answer may hold of what is looked for. */
-export interface DrAnswer {
+export interface HostAnswer {
+  auth?: { client_token: string } | null
   wrap_info?: { token?: string }
   data?: Readonly<Record<string, unknown>> | null
   warnings?: readonly string[] | null
 }
 
+type Asked = Pick<Host, 'base_url' | 'root_token' | 'cluster'>
+
+/** One call below `sys/replication/dr`; see `askHost`. */
+export const askReplication = (host: Asked, path: string, body: object | undefined, token?: string) =>
+  askHost(host, `${DR}/${path}`, body, token)
+
 /**
- * One call below `sys/replication/dr`.
+ * One call of the API: a read without a body, else a write.
  * @param token default: the root token of that cluster
  * @throws Error with the answer, where it is no success
  */
-export async function askReplication(
-  { base_url, root_token, cluster }: Pick<Host, 'base_url' | 'root_token' | 'cluster'>,
+export async function askHost(
+  { base_url, root_token, cluster }: Asked,
   path: string,
   body: object | undefined,
   token = root_token,
-): Promise<DrAnswer> {
-  const answer = await fetch(`${base_url}/${DR}/${path}`, {
+): Promise<HostAnswer> {
+  const answer = await fetch(`${base_url}/${path}`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { 'x-vault-token': token },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${path} on ${cluster}: ${answer.status} ${text}`)
-  return (text === '' ? {} : JSON.parse(text)) as DrAnswer
+  return (text === '' ? {} : JSON.parse(text)) as HostAnswer
 }

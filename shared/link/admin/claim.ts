@@ -1,13 +1,12 @@
 import { type ClusterRecord, emptyLink, type Link } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import type { Element } from '../../replication/journal.ts'
+import { storing } from '../../replication/storing.ts'
+import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { claimed } from '../membership.ts'
 import { linkPair, newLinkPair } from '../pair.ts'
 import { decryptOwnKey, encryptOwnKey } from './keys.ts'
-
-/** Bytes of a revision. */
-const REVISION = 12
 
 /**
  * What a claim does to a cluster's membership: it gets a new link key, and the old one says so. Whoever it has admitted
@@ -30,9 +29,6 @@ export async function claimMembership(
   const ownKey = await encryptOwnKey(text, cipher)
   const claim = { set, id, epoch, old: await decryptOwnKey(link.ownKey, cipher), next: linkPair(text) }
   const data = claimed(before?.data, claim, [...link.addrs, link.primaryAddr])
-  const put = { ...place, rev: entropy.bytes(REVISION).toString('base64url'), data }
-  return {
-    link: emptyLink(ownKey),
-    member: { item: place, put, if: before ? { rev: before.rev } : 'absent' },
-  }
+  const [member] = storing([replace(place, before, data)], entropy)
+  return { link: emptyLink(ownKey), member }
 }

@@ -13,8 +13,7 @@ import {
   toStep,
   withoutOperation,
 } from '../operation/run.ts'
-import { followOn } from '../secondary/follow.ts'
-import { ask, type Follower } from '../secondary/follower.ts'
+import { followCarefully } from '../secondary/follow-carefully.ts'
 import { newFollower } from '../secondary/new-follower.ts'
 import { auditEvent } from './wipe.ts'
 
@@ -30,20 +29,9 @@ export async function firstSync(run: OperationRun, id: string): Promise<StepResu
   if (!follower) return AGAIN
   while (follower.hasTime()) {
     if ((await ports.journal.head())?.mode === 'applying') return DONE
-    await carefulStep(run, follower)
+    await followCarefully(follower, { pause: PAUSE_MS, warning: 'the first sync was interrupted' })
   }
   return AGAIN
-}
-
-async function carefulStep({ ports }: OperationRun, follower: Follower): Promise<void> {
-  try {
-    if (!follower.source) await ask(follower)
-    if ((await followOn(follower)) === 'worked') return
-  } catch (error) {
-    delete follower.source
-    ports.log.warn('the first sync was interrupted', { error: String(error) })
-  }
-  await ports.clock.sleep(PAUSE_MS)
 }
 
 /** The operation is over: the puller goes on by itself. */

@@ -1,11 +1,10 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { remove } from '../../storage/changes.ts'
-import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { remove, replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
-import type { Element } from '../journal.ts'
 import {
   AGAIN,
   commitStep,
@@ -18,11 +17,10 @@ import {
 } from '../operation/run.ts'
 import { epochName, epochNumber, posText } from '../position.ts'
 import { unstamping } from '../primary/enable.ts'
-import { roleEvent } from '../role-event.ts'
+import { roleEventChange } from '../role-event.ts'
+import { storing } from '../storing.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 
-/** Bytes of a revision. */
-const REVISION = 12
 /** What one commit takes. */
 const MOST = 80
 
@@ -65,25 +63,15 @@ async function left(
     ...{ keyring: renewed.id, term: renewed.term },
   }
   const position = posText(head)
-  const told = roleEvent({ from: record.data, to: next, position, operation, lost: null }, now)
+  const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
   const { mode, hold, seq, done, link } = head
-  const stored = (place: Key, data: unknown) => {
-    const { kind, pk, sk } = place
-    return { kind, pk, sk, rev: ports.entropy.bytes(REVISION).toString('base64url'), data }
-  }
-  const replaced = (item: Item, data: unknown): Element => {
-    const put = stored(item, data)
-    return { item: { kind: put.kind, pk: put.pk, sk: put.sk }, put, if: { rev: item.rev } }
-  }
   const result = await ports.journal.transact([
     {
       head: { mode: 'closed', own: '', until: 0, dirty: null, dirtyFrom: '', n },
       expect: { mode, hold, seq, done, link },
     },
-    replaced(record, next),
-    replaced(keyring, renewed),
-    { item: told.place, put: stored(told.place, told.data), if: 'absent' },
+    ...storing([replace(record, record, next), replace(keyring, keyring, renewed), told], ports.entropy),
   ])
   if (result === 'done') return DONE
   await ports.clock.sleep(50)

@@ -8,7 +8,8 @@ import type { Item } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Element } from '../journal.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
-import { roleEvent, roleEventChange } from '../role-event.ts'
+import { roleEventChange } from '../role-event.ts'
+import { storing } from '../storing.ts'
 import { addressOf } from './addresses.ts'
 import { recordOf } from './record.ts'
 import { roleChanging } from './refusals.ts'
@@ -54,15 +55,9 @@ async function becomePrimary(
   head: Element,
   { ports: { journal, entropy }, now, request }: Pick<Call, 'ports' | 'now' | 'request'>,
 ): Promise<void> {
-  const { kind, pk, sk, rev } = item
-  const stored = { rev: entropy.bytes(12).toString('base64url') }
   const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
-  const told = roleEvent(change, now)
-  const done = await journal.transact([
-    { item: { kind, pk, sk }, put: { kind, pk, sk, ...stored, data }, if: { rev } },
-    { item: told.place, put: { ...told.place, ...stored, data: told.data }, if: 'absent' },
-    head,
-  ])
+  const changes = [replace(item, item, data), roleEventChange(change, now)]
+  const done = await journal.transact([...storing(changes, entropy), head])
   if (done !== 'done') throw roleChanging()
 }
 

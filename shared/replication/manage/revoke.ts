@@ -6,7 +6,7 @@ import type { Ports } from '../../ports.ts'
 import { type Change, keyOf } from '../../storage/changes.ts'
 import { partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
-import type { Element } from '../journal.ts'
+import { storing } from '../storing.ts'
 import { roleChanging } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
@@ -16,8 +16,6 @@ export const revokeFields = {
 
 const TRIES = 5
 const PAUSE_MS = 20
-/** Bytes of a revision. */
-const REVISION = 12
 
 /**
  * POST sys/replication/dr/primary/revoke-secondary: nothing that a secondary signs counts from now on, and its name is
@@ -53,14 +51,14 @@ async function writtenBesideHead(
   if (head?.mode !== 'writing' || head.epoch !== own) throw roleChanging()
   const { mode, epoch, n } = head
   const there = await store.read(changes.map(keyOf))
-  const rev = entropy.bytes(REVISION).toString('base64url')
-  const elements = changes.flatMap((change, index): Element[] => {
-    if (!('put' in change)) return []
-    const { put, data, expected } = change
-    const place = { kind: put.kind, pk: put.pk, sk: put.sk }
-    const seen = typeof expected === 'object' ? expected : there[index]
-    return [{ item: place, put: { ...place, rev, data }, if: seen ? { rev: seen.rev } : 'absent' }]
+  const asSeen = changes.map((change, index): Change => {
+    if (typeof change.expected === 'object') return change
+    const rev = there[index]?.rev
+    return { ...change, expected: rev === undefined ? 'absent' : { rev } }
   })
-  const written = await journal.transact([...elements, { head: { n }, expect: { mode, epoch, n } }])
+  const written = await journal.transact([
+    ...storing(asSeen, entropy),
+    { head: { n }, expect: { mode, epoch, n } },
+  ])
   return written === 'done'
 }

@@ -1,16 +1,17 @@
 import { claimMembership } from '../../link/admin/claim.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
-import { type Key, type Kind, key } from '../../storage/kinds.ts'
-import type { StoredItem } from '../../storage/requests.ts'
+import { replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
 import type { Element } from '../journal.ts'
 import { AGAIN, DONE, OperationFailed, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../position.ts'
-import { roleEvent } from '../role-event.ts'
+import { roleEventChange } from '../role-event.ts'
 import { newFollower } from '../secondary/new-follower.ts'
+import { storing } from '../storing.ts'
 import { readyHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt } from './stand.ts'
 
@@ -75,7 +76,7 @@ async function claimed(
       warnings: [...promotion.warnings, ...warnings, ...missing(promotion, lost)],
     },
   }
-  const told = roleEvent(
+  const told = roleEventChange(
     { from: record.data, to: next, position: posText(place), operation: operation.sk, lost },
     ports.clock.now(),
   )
@@ -83,10 +84,8 @@ async function claimed(
   await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
     { head: claimedHead(head, epoch), expect: { mode, hold, seq, done, epoch: last, n, dirty } },
-    written(run, record, next),
-    written(run, operation, state),
+    ...storing([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
     membership.member,
-    { item: told.place, put: stored(run, told.place, told.data), if: 'absent' },
   ]
   const result = await ports.journal.transact(elements)
   if (result === 'done') return DONE
@@ -118,19 +117,3 @@ function lostBehind({ end }: PromotionState, heard: number | undefined, seq: num
   if (end) return Math.max(0, end.seq - seq)
   return heard !== undefined && heard > seq ? heard - seq : null
 }
-
-const stored = ({ ports }: OperationRun, { kind, pk, sk }: Key, data: unknown): StoredItem => ({
-  ...{ kind, pk, sk, data },
-  rev: ports.entropy.bytes(12).toString('base64url'),
-})
-
-/** An item that is still as it was read takes something else. */
-const written = <K extends Kind>(
-  run: OperationRun,
-  item: Key<K> & { rev: string },
-  data: unknown,
-): Element => ({
-  item: { kind: item.kind, pk: item.pk, sk: item.sk },
-  put: stored(run, item, data),
-  if: { rev: item.rev },
-})

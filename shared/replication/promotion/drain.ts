@@ -7,8 +7,8 @@ import {
   type OperationStep,
 } from '../operation/run.ts'
 import { posText } from '../position.ts'
-import { followOn } from '../secondary/follow.ts'
-import { ask, type Follower } from '../secondary/follower.ts'
+import { followCarefully } from '../secondary/follow-carefully.ts'
+import type { Follower } from '../secondary/follower.ts'
 import { newFollower } from '../secondary/new-follower.ts'
 import { readyHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
@@ -55,18 +55,10 @@ async function received(
       )
     }
     if (clock.now() >= run.deadline) return 'time'
-    await onceMore(run, follower)
+    await followCarefully(follower, {
+      pause: PAUSE_MS,
+      warning: 'the rest of the journal was asked for in vain',
+    })
   }
   return 'received'
-}
-
-async function onceMore({ ports: { clock, log } }: OperationRun, follower: Follower): Promise<void> {
-  try {
-    if (!follower.source) await ask(follower)
-    if ((await followOn(follower)) === 'worked') return
-  } catch (error) {
-    delete follower.source
-    log.warn('the rest of the journal was asked for in vain', { error: String(error) })
-  }
-  await clock.sleep(PAUSE_MS)
 }

@@ -3,6 +3,7 @@ import { put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { noopCell } from '../cell.ts'
 import { noteEvent } from '../events.ts'
+import type { Head } from '../head.ts'
 import {
   AGAIN,
   commitStep,
@@ -76,7 +77,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   if (promotion.claimed) return endPromotion(run, { ...stand, promotion })
   const asked = promotion.askedAt !== undefined
   const head = await run.ports.journal.head()
-  if (head?.mode === 'draining' && (await resumed(run)) === AGAIN) return AGAIN
+  if (head?.mode === 'draining' && !(await resumed(run, head))) return AGAIN
   const over = asked
     ? { fault: { code: 'busy', text: `${fault.text}; ${waysOut(promotion)}` } as const }
     : { fault }
@@ -96,9 +97,5 @@ const waysOut = ({ end }: PromotionStand['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
 /** Goes on to follow. */
-async function resumed({ ports: { journal } }: OperationRun): Promise<StepResult> {
-  const head = await journal.head()
-  if (head?.mode !== 'draining') return DONE
-  const moved = await journal.moveHead({ mode: 'draining', hold: head.hold }, { mode: 'applying' })
-  return moved === 'refused' ? AGAIN : DONE
-}
+const resumed = async ({ ports: { journal } }: OperationRun, { hold }: Head): Promise<boolean> =>
+  (await journal.moveHead({ mode: 'draining', hold }, { mode: 'applying' })) !== 'refused'

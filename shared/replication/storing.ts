@@ -1,0 +1,30 @@
+import type { Entropy } from '../ports.ts'
+import type { Change } from '../storage/changes.ts'
+import { toStored } from '../storage/requests.ts'
+import type { Element } from './journal.ts'
+
+/** Bytes of a revision. */
+const REVISION = 12
+
+/**
+ * Changes that are made in one transaction with the head: a commit never holds that. All items get one revision.
+ * @throws Error for a change that stores nothing, or whatever is there
+ */
+export function storing<const C extends readonly Change[]>(
+  changes: C,
+  { bytes }: Pick<Entropy, 'bytes'>,
+): { [I in keyof C]: Element } {
+  const rev = bytes(REVISION).toString('base64url')
+  const elements = changes.map((change): Element => {
+    const { expected } = change
+    if (!('put' in change) || expected === 'any')
+      throw new Error('only what was read is stored together with the head')
+    const { kind, pk, sk } = change.put
+    return {
+      item: { kind, pk, sk },
+      put: toStored(change, rev),
+      if: expected === 'absent' ? expected : { rev: expected.rev },
+    }
+  })
+  return elements as { [I in keyof C]: Element }
+}
