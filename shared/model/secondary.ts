@@ -46,6 +46,25 @@ export interface Recovery {
   at: number
 }
 
+/** A key whose item is not as the journal of the primary says, again and again. */
+export interface DivergingKey {
+  kind: string
+  pk: string
+  sk: string
+  /** times that it was found, each followed by a sync until it is given up */
+  rounds: number
+  /** epoch milliseconds of the last one */
+  at: number
+}
+
+/** What does not stay in line with the primary. */
+export interface Diverging {
+  /** of the own tree, and of the link to that primary: elsewhere it says nothing */
+  life: string
+  link: string
+  keys: DivergingKey[]
+}
+
 /** Who is applying, and how far it is. */
 export interface Puller {
   /** a run has this name of its own */
@@ -56,8 +75,6 @@ export interface Puller {
   state: 'idle' | 'stream-wals' | 'merkle-diff' | 'merkle-sync'
   /** keys seen by the sync that runs */
   synced?: number
-  /** rounds of syncs since something was applied */
-  rounds?: number
   /** what is wrong, in words */
   fault?: string
 }

@@ -15,6 +15,7 @@ export type ReplicationEvent =
   | 'wipe'
   | 'claim'
   | 'promotion'
+  | 'divergence'
 
 /**
  * Writes down an event of replication in this cluster's own audit log, besides the entries of the request that

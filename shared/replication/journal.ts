@@ -13,6 +13,9 @@ export interface Place {
   readonly sk: string
 }
 
+/** One text for one key: no key holds a line break. */
+export const placeText = ({ pk, sk }: Pick<Place, 'pk' | 'sk'>): string => `${pk}\n${sk}`
+
 /** What must hold of an item: it is not there, or all that is named here is so. */
 export type Test =
   | 'absent'

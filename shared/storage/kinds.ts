@@ -25,7 +25,7 @@ import type { StoredPolicy } from '../model/policy.ts'
 import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
-import type { Puller, Recovery, Report, SyncSegment } from '../model/secondary.ts'
+import type { Diverging, Puller, Recovery, Report, SyncSegment } from '../model/secondary.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../model/tidy.ts'
 import type { Token } from '../model/token.ts'
 import type { TokenRole } from '../model/token-role.ts'
@@ -77,6 +77,7 @@ export interface Stored {
   segment: SyncSegment
   report: Report
   puller: Puller
+  diverging: Diverging
   recovery: Recovery
   reindex: Reindex
   'tree-check': TreeCheck
@@ -286,6 +287,7 @@ export const kinds = {
   segment: { ...OWN, pk: 'sync', guard: 'apply' },
   report: { ...OWN, pk: 'report', packed: true, guard: 'apply' },
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
+  diverging: { ...OWN, pk: 'puller', sk: 'diverging', guard: 'apply' },
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, guard: 'link' },

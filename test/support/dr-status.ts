@@ -67,6 +67,7 @@ export const drStatus = v.variant('mode', [
     last_remote_wal: wal,
     last_start: v.optional(time),
     primaries: v.array(peer),
+    diverging_items: v.optional(v.array(v.string())),
     merkle_sync_progress: v.optional(v.strictObject({ sync_progress: wal, sync_total_keys: wal })),
   }),
 ])

@@ -270,7 +270,7 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const { journal, store, clock, entropy } = at
   const one: Follower = {
-    own: { journal, store, clock, entropy, log: silent },
+    own: { journal, store, clock, entropy, log: silent, audit: { write: async () => undefined } },
     cluster: at.as,
     link,
     life: at.life,
@@ -279,7 +279,7 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     holdTerm: async () => undefined,
     from: 0,
     filled: false,
-    told: { state: 'idle', synced: 0, rounds: 0 },
+    told: { state: 'idle', synced: 0 },
   }
   if (link) one.source = await link.echo({ position: { epoch: '', seq: 0 }, ...NOWHERE })
   return one

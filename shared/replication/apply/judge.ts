@@ -2,7 +2,7 @@ import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import type { CellChange } from '../cell.ts'
 import { ttlOf } from '../generation.ts'
-import type { Place } from '../journal.ts'
+import { type Place, placeText } from '../journal.ts'
 import { markText } from '../position.ts'
 import { type Delta, deltasOf, type LeafChange, leafInLife, placed } from '../tree.ts'
 import type { Piece } from './pieces.ts'
@@ -17,6 +17,8 @@ export interface Setting {
   readonly until: number
   /** epoch seconds */
   readonly now: number
+  /** keys that are made what cells say, whatever stands there, as texts of `placeText` */
+  readonly tolerated?: ReadonlySet<string>
 }
 
 /** What a transaction finds in an item's place, or it is cancelled. */
@@ -66,7 +68,9 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
     ? []
-    : seen.filter(({ change, own }) => !isExpected(change, own, piece.at, setting.now))
+    : seen.filter(
+        ({ change, own }) => !isTolerated(change, setting) && !isExpected(change, own, piece.at, setting.now),
+      )
   if (wrong.length > 0) return { mismatch: wrong.map(({ change }) => placeOf(change)) }
   const stays = ({ change, own }: (typeof seen)[number]) => syncing && isAhead(change, own, piece.pos)
   const items = seen.map(one =>
@@ -85,6 +89,9 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
     )
   return steps(piece, setting, items, leaves)
 }
+
+const isTolerated = (change: CellChange, { tolerated }: Setting): boolean =>
+  tolerated?.has(placeText(change)) === true
 
 /** Fetched by the sync in the state that the cell makes, or in a later one. */
 const isAhead = ({ item }: CellChange, own: StoredItem | undefined, pos: string): boolean =>

@@ -1,10 +1,8 @@
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
-import type { Place } from '../journal.ts'
 import { DONE, OperationFailed, type OperationRun, type StepResult } from '../operation/run.ts'
 import { newFollower } from '../secondary/new-follower.ts'
-import { reportParts } from '../sync/report.ts'
-import { reportName, storeReport } from '../sync/store-report.ts'
+import { haveFetched } from '../sync/have-fetched.ts'
 import { differencesTo } from './compare.ts'
 import { endTreeWork, inTime, type TreeStand, treeStanding } from './tree-run.ts'
 
@@ -68,23 +66,11 @@ async function fetchDifferences(
       count: places.length,
       items: names,
     })
-    await haveFetched(run, places)
+    const readAt = ports.clock.now()
+    const [record] = await ports.store.read([key('cluster')])
+    const noted = record && (await haveFetched(ports, { record: record.data, readAt }, places))
+    if (noted !== 'done') throw new OperationFailed('busy', 'a sync is under way')
+    await ports.puller.wake().catch(() => undefined)
   }
   return { count: places.length, names }
-}
-
-/** Writes down what differs; whoever follows the primary fetches it, before anything else is applied. */
-async function haveFetched({ ports }: OperationRun, places: readonly Place[]): Promise<void> {
-  const { journal, store, clock, entropy } = ports
-  const readAt = clock.now()
-  const [[record], head] = await Promise.all([store.read([key('cluster')]), journal.head()])
-  if (!record || head?.mode !== 'applying' || head.until > 0 || head.dirty !== null)
-    throw new OperationFailed('busy', 'a sync is under way')
-  const facts = { at: readAt, epoch: head.epoch, cut: head.done }
-  const report = reportName(head.hold + 1, entropy.bytes(3))
-  await storeReport(store, { record: record.data, readAt }, report, reportParts(facts, [], places))
-  const { mode, hold, until } = head
-  const moved = await journal.moveHead({ mode, hold, until }, { dirty: report, dirtyFrom: '' })
-  if (moved === 'refused') throw new OperationFailed('busy', 'a sync is under way')
-  await ports.puller.wake().catch(() => undefined)
 }

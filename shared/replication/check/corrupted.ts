@@ -1,11 +1,17 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Item } from '../../storage/kinds.ts'
+import { divergingOf, isGivenUp } from '../secondary/diverging.ts'
 
 /**
- * Whether the tree of a cluster was found wrong, and has not been repaired since.
+ * Whether the tree of a cluster was found wrong, and has not been repaired since, or, on a secondary, some of its items
+ * do not stay as its primary has them.
  * @param check as it was read with the record; absent: no check has ever begun
+ * @param diverging the same; absent: all was brought in line
  */
 export const isTreeCorrupted = (
-  { life }: Pick<ClusterRecord, 'life'>,
+  { life, mode, link }: Pick<ClusterRecord, 'life' | 'mode' | 'link'>,
   check: Pick<Item<'tree-check'>, 'data'> | undefined,
-): boolean => check !== undefined && check.data.life === life && check.data.corrupted
+  diverging: Pick<Item<'diverging'>, 'data'> | undefined,
+): boolean =>
+  (check !== undefined && check.data.life === life && check.data.corrupted) ||
+  (mode === 'secondary' && divergingOf(diverging, { life, link: link?.name }).some(isGivenUp))

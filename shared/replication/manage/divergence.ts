@@ -1,9 +1,10 @@
 import { answer, type Call, data, type Outcome } from '../../api/call.ts'
 import { listFields, pageOf } from '../../api/listing.ts'
-import type { Report } from '../../model/secondary.ts'
+import type { DivergingKey, Report } from '../../model/secondary.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
+import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 
 export const divergenceFields = listFields
 
@@ -32,9 +33,31 @@ interface LostCell {
 
 /**
  * GET sys/replication/dr/divergence: what this cluster had committed and its set has not, from the reports that were
- * stored before it was taken back: by cell of the journal and key, in pages.
+ * stored before it was taken back: by cell of the journal and key, in pages. And what does not stay in line with the
+ * primary.
  */
 export async function showDivergence(call: Call<typeof divergenceFields>): Promise<Outcome> {
+  const { store } = call.ports
+  const [lost, [record, diverging]] = await Promise.all([
+    lostCells(call),
+    store.read([key('cluster'), key('diverging')]),
+  ])
+  const { life, link } = record?.data ?? {}
+  const keys = divergingOf(diverging, { life, link: link?.name })
+  return answer(data({ ...lost, diverging: keys.map(shownKey) }))
+}
+
+/** An item that was fetched again and again; `given_up`: nothing waits for it any more. */
+const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey) => ({
+  ...{ kind, key: [pk, sk] as const, rounds, last_found: printTime(at) },
+  given_up: isGivenUp({ rounds }),
+  name: tagOf({ kind, pk, sk }),
+})
+
+/** Commits of the reports, a page of them; `next` is what `after` takes. */
+async function lostCells(
+  call: Call<typeof divergenceFields>,
+): Promise<{ lost: readonly LostCell[]; next: string }> {
   const { after = '', limit = USUAL } = pageOf(call.given)
   const [part = '', place = ''] = after.split('#')
   const wanted = Math.min(limit, MOST)
@@ -50,13 +73,13 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
       if (cell.name <= `${part}#${place}` || seen.has(cell.position)) continue
       size += JSON.stringify(cell.changes).length
       if (lost.length === wanted || (lost.length > 0 && size > LARGEST))
-        return answer(data({ lost, next: lost.at(-1)?.name ?? '' }))
+        return { lost, next: lost.at(-1)?.name ?? '' }
       seen.add(cell.position)
       lost.push(cell)
     }
     parts = await store.list(partitions('report'), defined({ after: from || undefined, limit: PARTS }))
     from = parts.at(-1)?.sk ?? from
-    if (parts.length === 0) return answer(data({ lost, next: '' }))
+    if (parts.length === 0) return { lost, next: '' }
   }
 }
 

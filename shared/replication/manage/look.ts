@@ -3,12 +3,13 @@ import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Fences, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
-import type { Puller } from '../../model/secondary.ts'
+import type { Diverging, Puller } from '../../model/secondary.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import type { JournalView } from '../journal.ts'
+import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { wholeRoot } from '../tree.ts'
 import type { JournalFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
@@ -16,7 +17,7 @@ import type { JournalFacts, SecondaryFacts, ShownFence, StatusFacts } from './st
 export const prepareLook = async () => ({
   keys: [
     ...[key('contact'), key('puller'), key('reindex'), key('fences')],
-    ...[key('tree-check'), key('tree-reindex')],
+    ...[key('tree-check'), key('tree-reindex'), key('diverging')],
   ] as const,
   prepared: undefined,
 })
@@ -44,6 +45,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
         reindex: fetched.get(key('reindex'))?.data,
         check: ofTree(fetched.get(key('tree-check')), record),
         anew: ofTree(fetched.get(key('tree-reindex')), record),
+        diverging: divergingIn(record, fetched.get(key('diverging'))),
       }),
       contact: contact && contactFacts(contact),
     }),
@@ -63,7 +65,7 @@ const ofTree = <T extends { life: string }>(
 function journalFacts(
   record: ClusterRecord,
   { head, roots }: Awaited<ReturnType<JournalView['look']>>,
-  { told, reindex, check, anew }: TreeTold,
+  { told, reindex, check, anew, diverging }: TreeTold,
 ): JournalFacts | undefined {
   if (!head) return undefined
   const synced = told?.synced ?? 0
@@ -77,7 +79,8 @@ function journalFacts(
       : {}),
     ...(told?.fault === undefined ? {} : { isStuck: true }),
     ...(record.built === false ? { building: buildingOf(record, reindex) } : anewOf(anew)),
-    ...(check?.corrupted ? { corrupted: true } : {}),
+    ...(check?.corrupted || diverging.length > 0 ? { corrupted: true } : {}),
+    ...(diverging.length > 0 ? { diverging } : {}),
     ...defined({ checkedAt: check?.checkedAt, reindexedAt: anew?.finishedAt }),
   }
 }
@@ -87,7 +90,15 @@ interface TreeTold {
   reindex: Reindex | undefined
   check: TreeCheck | undefined
   anew: TreeReindex | undefined
+  /** tags of keys that are given up */
+  diverging: readonly string[]
 }
+
+const divergingIn = (
+  { mode, life, link }: ClusterRecord,
+  found: { readonly data: Diverging } | undefined,
+): readonly string[] =>
+  mode === 'secondary' ? divergingOf(found, { life, link: link?.name }).filter(isGivenUp).map(tagOf) : []
 
 const anewOf = (anew: TreeReindex | undefined): Pick<JournalFacts, 'building'> => {
   if (!anew || anew.stage === 'done' || anew.stage === 'failed') return {}

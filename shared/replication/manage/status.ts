@@ -37,6 +37,8 @@ export interface JournalFacts {
   isStuck?: boolean
   /** a check, or a sync that ended nowhere, found the tree wrong */
   corrupted?: boolean
+  /** tags of items that do not stay as the primary has them; absent: none */
+  diverging?: readonly string[]
 }
 
 /** What a cluster of the set has said to this one's claim to be primary. */
@@ -182,6 +184,7 @@ const secondaryStatus = (record: ClusterRecord, { journal, contact, now }: Statu
     last_remote_wal: link ? (journal?.frontier ?? 0) : 0,
     ...(link && contact?.since !== undefined ? { last_start: secondsOf(contact.since) } : {}),
     primaries: link ? [peerOf(primary, primary, contact && byOwnClock(contact), now)] : [],
+    ...(journal?.diverging ? { diverging_items: journal.diverging } : {}),
     ...(journal?.sync
       ? { merkle_sync_progress: { sync_progress: journal.sync.done, sync_total_keys: journal.sync.total } }
       : {}),

@@ -100,7 +100,10 @@ const checks: readonly Check[] = [
     name: 'corrupted',
     code: 'busy',
     overridden: true,
-    finds: ({ corrupted }) => (corrupted ? 'a check has found the tree of items corrupted' : undefined),
+    finds: ({ corrupted }) =>
+      corrupted
+        ? 'items do not stay as the primary has them, or a check has found the tree of items corrupted'
+        : undefined,
   },
   {
     name: 'reindex',

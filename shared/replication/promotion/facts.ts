@@ -15,11 +15,12 @@ import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 /** Everything that a promotion is judged by, asked and read just now. Nothing is changed anywhere. */
 export async function promotionFacts(run: OperationRun, record: ClusterRecord): Promise<PromotionFacts> {
   const { ports } = run
-  const [contact, puller, check, reindex] = await ports.store.read([
+  const [contact, puller, check, reindex, diverging] = await ports.store.read([
     key('contact'),
     key('puller'),
     key('tree-check'),
     key('tree-reindex'),
+    key('diverging'),
   ])
   const head = await ports.journal.head()
   const keyring = await triedKeyring(ports, record)
@@ -29,7 +30,7 @@ export async function promotionFacts(run: OperationRun, record: ClusterRecord): 
     ...{ head, keyring, format: FORMAT },
     // without its keys this cluster cannot ask anybody
     primary: keyring.failed.length === 0 && head ? await askedPrimary(run, head, silent) : silent,
-    corrupted: isTreeCorrupted(record, check),
+    corrupted: isTreeCorrupted(record, check, diverging),
     reindexing: reindex !== undefined && isReindexing(reindex.data, record),
     stuck: puller?.data.fault,
     now: ports.clock.now(),

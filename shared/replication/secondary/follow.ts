@@ -3,6 +3,7 @@ import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
 import { newestTermIn } from '../terms.ts'
 import { type Follower, isReplaced, type Progress, stopped } from './follower.ts'
+import { countRound } from './loop-guard.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
 import { resync } from './resync.ts'
@@ -10,8 +11,6 @@ import { nextCells, stage } from './stage.ts'
 
 /** Bytes of cells that are asked for at once. */
 const BYTES = 3 * 2 ** 20
-/** Syncs without anything applied in between, after which it is left to somebody who looks. */
-const ROUNDS = 3
 
 /** One step of following the primary. It may be taken by several at once, and be left at any point. */
 export async function followOn(follower: Follower): Promise<Progress> {
@@ -78,10 +77,8 @@ async function afterRedo(follower: Follower, head: Head, redone: Redone): Promis
   const { told, own } = follower
   if (redone === 'missing') return stopped(follower, 'a staged cell is not there any more')
   if (typeof redone === 'object') return putRight(follower, head, redone.mismatch)
-  if (redone === 'done') {
-    told.rounds = 0
-    delete told.fault
-  } else await pauseBefore(own, 1)
+  if (redone === 'done') delete told.fault
+  else await pauseBefore(own, 1)
   return 'worked'
 }
 
@@ -91,15 +88,19 @@ async function putRight(
   { done }: Head,
   mismatch: (Redone & object)['mismatch'],
 ): Promise<Progress> {
-  const { own, told } = follower
+  const { own } = follower
   const names = mismatch.slice(0, 10).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
   own.log.error('items are not as the journal of the primary says', { count: mismatch.length, items: names })
-  if (told.rounds >= ROUNDS)
-    return stopped(follower, `${mismatch.length} items cannot be brought in line: ${names.join(', ')}`)
   const head = await own.journal.head()
   if (follower.handsOff) return 'waiting'
   if (head && isReplaced(follower, head)) return 'replaced'
   // drained or not: what was applied in part is replayed from where all was applied
   if (!head || head.done !== done || (head.mode !== 'applying' && head.mode !== 'draining')) return 'worked'
-  return resync(follower, head, { do: 'sync', what: 'touched', cut: done, diverged: false }, mismatch)
+  const left = await countRound(follower, mismatch)
+  if (left === 'again') return 'waiting'
+  if (left === 'stop')
+    return stopped(follower, `more items than can be kept cannot be brought in line: ${names.join(', ')}`)
+  // all of them are given up: what cells say of them is taken from now on
+  if (left.length === 0) return 'worked'
+  return resync(follower, head, { do: 'sync', what: 'touched', cut: done, diverged: false }, left)
 }

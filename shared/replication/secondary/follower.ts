@@ -6,7 +6,7 @@ import type { Head } from '../head.ts'
 
 /** A secondary at work: what it may reach, and what it has learnt of its source in this run. */
 export interface Follower {
-  readonly own: Own & Pick<Ports, 'store' | 'log'>
+  readonly own: Own & Pick<Ports, 'store' | 'log' | 'audit'>
   /** the cluster record, fresh enough to commit with; undefined once this cluster follows nobody */
   readonly cluster: () => Promise<ClusterRead | undefined>
   /** absent: this cluster knows no primary */
@@ -34,10 +34,9 @@ export interface Follower {
   readonly told: Told
 }
 
-/** What a secondary tells of itself. `rounds`: syncs since something was applied. */
+/** What a secondary tells of itself. */
 export interface Told extends Pick<Puller, 'state' | 'fault'> {
   synced: number
-  rounds: number
 }
 
 /**

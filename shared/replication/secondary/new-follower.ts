@@ -9,7 +9,7 @@ import { holdTerm } from './hold-term.ts'
 
 export type FollowerPorts = Pick<
   Ports,
-  'store' | 'journal' | 'cipher' | 'genesis' | 'clock' | 'entropy' | 'log' | 'deployment'
+  'store' | 'journal' | 'cipher' | 'genesis' | 'clock' | 'entropy' | 'log' | 'audit' | 'deployment'
 >
 
 /** Age at which the cluster record is read again: commits refuse one of 20 s. */
@@ -30,9 +30,9 @@ export async function newFollower(
   const { life } = first?.record ?? {}
   if (!first || life === undefined) return undefined
   const link = await linkOf(first, ports, connect)
-  const { journal, store, clock, entropy, log } = ports
+  const { journal, store, clock, entropy, log, audit } = ports
   return {
-    own: { journal, store, clock, entropy, log },
+    own: { journal, store, clock, entropy, log, audit },
     cluster,
     link,
     linkName: first.record.link?.name ?? '',
@@ -45,7 +45,7 @@ export async function newFollower(
     address: first.record.clusterAddr ?? ports.deployment.apiAddress,
     from: 0,
     filled: false,
-    told: { state: 'idle', synced: told?.synced ?? 0, rounds: told?.rounds ?? 0 },
+    told: { state: 'idle', synced: told?.synced ?? 0 },
   }
 }
 

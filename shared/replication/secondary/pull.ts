@@ -2,8 +2,9 @@ import { vouched } from '../../link/membership.ts'
 import { type EchoAnswer, LinkRefused } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead } from '../../ports.ts'
-import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
+import { put, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { beginAnew } from './begin-anew.ts'
 import type { Connect } from './connect.ts'
 import { followOn } from './follow.ts'
 import { ask, type Follower, isReplaced, type Progress } from './follower.ts'
@@ -30,7 +31,7 @@ export async function pull(ports: FollowerPorts, connect: Connect, deadline: num
   const first = await newFollower(ports, connect, { hasTime, told })
   const cluster = await first?.cluster()
   if (!first || !cluster) return
-  if (recovery) await ports.store.commit([removeIfUnchanged(recovery)], cluster)
+  if (recovery) await beginAnew(first, recovery)
   const pulling: Pulling = {
     ...{ ports, follower: first, holder: ports.entropy.uuid(), since: ports.clock.now() },
   }

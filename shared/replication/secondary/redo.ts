@@ -1,8 +1,10 @@
+import type { Setting } from '../apply/judge.ts'
 import { type Own, targetOf } from '../apply/target.ts'
 import { type Applied, applyWindow } from '../apply/window.ts'
 import type { Cell } from '../cell.ts'
 import type { Head } from '../head.ts'
-import type { Place } from '../journal.ts'
+import { type Place, placeText } from '../journal.ts'
+import { givenUpKeys } from './diverging.ts'
 
 /**
  * How applying what is staged ended: `done`; `busy`: others are in the way, it has to be done again; `moved`: the
@@ -24,13 +26,28 @@ export async function redo(own: Own, life: string, head: Head, staged?: readonly
   const whole = cells.filter(cell => cell !== undefined)
   if (whole.length < seq - done) return 'missing'
   const setting = { life, hold, until, now: Math.floor(own.clock.now() / 1000) }
-  const applied: Applied = await applyWindow(whole, setting, targetOf(own))
+  const applied = await applyTolerantly(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
   const over = until > 0 && seq >= until
   const next = { done: seq, ...(over ? { until: 0, dirty: null, dirtyFrom: '' as const } : {}) }
   const moved = await own.journal.moveHead({ mode, hold, done }, next)
   return moved === 'refused' ? 'moved' : 'done'
+}
+
+/** Applies cells; where items are not as they say, those that have been given up are no reason to stop. */
+async function applyTolerantly(
+  { journal, ...own }: Own,
+  cells: readonly Cell[],
+  setting: Setting,
+  { link }: Pick<Head, 'link'>,
+): Promise<Applied> {
+  const target = targetOf({ journal, ...own })
+  const applied = await applyWindow(cells, setting, target)
+  if (applied.mismatch.length === 0) return applied
+  const tolerated = await givenUpKeys(journal, { life: setting.life, link })
+  if (!applied.mismatch.some(one => tolerated.has(placeText(one)))) return applied
+  return applyWindow(cells, { ...setting, tolerated }, target)
 }
 
 const TRIES = 8

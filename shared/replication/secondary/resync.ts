@@ -34,7 +34,6 @@ export async function resync(
   }
   const running = await underWay(place, head, source)
   if (running) return toItsEnd(follower, place, running)
-  told.rounds += 1
   told.synced = 0
   const begun = await begin(place, head, await scopeOf(follower, head, step, wrong), source)
   return begun === 'again' ? 'worked' : toItsEnd(follower, place, begun)

@@ -61,7 +61,8 @@ async function asSecondary(set: string): Promise<void> {
 const portsOf = ({ store, journal, cipher, genesis, clock, entropy }: Member) => {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const deployment = { apiAddress: '' } as never
-  return { store, journal, cipher, genesis, clock, entropy, log, deployment }
+  const audit = { write: async () => undefined }
+  return { store, journal, cipher, genesis, clock, entropy, log, audit, deployment }
 }
 
 const SECONDS = 1000
@@ -76,7 +77,7 @@ test('a run syncs, follows, and tells how far it is', async () => {
   await pulled()
   expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
   const { puller, contact } = await told()
-  expect(puller).toMatchObject({ state: 'stream-wals', rounds: 0 })
+  expect(puller).toMatchObject({ state: 'stream-wals' })
   expect(contact).toMatchObject({ seq: 5, frontier: 5, addresses: [] })
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 5 })
 })
@@ -192,15 +193,23 @@ test('where the primary is reached is remembered as it tells', async () => {
   expect(record?.data.link?.addrs).toEqual(['http://elsewhere'])
 })
 
-test('a run forgets what stopped the one before where somebody wants it to begin anew, once', async () => {
+test('what was given up is fetched once more where somebody wants the link to begin anew, once', async () => {
   await pulled()
-  const wedged = { holder: 'x', until: 0, state: 'idle' as const, rounds: 3 }
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')
   const as = { record: record.data, readAt: west.turn.ms }
-  await west.store.commit([put(key('puller'), wedged), put(key('recovery'), { at: west.turn.ms })], as)
-  const nothing: Connect = peer => ({ ...connect(peer), echo: () => Promise.reject(new LinkSilent('down')) })
-  await pulled(nothing)
-  expect((await told()).puller).toMatchObject({ rounds: 0 })
-  expect(await west.store.read([key('recovery')])).toEqual([undefined])
+  const x = policyAt('p1')
+  const [own] = await west.journal.raw([x])
+  if (!own) throw new Error('nothing has come')
+  // as a cell has left it that did not find what it said
+  await west.journal.transact([{ item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } }])
+  const { kind, pk, sk } = x
+  const keys = [{ kind, pk, sk, rounds: 4, at: west.turn.ms }]
+  const diverging = { life: west.life, link: record.data.link?.name ?? '', keys }
+  const recovery = { at: west.turn.ms }
+  await west.store.commit([put(key('diverging'), diverging), put(key('recovery'), recovery)], as)
+  await pulled()
+  expect(await west.store.read([key('recovery'), key('diverging')])).toEqual([undefined, undefined])
+  expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', dirty: null })
 })

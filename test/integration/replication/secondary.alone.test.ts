@@ -5,7 +5,7 @@ import { followOn } from '../../../shared/replication/secondary/follow.ts'
 import type { Follower } from '../../../shared/replication/secondary/follower.ts'
 import { drain, redo } from '../../../shared/replication/secondary/redo.ts'
 import { placed } from '../../../shared/replication/tree.ts'
-import { partitions } from '../../../shared/storage/kinds.ts'
+import { key, partitions } from '../../../shared/storage/kinds.ts'
 import { type Doing, neighbours, policyAt, tokenAt } from '../../builders/journal.ts'
 import { Crash, crashes } from '../../support/crash.ts'
 import {
@@ -264,7 +264,7 @@ describe('rules of the applier', () => {
     expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 2, done: 2, dirty: null })
   })
 
-  test('what cannot be brought in line is named after three rounds, and nothing more is tried', async () => {
+  test('what cannot be brought in line is given up after three rounds; all else goes on', async () => {
     await commit(east, [x, '1'])
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
@@ -273,16 +273,41 @@ describe('rules of the applier', () => {
     await commit(east, [x, '2'])
     await commit(east, [x, '3'])
     const link = linkTo(east)
-    // a source that gives an old state, and says that it is up to date
+    // a source that gives an old state of one, and says that it is up to date
+    let syncs = 0
     const lying: SourceLink = {
       ...link,
-      items: async request => ({ ...(await link.items(request)), items: request.keys.map(() => wrong) }),
+      items: async request => {
+        syncs += 1
+        const given = await link.items(request)
+        return { ...given, items: request.keys.map((one, at) => (one.sk === 'x' ? wrong : given.items[at])) }
+      },
       echo: async request => ({ ...(await link.echo(request)), seq: 0 }),
     }
     const one = await follower(west, lying)
+    const written: object[] = []
+    const audit = { write: async (entry: object) => void written.push(entry) }
+    await caughtUp({ ...one, own: { ...one.own, audit } })
+    expect(syncs).toBe(3)
+    expect(written).toEqual([
+      expect.objectContaining({ audit: 'replication', event: 'divergence', items: ['policy policy/x'] }),
+    ])
+    const [diverging] = await west.store.read([key('diverging')])
+    expect(diverging?.data.keys).toEqual([expect.objectContaining({ sk: 'x', rounds: 4 })])
+    expect(one.told).not.toHaveProperty('fault')
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null })
+    expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
+    // by now it is what the journal says, and nobody has to be asked any more
+    await commit(east, [x, '4'], [a, '4'])
     await caughtUp(one)
-    expect(one.told).toMatchObject({ state: 'idle', rounds: 3 })
-    expect(one.told.fault).toContain('policy policy/x')
+    expect([syncs, (await headOf(west)).done]).toEqual([3, 4])
+    // what does not stay as it is, is taken as cells say
+    const again = (await itemOf(west, x)) ?? expect.unreachable()
+    await west.journal.transact([{ item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } }])
+    await commit(east, [x, null])
+    await caughtUp(one)
+    expect(syncs).toBe(3)
+    expect(await itemOf(west, x)).toBeUndefined()
   })
 })
 

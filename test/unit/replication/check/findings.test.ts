@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { emptyLink } from '../../../../shared/model/cluster.ts'
 import { isTreeCorrupted } from '../../../../shared/replication/check/corrupted.ts'
 import {
   corruptionReport,
@@ -6,6 +7,7 @@ import {
   isCorrupt,
   type TreeFault,
 } from '../../../../shared/replication/check/findings.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
 
 const hash = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
 const roots = { replicated: hash(1), local: hash(2) }
@@ -78,8 +80,22 @@ test('a tree is corrupted while the last check of this very tree says so', () =>
   const check = (life: string, corrupted: boolean) => ({
     data: { life, corrupted, operation: 'o', startedAt: 0 },
   })
-  expect(isTreeCorrupted({ life: 'a' }, undefined)).toBe(false)
-  expect(isTreeCorrupted({ life: 'a' }, check('a', false))).toBe(false)
-  expect(isTreeCorrupted({ life: 'a' }, check('a', true))).toBe(true)
-  expect(isTreeCorrupted({ life: 'b' }, check('a', true))).toBe(false)
+  const a = { life: 'a', mode: 'secondary' } as const
+  expect(isTreeCorrupted(a, undefined, undefined)).toBe(false)
+  expect(isTreeCorrupted(a, check('a', false), undefined)).toBe(false)
+  expect(isTreeCorrupted(a, check('a', true), undefined)).toBe(true)
+  expect(isTreeCorrupted({ ...a, life: 'b' }, check('a', true), undefined)).toBe(false)
+})
+
+test('that of a secondary also while something does not stay as this primary has it', () => {
+  const link = { ...emptyLink('own' as Encrypted), name: 'l' }
+  const here = { life: 'a', mode: 'secondary', link } as const
+  const diverging = (rounds: number, of = { life: 'a', link: 'l' }) => ({
+    data: { ...of, keys: [{ kind: 'policy', pk: 'policy', sk: 'x', rounds, at: 0 }] },
+  })
+  expect(isTreeCorrupted(here, undefined, diverging(3))).toBe(false)
+  expect(isTreeCorrupted(here, undefined, diverging(4))).toBe(true)
+  expect(isTreeCorrupted({ ...here, mode: 'primary' }, undefined, diverging(4))).toBe(false)
+  expect(isTreeCorrupted(here, undefined, diverging(4, { life: 'b', link: 'l' }))).toBe(false)
+  expect(isTreeCorrupted(here, undefined, diverging(4, { life: 'a', link: 'another' }))).toBe(false)
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { Report } from '../../../../shared/model/secondary.ts'
 import { showDivergence } from '../../../../shared/replication/manage/divergence.ts'
+import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
 
@@ -19,18 +20,28 @@ const part = (name: string, cells: Report['cells']): Item<'report'> => ({
 })
 
 /** Parts of reports, as the store lists them. */
-function storeOf(parts: readonly Item<'report'>[]) {
+function storeOf(parts: readonly Item<'report'>[], others: readonly object[] = []) {
   const list = async (_: unknown, { after = '', limit = 0 }: { after?: string; limit?: number }) =>
     parts.filter(({ sk }) => sk > after).slice(0, limit)
-  const read = async ([place]: { sk: string }[]) => [parts.find(({ sk }) => sk === place?.sk)]
+  const all = [...parts, ...others] as { kind: string; sk: string }[]
+  const read = async (places: { kind: string; sk: string }[]) =>
+    places.map(({ kind, sk }) => all.find(one => one.kind === kind && one.sk === sk))
   return { list, read }
 }
 
-const shown = async (parts: readonly Item<'report'>[], given: object = {}) => {
+const shown = async (
+  parts: readonly Item<'report'>[],
+  given: object = {},
+  others: readonly object[] = [],
+) => {
   const { answer } = await showDivergence(
-    callWith({ given, ports: { store: storeOf(parts) } }) as Call<never>,
+    callWith({ given, ports: { store: storeOf(parts, others) } }) as Call<never>,
   )
-  return (answer as unknown as { data: { lost: { name: string; position: string }[]; next: string } }).data
+  return (
+    answer as unknown as {
+      data: { lost: { name: string; position: string }[]; next: string; diverging: object[] }
+    }
+  ).data
 }
 
 describe('what a fail-over has lost', () => {
@@ -44,6 +55,7 @@ describe('what a fail-over has lost', () => {
     ]
     expect(await shown(parts)).toEqual({
       next: '',
+      diverging: [],
       lost: [
         {
           ...{ name: '000000003.abc/0000-1#000000', position: pos(4), commit: 'commit 4' },
@@ -85,10 +97,36 @@ describe('what a fail-over has lost', () => {
   })
 
   test('is nothing on a cluster that has never lost anything, and behind every name', async () => {
-    expect(await shown([])).toEqual({ lost: [], next: '' })
+    expect(await shown([])).toEqual({ lost: [], next: '', diverging: [] })
     expect(await shown([part('000000003.abc/0000-1', [cell(4)])], { after: 'zzz' })).toEqual({
       lost: [],
       next: '',
+      diverging: [],
     })
+  })
+})
+
+describe('what does not stay in line with the primary', () => {
+  const keys = [
+    { kind: 'policy', pk: 'policy', sk: 'x', rounds: 4, at: 5000 },
+    { kind: 'policy', pk: 'policy', sk: 'y', rounds: 2, at: 6000 },
+  ]
+  const record = { ...key('cluster'), data: { life: 'l', link: { name: 'n' } } }
+  const found = (link: string) => ({ ...key('diverging'), data: { life: 'l', link, keys } })
+
+  test('is named with its rounds, and whether it was given up; its short name is that of the status', async () => {
+    const { diverging } = await shown([], {}, [record, found('n')])
+    const [x] = keys
+    expect(diverging).toEqual([
+      {
+        ...{ kind: 'policy', key: ['policy', 'x'], rounds: 4, given_up: true },
+        ...{ last_found: '1970-01-01T00:00:05Z', name: x && tagOf(x) },
+      },
+      expect.objectContaining({ key: ['policy', 'y'], given_up: false }),
+    ])
+  })
+
+  test('is nothing where it was another primary', async () => {
+    expect((await shown([], {}, [record, found('other')])).diverging).toEqual([])
   })
 })

@@ -1,0 +1,79 @@
+import type { Diverging, DivergingKey } from '../../model/secondary.ts'
+import { type Kind, key, kinds } from '../../storage/kinds.ts'
+import { sha256 } from '../../values/secret.ts'
+import { type Journal, type Place, placeText } from '../journal.ts'
+
+/** Syncs of a key after which it is given up. */
+const ROUNDS = 3
+/** Milliseconds after which a sync of a key does not count any more. */
+const FORGOTTEN_MS = 3_600_000
+/** Keys that are kept: who differs in more than so many is no secondary that could go on. */
+const MOST = 200
+
+/**
+ * Whether nothing more is done about a key but to take what cells say of it, whatever stands here.
+ * @see docs/spec/replication.md#what-does-not-stay-in-line
+ */
+export const isGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => rounds > ROUNDS
+
+/** What is said of the link and the tree that a cluster has now. */
+export const divergingOf = (
+  item: { readonly data: Diverging } | undefined,
+  { life, link }: { life: string | undefined; link: string | undefined },
+): readonly DivergingKey[] =>
+  item && item.data.life === life && item.data.link === (link ?? '') ? item.data.keys : []
+
+/** The keys that have been given up, each once, as texts of `placeText`. */
+export async function givenUpKeys(
+  journal: Pick<Journal, 'raw'>,
+  here: { life: string; link: string },
+): Promise<ReadonlySet<string>> {
+  const [item] = await journal.raw([key('diverging')])
+  const keys = item ? divergingOf({ data: item.data as unknown as Diverging }, here) : []
+  return new Set(keys.filter(isGivenUp).map(placeText))
+}
+
+/** A key for those who may not know what it names: its kind, and the beginning of its SHA-256, hex. */
+export const tagOf = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
+  `${kind} ${sha256(placeText({ pk, sk })).toString('hex').slice(0, 12)}`
+
+/** The keys as places, but for kinds that this version does not know. */
+export const placesOf = (keys: readonly DivergingKey[]): Place[] =>
+  keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(kinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))
+
+interface Round {
+  /** what is kept of the keys */
+  readonly keys: DivergingKey[]
+  /** those that are given up from now on */
+  readonly fallen: readonly DivergingKey[]
+  /** those that a sync may bring in line */
+  readonly left: readonly Place[]
+  /** there are too many to go on */
+  readonly tooMany: boolean
+}
+
+/**
+ * What follows when keys were found not to be as the primary has them.
+ * @param now epoch milliseconds
+ */
+export function afterRound(before: readonly DivergingKey[], wrong: readonly Place[], now: number): Round {
+  const names = new Set(wrong.map(placeText))
+  const known = before.filter(one => isGivenUp(one) || now - one.at < FORGOTTEN_MS)
+  const again = known.map(one =>
+    names.has(placeText(one)) ? { ...one, rounds: one.rounds + 1, at: now } : one,
+  )
+  const old = new Set(known.map(placeText))
+  const first = wrong
+    .filter(one => !old.has(placeText(one)))
+    .map(({ kind, pk, sk }): DivergingKey => ({ kind, pk, sk, rounds: 1, at: now }))
+  // what is given up stays, then what has been tried most often
+  const keys = [...again, ...first].sort((a, b) => b.rounds - a.rounds).slice(0, MOST)
+  const lost = new Set(keys.filter(isGivenUp).map(placeText))
+  const left = wrong.filter(one => !lost.has(placeText(one)))
+  return {
+    keys,
+    fallen: keys.filter(one => one.rounds === ROUNDS + 1 && names.has(placeText(one))),
+    left,
+    tooMany: lost.size === MOST && left.length > 0,
+  }
+}

@@ -1,0 +1,24 @@
+import type { ClusterRead, Ports } from '../../ports.ts'
+import type { Place } from '../journal.ts'
+import { reportParts } from './report.ts'
+import { reportName, storeReport } from './store-report.ts'
+
+/**
+ * Writes down keys whose items are not as the primary has them; whoever follows it fetches them, before anything else
+ * is applied.
+ * @returns `busy` while a sync is under way
+ */
+export async function haveFetched(
+  { journal, store, clock, entropy }: Pick<Ports, 'journal' | 'store' | 'clock' | 'entropy'>,
+  cluster: ClusterRead,
+  places: readonly Place[],
+): Promise<'done' | 'busy'> {
+  const head = await journal.head()
+  if (head?.mode !== 'applying' || head.until > 0 || head.dirty !== null) return 'busy'
+  const facts = { at: clock.now(), epoch: head.epoch, cut: head.done }
+  const report = reportName(head.hold + 1, entropy.bytes(3))
+  await storeReport(store, cluster, report, reportParts(facts, [], places))
+  const { mode, hold, until } = head
+  const moved = await journal.moveHead({ mode, hold, until }, { dirty: report, dirtyFrom: '' })
+  return moved === 'refused' ? 'busy' : 'done'
+}
