@@ -47,15 +47,18 @@ export const roundHandler =
   (_event: unknown, context: Context): Promise<void> =>
     everyHour(jobRun(ports, endOf(ports, context)))
 
-/** Milliseconds that a run follows the primary: the next one is started every minute. */
-const PULL_MS = 50_000
+/** Milliseconds that a run follows the primary: the schedule starts the next one by then, which takes over. */
+const PULL_MS = 60_000
 /** What a run may need to end what it has in hand. */
 const PULL_REST_MS = 8000
 
 /** Follows the primary, if this cluster has one. */
 export const pullHandler =
   (ports: Ports, carryTo: CarryTo) =>
-  (_event: unknown, context: Context): Promise<void> => {
+  (event: unknown, context: Context): Promise<void> => {
     const deadline = Math.min(ports.clock.now() + PULL_MS, endOf(ports, context) - PULL_REST_MS)
-    return pull(ports, connectBy(carryTo, ports), deadline)
+    return pull(ports, connectBy(carryTo, ports), { deadline, standsBy: isSchedule(event) })
   }
+
+const isSchedule = (event: unknown): boolean =>
+  (event as { source?: unknown } | null)?.source === 'aws.events'

@@ -31,7 +31,8 @@ export const workers = {
   'on-pull': {
     uses: ['read', 'journal', 'apply', 'link', 'genesis'],
     summary: 'follows the primary of a DR set, on a secondary; elsewhere it does nothing',
-    timeout: 1,
+    // a run follows for a minute, and ends what it has in hand
+    timeout: 2,
     every: 1,
   },
   'on-operation': {

@@ -16,14 +16,30 @@ const HEARTBEAT_MS = 10_000
 /** How long a run waits when there is nothing to do, and when the primary does not answer. */
 const IDLE_MS = 500
 const SILENT_MS = 2000
+/** How often a run that stands by looks whether the one before it has ended. */
+const STANDBY_MS = 2000
 
-/**
- * Follows the primary until there is no time left. One run at a time does it; two do no harm.
- * @param deadline epoch milliseconds
- */
-export async function pull(ports: FollowerPorts, connect: Connect, deadline: number): Promise<void> {
-  const [before, recovery] = await ports.store.read([key('puller'), key('recovery')])
-  if (before && before.data.until > ports.clock.now()) return
+/** When a run pulls. */
+export interface PullTimes {
+  /** epoch milliseconds: until then */
+  readonly deadline: number
+  /**
+   * While another run pulls this one waits for its end, instead of leaving at once. The run of every minute does: a run
+   * that the primary woke halfway between two of them ends halfway between the next two, and heartbeats must not stop
+   * until then.
+   */
+  readonly standsBy?: boolean
+}
+
+/** Follows the primary until there is no time left. One run at a time does it; two do no harm. */
+export async function pull(
+  ports: FollowerPorts,
+  connect: Connect,
+  { deadline, standsBy = false }: PullTimes,
+): Promise<void> {
+  const free = await untilFree(ports, standsBy ? deadline - STANDBY_MS : 0)
+  if (!free) return
+  const [before, recovery] = free
   let next = 0
   // a sync is interrupted between two pages for the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
@@ -51,6 +67,17 @@ export async function pull(ports: FollowerPorts, connect: Connect, deadline: num
     if (progress !== 'worked') await ports.clock.sleep(follower.source ? IDLE_MS : SILENT_MS)
   }
   await renew(pulling, lease, 0)
+}
+
+/** The lease that another run has left, as soon as it has; nothing where none does before a moment. */
+async function untilFree({ store, clock }: FollowerPorts, end: number) {
+  for (;;) {
+    const found = await store.read([key('puller'), key('recovery')])
+    const [lease] = found
+    if (!lease || lease.data.until <= clock.now()) return found
+    if (clock.now() >= end) return undefined
+    await clock.sleep(STANDBY_MS)
+  }
 }
 
 interface Pulling {

@@ -66,7 +66,17 @@ const portsOf = ({ store, journal, cipher, genesis, clock, entropy }: Member) =>
 }
 
 const SECONDS = 1000
-const pulled = (link = connect) => pull(portsOf(west), link, west.turn.ms + 12 * SECONDS)
+const pulled = (link = connect, more: { standsBy?: boolean } = {}) =>
+  pull(portsOf(west), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
+
+/** Another run that pulls until a moment. */
+async function beingPulled(until: number): Promise<void> {
+  const [record, lease] = await west.store.read([key('cluster'), key('puller')])
+  if (!record) throw new Error('not initialised')
+  const other = { holder: 'another run', until, state: 'stream-wals' as const, rounds: 0 }
+  const as = { record: record.data, readAt: west.turn.ms }
+  await west.store.commit([replace(key('puller'), lease, other)], as)
+}
 
 const told = async () => {
   const [puller, contact] = await west.store.read([key('puller'), key('contact')])
@@ -97,7 +107,7 @@ test('while one runs, another one leaves at once', async () => {
             asked = true
             return link
           },
-          west.turn.ms + SECONDS,
+          { deadline: west.turn.ms + SECONDS },
         )
         expect(asked).toBe(false)
         return link.scan(request)
@@ -191,6 +201,22 @@ test('where the primary is reached is remembered as it tells', async () => {
   await pulled(moved)
   const [record] = await west.store.read([key('cluster')])
   expect(record?.data.link?.addrs).toEqual(['http://elsewhere'])
+})
+
+test('a run that stands by takes over when the other one ends', async () => {
+  const end = west.turn.ms + 5 * SECONDS
+  await beingPulled(end)
+  await pulled(connect, { standsBy: true })
+  const { puller, contact } = await told()
+  expect(puller?.holder).not.toBe('another run')
+  expect(contact?.since).toBeGreaterThanOrEqual(end)
+  expect(contact?.since).toBeLessThan(end + 3 * SECONDS)
+})
+
+test('a run that stands by in vain leaves everything as it is', async () => {
+  await beingPulled(west.turn.ms + 60 * SECONDS)
+  await pulled(connect, { standsBy: true })
+  expect(await told()).toMatchObject({ puller: { holder: 'another run' }, contact: undefined })
 })
 
 test('what was given up is fetched once more where somebody wants the link to begin anew, once', async () => {
