@@ -5,7 +5,14 @@ import { normalForm, paramOf } from '../api/params.ts'
 /** The endpoint of a request with its path parameters, or how the request missed. */
 export type Match =
   | { endpoint: Endpoint; params: Readonly<Record<string, string>>; path: string }
-  | { miss: 'path' | 'operation'; open: boolean; params: Readonly<Record<string, string>>; path: string }
+  | {
+      miss: 'path' | 'operation'
+      open: boolean
+      /** of the endpoint that the path has for another operation */
+      serves?: Endpoint['serves']
+      params: Readonly<Record<string, string>>
+      path: string
+    }
 
 interface Route {
   endpoint: Endpoint
@@ -56,6 +63,7 @@ export function match(group: Group, operation: Operation | undefined, path: stri
   return {
     miss: hits.length > 0 ? 'operation' : 'path',
     open,
+    ...(hits[0] && { serves: hits[0].route.endpoint.serves }),
     params: hits[0]?.params ?? mountOnly(path),
     path,
   }

@@ -42,6 +42,8 @@ export interface Heartbeat {
   epoch: string
   seq: number
   state: string
+  /** when the newest cell that it had was written, epoch milliseconds; absent: it had none of this journal */
+  canaryAt?: number
 }
 
 /** A cluster whose keys count nowhere any more, however it came by them, until it is admitted anew. */

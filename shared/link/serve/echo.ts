@@ -3,8 +3,10 @@ import { noopCell } from '../../replication/cell.ts'
 import { denseUpTo } from '../../replication/density.ts'
 import type { Head } from '../../replication/head.ts'
 import type { Journal } from '../../replication/journal.ts'
+import { epochAt, type Position } from '../../replication/position.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { FORMAT, LinkRefused } from '../source.ts'
@@ -26,11 +28,17 @@ export async function echo(
 ): Promise<Reply<'Echo'>> {
   const asked = questionIn('Echo', call.body)
   checkFormat(asked)
-  const heard = replace(call.secondary, call.secondary, heardOf(call.secondary.data, asked, call))
-  if ((await ports.store.commit([heard], call)) === 'conflict')
-    throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
   const dense = await denseUpTo(ports.journal, head)
-  const canaryAt = (await canary(ports.journal, head, dense, call.now)) ?? 0
+  const [newest, held] = await Promise.all([
+    timeOf(ports.journal, head, dense),
+    asked.position.seq < dense ? timeOf(ports.journal, head, asked.position.seq) : undefined,
+  ])
+  const canaryHeld = isOf(head, asked.position) ? (held ?? newest) : undefined
+  const heard = heardOf(call.secondary.data, asked, call, canaryHeld)
+  if ((await ports.store.commit([replace(call.secondary, call.secondary, heard)], call)) === 'conflict')
+    throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
+  if (call.now - (newest ?? 0) > CANARY_MS) await writeCanary(ports.journal, head, call.now)
+  const canaryAt = newest ?? 0
   return {
     ...{ seq: head.seq, epoch: head.epoch, line: head.line, frontier: dense, canaryAt, format: FORMAT },
     addresses: addressesOf(call, ports),
@@ -51,31 +59,40 @@ const heardOf = (
   known: Secondary,
   { position, state, took, address, apiAddress }: Question<'Echo'>,
   { now, envelope }: AdmittedCall,
+  canaryAt: number | undefined,
 ): Secondary => ({
   ...known,
   time: Number(envelope.time),
   address: address.slice(0, LONGEST.address) || known.address,
   apiAddress: apiAddress.slice(0, LONGEST.address),
-  contact: {
+  contact: defined({
     ...{ at: now, took, skew: skewOf(envelope, now), state: state.slice(0, LONGEST.state) },
-    ...{ epoch: position.epoch, seq: position.seq },
-  },
+    ...{ epoch: position.epoch, seq: position.seq, canaryAt },
+  }),
 })
 
-/**
- * The time of the newest cell that can be fetched, epoch milliseconds. When that is long ago, one more cell is
- * written, so that secondaries can tell silence from standing still; whether it succeeds, the next heartbeat shows.
- */
-async function canary(
-  journal: Pick<Journal, 'cells' | 'allocate' | 'putCell'>,
-  { line, epoch, mode }: Head,
-  frontier: number,
-  now: number,
+/** Whether a position is of this journal: those of a journal that has parted from it say nothing about its cells. */
+const isOf = ({ line }: Head, { epoch, seq }: Position): boolean => seq > 0 && epochAt(line, seq) === epoch
+
+/** When the cell of a position was written, epoch milliseconds; undefined where none is kept. */
+async function timeOf(
+  journal: Pick<Journal, 'cells'>,
+  { line }: Head,
+  seq: number,
 ): Promise<number | undefined> {
-  const [newest] = frontier > 0 ? await journal.cells(line, frontier - 1, frontier) : []
-  if (mode === 'writing' && now - (newest?.at ?? 0) > CANARY_MS) {
-    const place = await journal.allocate(epoch)
-    if (place !== 'refused') await journal.putCell(noopCell({ epoch, seq: place.seq }, now))
-  }
-  return newest?.at
+  const [cell] = seq > 0 ? await journal.cells(line, seq - 1, seq) : []
+  return cell?.at
+}
+
+/**
+ * Writes a cell that tells nothing but the time, so that secondaries of a quiet journal can tell silence from standing
+ * still. Whether it succeeds, the next heartbeat shows.
+ */
+async function writeCanary(
+  journal: Pick<Journal, 'allocate' | 'putCell'>,
+  { epoch, mode }: Head,
+  now: number,
+): Promise<void> {
+  const place = mode === 'writing' ? await journal.allocate(epoch) : 'refused'
+  if (place !== 'refused') await journal.putCell(noopCell({ epoch, seq: place.seq }, now))
 }

@@ -183,6 +183,13 @@ describe('the order of checks', () => {
       400,
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     ],
+    [
+      'a missing operation of what a secondary answers',
+      { ...nobody, method: 'POST', path: '/v1/sys/alive' },
+      { mode: 'secondary' },
+      405,
+      'unsupported operation',
+    ],
     ['the body, before the token', { ...nobody, body: '{' }, {}, 400, 'the body is not valid JSON'],
     ['the token, before the policy', nobody, { rules: '#' }, 403, 'permission denied'],
     ['the policy, before the parameters', { body: '{"ttl":"x"}' }, { rules: '#' }, 403, 'permission denied'],

@@ -135,8 +135,30 @@ describe('a heartbeat', () => {
       addresses: [ADDRESS],
     })
     expect((await w.secondary('west'))?.contact).toEqual({
-      ...{ at: START + 1000, took: 0, skew: 0, epoch: w.epoch, seq: 3, state: 'stream-wals' },
+      ...{
+        at: START + 1000,
+        took: 0,
+        skew: 0,
+        epoch: w.epoch,
+        seq: 3,
+        state: 'stream-wals',
+        canaryAt: START,
+      },
     })
+  })
+
+  test('shows how old the newest cell is that the secondary has', async () => {
+    const one = await admitted()
+    const canaryAt = async (seq: number) => {
+      await one.echo(seq)
+      return (await w.secondary('west'))?.contact?.canaryAt
+    }
+    expect(await canaryAt(0)).toBeUndefined()
+    noops(2)
+    for (const seq of [1, 2])
+      w.memory.cells.set(seq, noopCell({ epoch: w.epoch, seq }, w.clock.ms + 100 * seq))
+    expect([await canaryAt(1), await canaryAt(2)]).toEqual([w.clock.ms + 100, w.clock.ms + 200])
+    expect(await canaryAt(9)).toBe(w.clock.ms + 200)
   })
 
   test('has a quiet journal say what time it is, by a cell that says nothing else', async () => {
