@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { BatchGetCommand, type BatchGetCommandOutput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Clock, Entropy, Meter } from '../../../ports.ts'
+import { batchRead, type TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
 import { busy, sent } from './verdict.ts'
 
@@ -12,18 +13,15 @@ export interface Dependencies {
   meter: Meter
 }
 
-/** A key in a table. */
-export interface TableKey {
-  table: string
-  pk: string
-  sk: string
-}
-
 /** Attempts of ours while the engine cannot take something; each is several of the SDK's. */
 export const TRIES = 5
 const LARGEST_BATCH = 100
 
 export const nameOf = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
+
+/** 96 random bits, of everything that a commit puts. */
+export const newRevision = ({ entropy }: Pick<Dependencies, 'entropy'>): string =>
+  entropy.bytes(12).toString('base64url')
 
 export type Engine = ReturnType<typeof storageEngine>
 
@@ -49,7 +47,7 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
     keys: readonly TableKey[],
     numbers: 'rounded' | 'exact',
   ): Promise<[string, Record<string, unknown>][]> {
-    let wanted: BatchGetCommandOutput['UnprocessedKeys'] = byTable(keys)
+    let wanted: BatchGetCommandOutput['UnprocessedKeys'] = batchRead(keys)
     const found: [string, Record<string, unknown>][] = []
     for (let tries = 0; Object.keys(wanted).length > 0; tries++) {
       if (tries === TRIES) throw busy()
@@ -79,13 +77,4 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
   }
 
   return { ...dependencies, documents, exact, pause, seconds, get }
-}
-
-function byTable(keys: readonly TableKey[]): NonNullable<BatchGetCommandOutput['UnprocessedKeys']> {
-  const requests: Record<string, { ConsistentRead: true; Keys: { pk: string; sk: string }[] }> = {}
-  for (const { table, pk, sk } of keys) {
-    requests[table] ??= { ConsistentRead: true, Keys: [] }
-    requests[table].Keys.push({ pk, sk })
-  }
-  return requests
 }

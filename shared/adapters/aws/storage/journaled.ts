@@ -1,7 +1,7 @@
 import { ApiError } from '../../../api/errors.ts'
 import type { ClusterRead } from '../../../ports.ts'
 import { type CellChange, noopCell } from '../../../replication/cell.ts'
-import type { Place, Transacted } from '../../../replication/journal.ts'
+import type { Journal, Place, Transacted } from '../../../replication/journal.ts'
 import { markText, type Position, posText } from '../../../replication/position.ts'
 import { deltasOf, leafIn, leafOf, placed } from '../../../replication/tree.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
@@ -9,8 +9,8 @@ import { specOf } from '../../../storage/kinds.ts'
 import { type StoredItem, toWrite } from '../../../storage/requests.ts'
 import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
-import { type Engine, TRIES } from './engine.ts'
-import type { JournalAdapter } from './journal.ts'
+import { type Engine, newRevision, TRIES } from './engine.ts'
+import { transactParts } from './journal-cells.ts'
 import { type ItemSeen, type Planned, planOf, planOfStamp } from './plan.ts'
 import { busy } from './verdict.ts'
 
@@ -33,109 +33,131 @@ interface Attempt {
 
 const nameOf = ({ pk, sk }: Place): string => `${pk}\n${sk}`
 
+/** What the writer works with. */
+interface Writing {
+  readonly engine: Engine
+  readonly journal: Pick<Journal, 'allocate' | 'putCell' | 'raw'>
+}
+
+/** Which tree and which commit a change is planned for. */
+type Era = Parameters<typeof planOf>[1]
+
+/** What was looked up in a commit, by `nameOf`. */
+type Seen = Map<string, ItemSeen>
+
 /**
  * Writing while a journal is kept: a position by a plain update, then one transaction of the items, the cell that
  * names all their changes, and the sums of their buckets. A position is never left open: what did not come about is
  * closed by an empty cell before anything else is tried.
  * @see docs/spec/replication.md#a-journaled-commit
  */
-export function journaledWriter(engine: Engine, journal: JournalAdapter) {
-  const { tables, clock, entropy, pause, seconds } = engine
+export const journaledWriter = (
+  engine: Engine,
+  journal: Writing['journal'],
+): { commit: Commit; stamp: Journal['stamp'] } => ({
+  commit: (...given) => commitJournaled({ engine, journal }, ...given),
+  stamp: (...given) => stampItems({ engine, journal }, ...given),
+})
 
-  async function attempt(wanted: Attempt): Promise<Outcome> {
-    const { planned, own, rev, epoch, life } = wanted
-    const given = await journal.allocate(epoch)
-    if (given === 'refused') return 'conflict'
-    const position = { epoch, seq: given.seq }
-    const now = seconds()
-    const body = planned.map(one => changeOf(one, position))
-    const mark = markText(given.hold, posText(position))
-    const parts: Part[] = [
-      ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, life)),
-      ...own.map(change => ({ write: toWrite(change, rev, tables, now) })),
-      { cell: { ...position, id: rev, at: clock.now(), body } },
-      ...deltasOf(life, body, now).map(delta => ({ ...delta, mark })),
-    ]
-    const verdict = await journal.transactParts(parts).catch(doubt)
-    if (verdict === 'done' || (await settled(position, rev)) === 'ours') return 'done'
-    if (typeof verdict !== 'object') return 'again'
-    const refused = verdict.condition.filter(index => index < planned.length + own.length)
-    if (refused.length === 0) return 'again'
-    return refused.every(index => planned[index]?.assumed) ? 'look' : 'conflict'
+async function commitJournaled(
+  writing: Writing,
+  ...[changes, cluster, { tries: most = POSITIONS }]: Parameters<Commit>
+): Promise<'done' | 'conflict'> {
+  const { engine } = writing
+  const { epoch = '', life = '' } = cluster.record
+  const data = changes.filter(change => specOf(keyOf(change).kind).table === 'data')
+  const own = changes.filter(change => !data.includes(change))
+  const rev = newRevision(engine)
+  const seen: Seen = new Map()
+  for (let [tries, looks] = [0, 0]; tries < most && looks < TRIES; ) {
+    timeLeft(engine, cluster)
+    const found = await plansOf(writing, data, { life, rev, now: engine.seconds() }, seen)
+    if (found.includes('conflict')) return 'conflict'
+    const planned = found.filter(plan => typeof plan === 'object')
+    if (planned.length === 0 && own.length === 0) return 'done'
+    const outcome = await attempt(writing, { planned, own, rev, epoch, life })
+    if (outcome === 'done' || outcome === 'conflict') return outcome
+    if (outcome === 'look') {
+      looks += 1
+      const assumed = data.filter((_, index) => assumes(found[index]))
+      await look(writing, assumed, seen)
+    } else tries += 1
+    await engine.pause(tries + looks)
   }
+  throw busy()
+}
 
-  /** Closes a position whose commit did not come about, or finds that it did. */
-  async function settled(position: Position, rev: string): Promise<'ours' | 'closed'> {
-    for (let tries = 0; tries < SETTLINGS; tries++) {
-      if (tries > 0) await pause(tries)
-      const result = await journal.putCell(noopCell(position, clock.now()))
-      if (result === 'conflict') continue
-      return result !== 'done' && result.id === rev ? 'ours' : 'closed'
-    }
-    throw busy()
+/** Gives items that were written while no journal was kept their place in it. */
+async function stampItems(
+  writing: Writing,
+  items: readonly StoredItem[],
+  cluster: ClusterRead,
+): Promise<'done' | 'conflict'> {
+  const { engine } = writing
+  const { epoch = '', life = '' } = cluster.record
+  const rev = newRevision(engine)
+  for (let tries = 0; tries < POSITIONS; tries++) {
+    if (tries > 0) await engine.pause(tries)
+    timeLeft(engine, cluster)
+    const planned = items.map(item => planOfStamp(item, { life, rev, now: engine.seconds() }))
+    const outcome = await attempt(writing, { planned, own: [], rev, epoch, life })
+    if (outcome === 'done' || outcome === 'conflict') return outcome
   }
+  throw busy()
+}
 
-  /** What the changes come to; what has to be known for it is read once, all of it together. */
-  async function plans(
-    changes: readonly Change[],
-    era: Parameters<typeof planOf>[1],
-    seen: Map<string, ItemSeen>,
-  ) {
-    const judge = () => changes.map(change => planOf(change, era, seen.get(nameOf(keyOf(change)))))
-    const first = judge()
-    const unknown = changes.filter((_, index) => first[index] === 'look')
-    if (unknown.length === 0) return first
-    await look(unknown, seen)
-    return judge()
+async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
+  const { engine, journal } = writing
+  const { planned, own, rev, epoch, life } = wanted
+  const given = await journal.allocate(epoch)
+  if (given === 'refused') return 'conflict'
+  const position = { epoch, seq: given.seq }
+  const now = engine.seconds()
+  const body = planned.map(one => changeOf(one, position))
+  const mark = markText(given.hold, posText(position))
+  const parts: Part[] = [
+    ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, life)),
+    ...own.map(change => ({ write: toWrite(change, rev, engine.tables, now) })),
+    { cell: { ...position, id: rev, at: engine.clock.now(), body } },
+    ...deltasOf(life, body, now).map(delta => ({ ...delta, mark })),
+  ]
+  const verdict = await transactParts(engine, parts).catch(doubt)
+  if (verdict === 'done' || (await settled(writing, position, rev)) === 'ours') return 'done'
+  if (typeof verdict !== 'object') return 'again'
+  const refused = verdict.condition.filter(index => index < planned.length + own.length)
+  if (refused.length === 0) return 'again'
+  return refused.every(index => planned[index]?.assumed) ? 'look' : 'conflict'
+}
+
+/** Closes a position whose commit did not come about, or finds that it did. */
+async function settled(
+  { engine, journal }: Writing,
+  position: Position,
+  rev: string,
+): Promise<'ours' | 'closed'> {
+  for (let tries = 0; tries < SETTLINGS; tries++) {
+    if (tries > 0) await engine.pause(tries)
+    const result = await journal.putCell(noopCell(position, engine.clock.now()))
+    if (result === 'conflict') continue
+    return result !== 'done' && result.id === rev ? 'ours' : 'closed'
   }
+  throw busy()
+}
 
-  async function look(changes: readonly Change[], seen: Map<string, ItemSeen>): Promise<void> {
-    const keys = changes.map(keyOf)
-    const items = await journal.raw(keys)
-    for (const [index, key] of keys.entries()) seen.set(nameOf(key), { item: items[index] })
-  }
+/** What the changes come to; what has to be known for it is read once, all of it together. */
+async function plansOf(writing: Writing, changes: readonly Change[], era: Era, seen: Seen) {
+  const judge = () => changes.map(change => planOf(change, era, seen.get(nameOf(keyOf(change)))))
+  const first = judge()
+  const unknown = changes.filter((_, index) => first[index] === 'look')
+  if (unknown.length === 0) return first
+  await look(writing, unknown, seen)
+  return judge()
+}
 
-  const commit: Commit = async (changes, cluster, { tries: most = POSITIONS }) => {
-    const { epoch = '', life = '' } = cluster.record
-    const data = changes.filter(change => specOf(keyOf(change).kind).table === 'data')
-    const own = changes.filter(change => !data.includes(change))
-    const rev = entropy.bytes(12).toString('base64url')
-    const seen = new Map<string, ItemSeen>()
-    for (let [tries, looks] = [0, 0]; tries < most && looks < TRIES; ) {
-      timeLeft(engine, cluster)
-      const found = await plans(data, { life, rev, now: seconds() }, seen)
-      if (found.includes('conflict')) return 'conflict'
-      const planned = found.filter(plan => typeof plan === 'object')
-      if (planned.length === 0 && own.length === 0) return 'done'
-      const outcome = await attempt({ planned, own, rev, epoch, life })
-      if (outcome === 'done' || outcome === 'conflict') return outcome
-      if (outcome === 'look') {
-        looks += 1
-        await look(
-          data.filter((_, index) => assumes(found[index])),
-          seen,
-        )
-      } else tries += 1
-      await pause(tries + looks)
-    }
-    throw busy()
-  }
-
-  /** Gives items that were written while no journal was kept their place in it. */
-  const stamp = async (items: readonly StoredItem[], cluster: ClusterRead): Promise<'done' | 'conflict'> => {
-    const { epoch = '', life = '' } = cluster.record
-    const rev = entropy.bytes(12).toString('base64url')
-    for (let tries = 0; tries < POSITIONS; tries++) {
-      if (tries > 0) await pause(tries)
-      timeLeft(engine, cluster)
-      const planned = items.map(item => planOfStamp(item, { life, rev, now: seconds() }))
-      const outcome = await attempt({ planned, own: [], rev, epoch, life })
-      if (outcome === 'done' || outcome === 'conflict') return outcome
-    }
-    throw busy()
-  }
-
-  return { commit, stamp }
+async function look({ journal }: Writing, changes: readonly Change[], seen: Seen): Promise<void> {
+  const keys = changes.map(keyOf)
+  const items = await journal.raw(keys)
+  for (const [index, key] of keys.entries()) seen.set(nameOf(key), { item: items[index] })
 }
 
 const assumes = (plan: ReturnType<typeof planOf> | undefined): boolean =>

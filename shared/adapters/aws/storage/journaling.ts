@@ -13,7 +13,7 @@ export interface Journaling {
 }
 
 export function journaling(engine: Engine): Journaling {
-  const { transactParts, ...own } = dynamoJournal(engine)
-  const { commit, stamp } = journaledWriter(engine, { ...own, transactParts })
-  return { journal: { ...own, stamp }, view: journalView(engine), writer: { commit } }
+  const journal = dynamoJournal(engine)
+  const { commit, stamp } = journaledWriter(engine, journal)
+  return { journal: { ...journal, stamp }, view: journalView(engine), writer: { commit } }
 }

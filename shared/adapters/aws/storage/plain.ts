@@ -4,7 +4,7 @@ import { keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { belowJournal, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
 import { type Commit, lastMoment } from './commit.ts'
-import { type Engine, TRIES } from './engine.ts'
+import { type Engine, newRevision, TRIES } from './engine.ts'
 import { busy, failureOf } from './verdict.ts'
 
 /**
@@ -65,7 +65,7 @@ export function plainWriter(engine: Engine): Commit {
   }
 
   return async (changes, cluster, { tries: most = TRIES }) => {
-    const rev = entropy.bytes(12).toString('base64url')
+    const rev = newRevision(engine)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.since))
     const token = entropy.uuid()
     for (let tries = 0; tries < most; tries++) {

@@ -1,110 +1,77 @@
-import { QueryCommand, type QueryCommandInput, ScanCommand } from '@aws-sdk/lib-dynamodb'
-import type { Cursor, Due, Items, OneOrMore, Page, Scanned, ScanSegment, Store } from '../../../ports.ts'
+import type { Due, Items, Page, Scanned, Store } from '../../../ports.ts'
 import type { Item, Key, Kind, Partitions } from '../../../storage/kinds.ts'
+import { dueQuery, kindsScan, partitionQuery, type TableKey } from '../../../storage/queries.ts'
 import { fromStored, isKey, type StoredItem, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import { type Engine, nameOf } from './engine.ts'
-import { sent } from './verdict.ts'
+import { pagesOf, scanned } from './pages.ts'
 
 /** Reading the tables. */
-export function reads({ tables, meter, documents, seconds, get }: Engine): Omit<Store, 'commit'> {
-  async function read<const K extends readonly Key[]>(keys: K): Promise<Items<K>> {
-    const places = keys.map(key => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
-    const found = await get(places.filter(isKey))
-    return keys.map((key, index) =>
-      fromStored(
-        key.kind,
-        found.get(nameOf(places[index] as (typeof places)[number])) as StoredItem | undefined,
-        seconds(),
-      ),
-    ) as unknown as Items<K>
-  }
+export const reads = (engine: Engine): Omit<Store, 'commit'> => ({
+  read: keys => readItems(engine, keys),
+  list: (where, page) => listItems(engine, where, page),
+  due: (where, before) => dueItems(engine, where, before),
+  scan: (kinds, segment) => scanItems(engine, kinds, segment),
+})
 
-  async function* pages(input: QueryCommandInput): AsyncGenerator<StoredItem[]> {
-    let start: Record<string, unknown> | undefined
-    do {
-      meter.count('dynamodb')
-      const page = await sent(
-        documents.send(new QueryCommand({ ...input, ...defined({ ExclusiveStartKey: start }) })),
-      )
-      yield (page.Items ?? []) as StoredItem[]
-      start = page.LastEvaluatedKey
-    } while (start)
-  }
-
-  async function partition<K extends Kind>(kind: K, pk: string, { after, limit }: Page): Promise<Item<K>[]> {
-    const items: Item<K>[] = []
-    const input: QueryCommandInput = defined({
-      TableName: tableOf(tables, { kind }),
-      ConsistentRead: true,
-      KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: defined({ ':pk': pk, ':after': after }),
-      Limit: limit,
-    })
-    for await (const page of pages(input)) {
-      items.push(
-        ...page.map(stored => fromStored(kind, stored, seconds())).filter(item => item !== undefined),
-      )
-      if (limit !== undefined && items.length >= limit) break
-    }
-    return items
-  }
-
-  async function list<K extends Kind>({ kind, pks }: Partitions<K>, page: Page = {}): Promise<Item<K>[]> {
-    const items = (await Promise.all(pks.map(pk => partition(kind, pk, page)))).flat()
-    if (pks.length > 1) items.sort((a, b) => (a.sk < b.sk ? -1 : 1))
-    return page.limit === undefined ? items : items.slice(0, page.limit)
-  }
-
-  async function* due<K extends Kind>(
-    { kind, pks }: Partitions<K>,
-    before: number,
-  ): AsyncGenerator<Due<K>[]> {
-    for (const pk of pks) {
-      const input: QueryCommandInput = {
-        TableName: tableOf(tables, { kind }),
-        IndexName: 'expiry',
-        KeyConditionExpression: 'pk = :pk AND due < :before',
-        ExpressionAttributeValues: { ':pk': pk, ':before': before },
-      }
-      for await (const page of pages(input)) {
-        yield page.map(({ sk, rev, due: at = 0 }) => ({ kind, pk, sk, rev, due: at }))
-      }
-    }
-  }
-
-  async function* scan<K extends Kind>(
-    wanted: OneOrMore<K>,
-    { index, of, from }: ScanSegment,
-  ): AsyncGenerator<Scanned<K>> {
-    const kinds = Array.isArray(wanted) ? wanted : [wanted]
-    const values = Object.fromEntries(kinds.map((kind, place) => [`:kind${place}`, kind]))
-    let start = from
-    do {
-      meter.count('dynamodb')
-      const page = await sent(
-        documents.send(
-          new ScanCommand(
-            defined({
-              TableName: tableOf(tables, { kind: kinds[0] }),
-              ConsistentRead: true,
-              FilterExpression: `kind IN (${Object.keys(values)})`,
-              ExpressionAttributeValues: values,
-              Segment: index,
-              TotalSegments: of,
-              ExclusiveStartKey: start,
-            }),
-          ),
-        ),
-      )
-      const stored = (page.Items ?? []) as StoredItem[]
-      const items = stored
-        .map(item => fromStored(item.kind as K, item, seconds()))
-        .filter(item => item !== undefined)
-      start = page.LastEvaluatedKey as Cursor | undefined
-      yield defined({ items, next: start })
-    } while (start)
-  }
-
-  return { read, list, due, scan }
+async function readItems<const K extends readonly Key[]>(
+  { tables, seconds, get }: Engine,
+  keys: K,
+): Promise<Items<K>> {
+  const places = keys.map((key): TableKey => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
+  const found = await get(places.filter(isKey))
+  return keys.map((key, index) => {
+    const stored = found.get(nameOf(places[index] as TableKey))
+    return fromStored(key.kind, stored as StoredItem | undefined, seconds())
+  }) as unknown as Items<K>
 }
+
+async function listItems<K extends Kind>(
+  engine: Engine,
+  { kind, pks }: Partitions<K>,
+  page: Page = {},
+): Promise<Item<K>[]> {
+  const items = (await Promise.all(pks.map(pk => listPartition(engine, kind, pk, page)))).flat()
+  if (pks.length > 1) items.sort((a, b) => (a.sk < b.sk ? -1 : 1))
+  return page.limit === undefined ? items : items.slice(0, page.limit)
+}
+
+async function listPartition<K extends Kind>(
+  { tables, meter, documents, seconds }: Engine,
+  kind: K,
+  pk: string,
+  page: Page,
+): Promise<Item<K>[]> {
+  const items: Item<K>[] = []
+  for await (const found of pagesOf(meter, documents, partitionQuery(tables, kind, pk, page))) {
+    items.push(...living(kind, found as unknown as StoredItem[], seconds()))
+    if (page.limit !== undefined && items.length >= page.limit) break
+  }
+  return items
+}
+
+async function* dueItems<K extends Kind>(
+  { tables, meter, documents }: Engine,
+  { kind, pks }: Partitions<K>,
+  before: number,
+): AsyncGenerator<Due<K>[]> {
+  for (const pk of pks)
+    for await (const found of pagesOf(meter, documents, dueQuery(tables, kind, pk, before)))
+      yield (found as unknown as StoredItem[]).map(({ sk, rev, due = 0 }) => ({ kind, pk, sk, rev, due }))
+}
+
+async function* scanItems<K extends Kind>(
+  engine: Engine,
+  ...[kinds, segment]: Parameters<Store['scan']>
+): AsyncGenerator<Scanned<K>> {
+  let from = segment.from
+  do {
+    const { items, next } = await scanned(engine, kindsScan(engine.tables, kinds, { ...segment, from }))
+    from = next
+    yield defined({ items: items.flatMap(item => living(item.kind as K, [item], engine.seconds())), next })
+  } while (from)
+}
+
+/** What counts as being there. @param now epoch seconds */
+const living = <K extends Kind>(kind: K, stored: readonly StoredItem[], now: number): Item<K>[] =>
+  stored.map(item => fromStored(kind, item, now)).filter(item => item !== undefined)

@@ -1,38 +1,31 @@
-import { PutCommand, QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { Journal } from '../../../replication/journal.ts'
 import { bucketText } from '../../../replication/tree.ts'
+import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import { bucketFrom, storedPageFrom } from './buckets.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
-import { failureOf, sent } from './verdict.ts'
+import { pagesOf } from './pages.ts'
+import { failureOf } from './verdict.ts'
 
 type Tree = Pick<Journal, 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash'>
 
 /** The sums and hashes of the tree behind the SDK. */
 export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tree {
-  const partition = (client: typeof documents, pk: string): Promise<Raw[]> =>
+  async function queried(client: typeof documents, query: Query): Promise<Raw[]> {
+    const found: Raw[] = []
+    for await (const page of pagesOf(meter, client, query)) found.push(...page)
+    return found
+  }
+  const partition = (client: typeof documents, pk: string) =>
     queried(client, {
       TableName: tables.cluster,
       ConsistentRead: true,
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': pk },
     })
-
-  async function queried(client: typeof documents, input: QueryCommandInput): Promise<Raw[]> {
-    const found: Raw[] = []
-    let start: Raw | undefined
-    do {
-      meter.count('dynamodb')
-      const page = await sent(
-        client.send(new QueryCommand({ ...input, ...defined({ ExclusiveStartKey: start }) })),
-      )
-      found.push(...(page.Items ?? []))
-      start = page.LastEvaluatedKey
-    } while (start)
-    return found
-  }
 
   return {
     buckets: async at => {

@@ -1,0 +1,107 @@
+import { ApiError } from '../../api/errors.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Clock, Store } from '../../ports.ts'
+import { hmacKeyOf, type Term, termOf } from '../../storage/encryption.ts'
+import { type Keys, openEnvelope } from '../../storage/keyring.ts'
+import { key } from '../../storage/kinds.ts'
+import type { Kms } from './kms.ts'
+
+/** A keyring at work. */
+export interface HeldKeyring {
+  id: string
+  active: Term
+  terms: readonly Term[]
+  hmacKey: Buffer
+  /** epoch milliseconds */
+  readAt: number
+}
+
+export function heldKeyring(id: string, keys: Keys, readAt: number): HeldKeyring {
+  const terms = keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64')))
+  const active = terms.at(-1)
+  if (!active) throw new Error('the keyring has no term')
+  return { id, active, terms, hmacKey: hmacKeyOf(Buffer.from(keys.fixed, 'base64')), readAt }
+}
+
+/** Whether a keyring has a term. */
+export const hasTerm = ({ terms }: HeldKeyring, version: number | undefined): boolean =>
+  terms.some(one => one.version === version)
+
+interface Sources {
+  store: Pick<Store, 'read'>
+  clock: Pick<Clock, 'now'>
+  kms: Pick<Kms, 'unwrap'>
+}
+
+/** The keyring of this cluster as it is stored, unwrapped. @throws ApiError `not_initialised`, `busy` */
+export async function storedKeyring({
+  store,
+  kms,
+}: Pick<Sources, 'store' | 'kms'>): Promise<{ id: string; keys: Keys }> {
+  const [item] = await store.read([key('keyring')])
+  if (!item) throw new ApiError('not_initialised')
+  const { id, keys } = item.data
+  return { id, keys: openEnvelope(await kms.unwrap(item.data), id, keys) }
+}
+
+/** The keyring that an environment works with. */
+export interface KeyringHolder {
+  /** tells what the cluster record says: a keyring of another name, or without its newest term, is forgotten */
+  expect(record: Pick<ClusterRecord, 'keyring' | 'term'>): void
+  current(): Promise<HeldKeyring>
+  /** the keyring as it is now, unless somebody has read it since `old` was */
+  newerThan(old: HeldKeyring): Promise<HeldKeyring>
+}
+
+/**
+ * The keyring, unwrapped by KMS when an environment first needs it, and kept. It is read again when the cluster record
+ * names another keyring or a later term.
+ */
+export function keyringHolder(sources: Sources): KeyringHolder {
+  let reading: Promise<HeldKeyring> | undefined
+  let known: HeldKeyring | undefined
+  /** what the cluster record said last, and when (epoch milliseconds) */
+  let told: { keyring: string; term: number; at: number } | undefined
+
+  const isBehind = ({ id, active }: HeldKeyring): boolean =>
+    told !== undefined && (id !== told.keyring || active.version < told.term)
+
+  async function unwrapped(): Promise<HeldKeyring> {
+    const readAt = sources.clock.now()
+    const { id, keys } = await storedKeyring(sources)
+    return heldKeyring(id, keys, readAt)
+  }
+
+  async function current(): Promise<HeldKeyring> {
+    const wanted = reading ?? unwrapped()
+    reading = wanted
+    try {
+      const held = await wanted
+      if (reading === wanted) known = held
+      // it was being read already when the record told of a later one
+      return told && held.readAt < told.at && isBehind(held) ? newerThan(held) : held
+    } catch (error) {
+      if (reading === wanted) forget()
+      throw error
+    }
+  }
+
+  function forget(): void {
+    reading = undefined
+    known = undefined
+  }
+
+  function newerThan(old: HeldKeyring): Promise<HeldKeyring> {
+    if (known === old) forget()
+    return current()
+  }
+
+  return {
+    expect: record => {
+      told = { keyring: record.keyring, term: record.term, at: sources.clock.now() }
+      if (known && isBehind(known)) forget()
+    },
+    current,
+    newerThan,
+  }
+}

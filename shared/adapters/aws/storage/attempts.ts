@@ -1,0 +1,33 @@
+import type { Engine } from './engine.ts'
+import { TRIES } from './engine.ts'
+import { busy, type Failure, failureOf } from './verdict.ts'
+
+/** A single write. Only a condition decides something; a conflict does not. */
+export async function attempted<T>(
+  { meter }: Pick<Engine, 'meter'>,
+  request: () => Promise<T>,
+): Promise<{ value: T } | Failure> {
+  meter.count('dynamodb')
+  try {
+    return { value: await request() }
+  } catch (error) {
+    return failureOf(error)
+  }
+}
+
+/**
+ * A write of one item, again while others write to it.
+ * @returns what the engine said; `refused` when the item is not as the write expects
+ * @throws ApiError `busy`
+ */
+export async function insisted<T>(
+  engine: Pick<Engine, 'meter' | 'pause'>,
+  request: () => Promise<T>,
+): Promise<{ value: T } | 'refused'> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (tries > 0) await engine.pause(tries)
+    const result = await attempted(engine, request)
+    if (result !== 'again') return 'value' in result ? result : 'refused'
+  }
+  throw busy()
+}

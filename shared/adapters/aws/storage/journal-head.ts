@@ -1,0 +1,38 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import type { Head } from '../../../replication/head.ts'
+import type { Journal } from '../../../replication/journal.ts'
+import { insisted } from './attempts.ts'
+import { headFrom, headKey, headUpdate } from './elements.ts'
+import { type Engine, nameOf } from './engine.ts'
+
+/** The head of the journal behind the SDK. */
+export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 'allocate'> => ({
+  head: async () => {
+    const at = { table: engine.tables.cluster, ...headKey }
+    const found = (await engine.get([at])).get(nameOf(at))
+    return found && headFrom(found)
+  },
+  moveHead: (expect, next) => updateHead(engine, headUpdate(expect, next)),
+  allocate: async epoch => {
+    const next = await updateHead(engine, {
+      UpdateExpression: 'ADD seq :one',
+      ConditionExpression: '#mode = :writing AND epoch = :epoch',
+      ExpressionAttributeNames: { '#mode': 'mode' },
+      ExpressionAttributeValues: { ':one': 1, ':writing': 'writing', ':epoch': epoch },
+    })
+    return next === 'refused' ? next : { seq: next.seq, hold: next.hold }
+  },
+})
+
+/** @returns the head as it is after the update */
+async function updateHead(engine: Engine, input: object): Promise<Head | 'refused'> {
+  const update = {
+    TableName: engine.tables.cluster,
+    Key: headKey,
+    UpdateExpression: '',
+    ...input,
+    ReturnValues: 'ALL_NEW',
+  } as const
+  const result = await insisted(engine, () => engine.documents.send(new UpdateCommand(update)))
+  return result === 'refused' ? result : headFrom(result.value.Attributes ?? {})
+}

@@ -1,0 +1,98 @@
+import { defined } from '../values/defined.ts'
+import type { Kind } from './kinds.ts'
+import { type Tables, tableOf } from './requests.ts'
+
+/** A query in the engine's terms (document form). */
+export interface Query {
+  TableName: string
+  IndexName?: string
+  ConsistentRead?: true
+  KeyConditionExpression: string
+  ExpressionAttributeNames?: Record<string, string>
+  ExpressionAttributeValues: Record<string, unknown>
+  Limit?: number
+}
+
+/** The items of one partition, by name. */
+export const partitionQuery = (
+  tables: Tables,
+  kind: Kind,
+  pk: string,
+  { after, limit }: { after?: string; limit?: number } = {},
+): Query =>
+  defined({
+    TableName: tableOf(tables, { kind }),
+    ConsistentRead: true as const,
+    KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+    ExpressionAttributeValues: defined({ ':pk': pk, ':after': after }),
+    Limit: limit,
+  })
+
+/** What tidy may consider in one partition. The index may be seconds behind. @param before epoch seconds */
+export const dueQuery = (tables: Tables, kind: Kind, pk: string, before: number): Query => ({
+  TableName: tableOf(tables, { kind }),
+  IndexName: 'expiry',
+  KeyConditionExpression: 'pk = :pk AND due < :before',
+  ExpressionAttributeValues: { ':pk': pk, ':before': before },
+})
+
+/** One of several segments of a table, and where an earlier scan of it stopped. */
+interface Segment {
+  index: number
+  of: number
+  from?: { pk: string; sk: string } | undefined
+}
+
+/** One call of a scan in the engine's terms. */
+export interface ScanCall {
+  TableName: string
+  ConsistentRead: true
+  FilterExpression?: string
+  ExpressionAttributeValues?: Record<string, unknown>
+  Segment: number
+  TotalSegments: number
+  ExclusiveStartKey?: NonNullable<Segment['from']>
+  Limit?: number
+}
+
+/** A scan of whatever stands in a segment. */
+export const scanCall = (TableName: string, { index, of, from }: Segment): ScanCall =>
+  defined({
+    TableName,
+    ConsistentRead: true as const,
+    Segment: index,
+    TotalSegments: of,
+    ExclusiveStartKey: from,
+  })
+
+/** Items of some kinds, all of the same table. */
+export function kindsScan(tables: Tables, wanted: Kind | readonly Kind[], segment: Segment): ScanCall {
+  const kinds = typeof wanted === 'string' ? [wanted] : wanted
+  const [first] = kinds
+  if (first === undefined) throw new Error('a scan names no kind')
+  const values = Object.fromEntries(kinds.map((kind, place) => [`:kind${place}`, kind]))
+  return {
+    ...scanCall(tableOf(tables, { kind: first }), segment),
+    FilterExpression: `kind IN (${Object.keys(values)})`,
+    ExpressionAttributeValues: values,
+  }
+}
+
+/** A key in a table. */
+export interface TableKey {
+  table: string
+  pk: string
+  sk: string
+}
+
+/** Keys of one batch read by table; what was committed before is seen. */
+export function batchRead(
+  keys: readonly TableKey[],
+): Record<string, { ConsistentRead: true; Keys: { pk: string; sk: string }[] }> {
+  const byTable: ReturnType<typeof batchRead> = {}
+  for (const { table, pk, sk } of keys) {
+    byTable[table] ??= { ConsistentRead: true, Keys: [] }
+    byTable[table].Keys.push({ pk, sk })
+  }
+  return byTable
+}
