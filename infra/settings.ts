@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { readLicence } from '../shared/api/licence.ts'
+import { readAuthorities } from './build/authorities.ts'
 
 const DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -27,6 +28,16 @@ const isAddress = (text: string): boolean =>
 const FINGERPRINT = /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
 // what the environment of a Lambda has room for
 const MOST_KEYS = 40
+
+/** Why the certificates in a folder cannot be shipped. */
+function authoritiesFault(folder: string): string | undefined {
+  try {
+    readAuthorities(folder)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
 
 /**
  * Settings of one deployment: the object `settings` of cdk.json's context, or `-c settings='{…}'`.
@@ -102,6 +113,19 @@ const fields = v.strictObject({
   license: v.optional(v.pipe(v.string(), v.maxLength(1536, 'must have 1,536 characters at most'))),
   /** who signs it: an Ed25519 public key, DER as base64 */
   licensePublicKey: v.optional(v.string()),
+  /**
+   * folder with certificates of authorities, PEM, that may vouch for other clusters of a DR set: who makes a cluster a
+   * secondary names them by `ca_file` or `ca_path`
+   */
+  caBundles: v.optional(
+    v.pipe(
+      v.string(),
+      v.check(
+        folder => authoritiesFault(folder) === undefined,
+        ({ input }) => authoritiesFault(input) ?? '',
+      ),
+    ),
+  ),
   /** whom alarms tell: topics of SNS, say; none: alarms only show */
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
   /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */

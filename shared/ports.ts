@@ -285,6 +285,12 @@ export interface Deployment {
   license: { text: string; publicKey: string }
 }
 
+/** Certificates of authorities that a deployment brings along (setting `caBundles`). */
+export interface Authorities {
+  /** PEM by name; names are paths with `/` */
+  shipped(): Promise<ReadonlyMap<string, string>>
+}
+
 /** Has this cluster fetch what its primary has; one that is at it already goes on. */
 export interface Waker {
   wake(): Promise<void>
@@ -322,6 +328,7 @@ export interface Ports {
   puller: Waker
   workflows: Workflows
   events: EventBus
+  authorities: Authorities
   genesis: Genesis
   clock: Clock
   entropy: Entropy

@@ -7,7 +7,7 @@ import { workers } from '../../shared/workers/workers.ts'
 
 const ports = awsPorts('on-journal', workers['on-journal'].uses)
 
-const carryTo = linkCarrier()
+const carryTo = linkCarrier(ports.authorities)
 
 export const handler = journalHandler(ports, {
   notify: notifier(ports, carryTo),

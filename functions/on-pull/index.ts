@@ -3,4 +3,6 @@ import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { pullHandler } from '../../shared/workers/handlers.ts'
 import { workers } from '../../shared/workers/workers.ts'
 
-export const handler = pullHandler(awsPorts('on-pull', workers['on-pull'].uses), linkCarrier())
+const ports = awsPorts('on-pull', workers['on-pull'].uses)
+
+export const handler = pullHandler(ports, linkCarrier(ports.authorities))

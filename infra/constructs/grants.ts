@@ -125,6 +125,8 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     ),
     allow(['dynamodb:ConditionCheckItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(applied)),
   ],
+  // a file beside the code
+  authorities: () => [],
   licence: () => [],
   'audit-log': ({ auditArn }) => [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [auditArn])],
 }

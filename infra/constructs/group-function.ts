@@ -1,4 +1,13 @@
-import { ArnFormat, type Duration, RemovalPolicy, Stack, Token } from 'aws-cdk-lib'
+import { cpSync } from 'node:fs'
+import {
+  ArnFormat,
+  AssetHashType,
+  DockerImage,
+  type Duration,
+  RemovalPolicy,
+  Stack,
+  Token,
+} from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
   ApplicationLogLevel,
@@ -12,6 +21,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { defined } from '../../shared/values/defined.ts'
+import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
 import { usesOfFunction, version } from '../build/functions.ts'
 import type { Settings } from '../settings.ts'
 import { statementsFor } from './grants.ts'
@@ -84,6 +94,26 @@ function checked(name: string, variables: Readonly<Record<string, string>>): Rec
   )
 }
 
+const ships = (name: string, { caBundles }: Settings): boolean =>
+  caBundles !== undefined && usesOfFunction(name).includes('authorities')
+
+/** The bundle of a function, with certificates of authorities for those that read them. */
+function codeOf({ name, settings, bundles }: GroupFunctionProps): Code {
+  const bundle = `${bundles}/${name}`
+  if (!ships(name, settings)) return Code.fromAsset(bundle)
+  const tryBundle = (output: string): boolean => {
+    cpSync(bundle, output, { recursive: true })
+    shipAuthorities(settings.caBundles ?? '', `${output}/${AUTHORITIES_FILE}`)
+    return true
+  }
+  // made here: the image is never asked for
+  const image = DockerImage.fromRegistry('none')
+  return Code.fromAsset(bundle, {
+    assetHashType: AssetHashType.OUTPUT,
+    bundling: { image, local: { tryBundle } },
+  })
+}
+
 /** A Lambda with its log group, and a role that may do what its uses need and nothing else. */
 export class GroupFunction extends Construct {
   readonly lambda: LambdaFunction
@@ -100,7 +130,7 @@ export class GroupFunction extends Construct {
         runtime: Runtime.NODEJS_24_X,
         architecture: Architecture.ARM_64,
         handler: 'index.handler',
-        code: Code.fromAsset(`${props.bundles}/${name}`),
+        code: codeOf(props),
         description: `cloud-auth: ${name}`,
         memorySize: settings.memory,
         timeout: props.timeout,
@@ -165,6 +195,7 @@ export class GroupFunction extends Construct {
       STRICT_CEREMONY: name === 'ceremony' ? String(settings.strictCeremony) : undefined,
       CEREMONY_TABLE:
         uses.includes('ceremony') || uses.includes('operation-token') ? store.ceremony.tableName : undefined,
+      AUTHORITIES: ships(name, settings) ? AUTHORITIES_FILE : undefined,
       KEY_ARN: uses.includes('genesis') ? store.key.keyArn : undefined,
       ...(uses.includes('licence') && settings.license && settings.licensePublicKey
         ? { LICENSE: settings.license, LICENSE_PUBLIC_KEY: settings.licensePublicKey }

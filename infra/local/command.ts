@@ -17,6 +17,7 @@ const options = {
   region: { type: 'string', default: HOME.region },
   memory: { type: 'boolean', default: false },
   once: { type: 'boolean', default: false },
+  'ca-bundles': { type: 'string' },
   'legacy-signatures': { type: 'boolean', default: false },
   'one-at-a-time': { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
@@ -38,6 +39,7 @@ const HELP = `npm start [-- options]        a cluster on this machine, then a lo
   --memory               keep nothing
   --once                 end after the demonstration
   --one-at-a-time        each environment serves one request at a time, as an ordinary Lambda
+  --ca-bundles DIR       certificates of authorities that ca_file and ca_path may name
   --legacy-signatures    accept SHA-1 and RSA-1024 identity documents
 `
 
@@ -69,6 +71,7 @@ async function main(): Promise<void> {
       region: values.region,
       provider: values.provider === undefined ? undefined : providerAt(values.provider),
       legacySignatures: values['legacy-signatures'],
+      caBundles: values['ca-bundles'],
       capacity: values['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
       onLine: watch,
     }),
@@ -99,12 +102,14 @@ const pairOptions = (values: {
   once: boolean
   'legacy-signatures': boolean
   'one-at-a-time': boolean
+  'ca-bundles'?: string | undefined
 }) =>
   defined({
     port: Number(values.port),
     memory: values.memory,
     once: values.once,
     legacySignatures: values['legacy-signatures'],
+    caBundles: values['ca-bundles'],
     capacity: values['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
   })
 

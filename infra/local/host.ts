@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defined } from '../../shared/values/defined.ts'
+import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
 import { type Model, readAssembly } from './assembly.ts'
 import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from './cluster-file.ts'
 import {
@@ -44,6 +45,8 @@ export interface HostOptions {
   /** port of the metadata service of the instance `WORKLOAD`; 0: any */
   metadataPort?: number
   legacySignatures?: boolean
+  /** folder with certificates of authorities, as the setting `caBundles` */
+  caBundles?: string
   /** count calls to the tables, and let tests make them fail */
   tap?: boolean
   /** environments per function, and requests that each takes at once */
@@ -137,6 +140,7 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
     credentials,
     provider: provider.url,
     tables: tap?.url ?? engine.url,
+    authorities: authoritiesFor(site),
   })
   const { lambdas, urls } = await startFunctions(site, variables)
   started(startSweeper(engine.client, model.tables))
@@ -169,6 +173,14 @@ async function startTables(
     await startEngine({ directory, tables, region: home.region, credentials, memory }),
   )
   return { engine, tap: tap ? started(await startStorageTap(engine.url)) : undefined }
+}
+
+/** What a deployment puts beside the code stands in the cluster's directory. @returns the file; empty: none */
+function authoritiesFor({ options: { caBundles }, directory }: Site): string {
+  if (caBundles === undefined) return ''
+  const file = `${directory}/${AUTHORITIES_FILE}`
+  shipAuthorities(caBundles, file)
+  return file
 }
 
 /** Functions call each other, and workflows, through services that can start only once they are there. */

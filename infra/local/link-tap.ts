@@ -1,6 +1,8 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { setTimeout } from 'node:timers/promises'
 import { endServer, listen } from './loopback.ts'
+import type { TlsSecrets } from './tls.ts'
 
 /** What happens to calls of the link, as networks do it. */
 export type LinkFault = {
@@ -50,8 +52,11 @@ interface LinkAnswer {
   body: Buffer
 }
 
-/** @param target base URL of the cluster that is called */
-export async function startLinkTap(target: string, port = 0): Promise<LinkTap> {
+/**
+ * @param target base URL of the cluster that is called
+ * @param tls absent: it speaks plain HTTP; else it ends TLS, as balancers do
+ */
+export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<LinkTap> {
   const agent = new Agent({ keepAlive: true })
   const { hostname, port: targetPort } = new URL(target)
   let faults: (LinkFault & { left: number })[] = []
@@ -97,11 +102,13 @@ export async function startLinkTap(target: string, port = 0): Promise<LinkTap> {
     response.end(answer.body)
   }
 
-  const server = createServer((incoming, response) => {
+  const listener = (incoming: IncomingMessage, response: ServerResponse): void => {
     pass(incoming, response).catch(() => response.destroy())
-  })
+  }
+  const server = tls ? createSecureServer(tls, listener) : createServer(listener)
+  const url = await listen(server)
   return {
-    url: await listen(server, port),
+    url: tls ? url.replace('http:', 'https:') : url,
     arrange: fault => void faults.push({ ...fault, left: fault.times ?? 1 }),
     cut: way => {
       cut = way

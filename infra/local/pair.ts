@@ -55,12 +55,12 @@ export async function startPair(options: PairOptions): Promise<ClusterPair> {
 /**
  * Makes `west` the secondary of `east`, unless it is.
  * @param say told what takes long, and why
- * @param address at which west reaches east
+ * @param at how west reaches east: `address`, `ca_file`
  */
 export async function join(
   { east, west }: ClusterPair,
   say: (text: string) => void,
-  address = east.link_address,
+  { address = east.link_address, ...trusted }: { address?: string; ca_file?: string } = {},
 ): Promise<void> {
   if ((await drStatusOf(west))['mode'] === 'secondary') return
   if ((await drStatusOf(east))['mode'] !== 'primary')
@@ -75,7 +75,7 @@ export async function join(
   // of an earlier attempt that was broken off
   await askReplication(east, 'primary/revoke-secondary', { id: 'west' })
   const { wrap_info: wrapped } = await askReplication(east, 'primary/secondary-token', { id: 'west' })
-  await askReplication(west, 'secondary/enable', { token: wrapped?.token })
+  await askReplication(west, 'secondary/enable', { token: wrapped?.token, ...trusted })
   await until('west does not follow east', async () => (await drStatusOf(west))['state'] === 'stream-wals')
   west.forgetKeys()
 }

@@ -10,13 +10,15 @@ interface Reached {
   provider: string
   /** of the tables */
   tables: string
+  /** a file with certificates of authorities; empty: none */
+  authorities: string
 }
 
 /** The variables of every function, besides those of the template. */
 export function variablesOf(
   cluster: string,
   directory: string,
-  { region, credentials: { accessKeyId, secretAccessKey }, provider, tables }: Reached,
+  { region, credentials: { accessKeyId, secretAccessKey }, provider, tables, authorities }: Reached,
 ): Record<string, string> {
   return {
     AWS_REGION: region,
@@ -31,6 +33,7 @@ export function variablesOf(
     AWS_ENDPOINT_URL_EVENTBRIDGE: provider,
     CLUSTER_NAME: cluster,
     PLAIN_ENDPOINTS: 'true',
+    AUTHORITIES: authorities,
     AUDIT_FILE: `${directory}/audit.log`,
     ...keptLicence(directory, cluster),
     NODE_COMPILE_CACHE: `${root}.build/compile-cache`,

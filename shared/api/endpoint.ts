@@ -48,6 +48,8 @@ export const usable = [
   'apply',
   /** reaches the journal and its tree, and items as they stand in the tables: what replicates, and nobody else */
   'journal',
+  /** reads the certificates of authorities that the deployment ships */
+  'authorities',
   /** writes to the log group of the audit log */
   'audit-log',
   /** is told the deployment's licence: every endpoint that needs one does */

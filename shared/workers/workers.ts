@@ -29,7 +29,7 @@ export const workers = {
     timeout: 10,
   },
   'on-pull': {
-    uses: ['read', 'journal', 'apply', 'link', 'genesis'],
+    uses: ['read', 'journal', 'apply', 'link', 'genesis', 'authorities'],
     summary: 'follows the primary of a DR set, on a secondary; elsewhere it does nothing',
     // a run follows for a minute, and ends what it has in hand
     timeout: 2,
@@ -47,6 +47,7 @@ export const workers = {
       'operation-token',
       'events',
       'background',
+      'authorities',
     ],
     summary: 'does the steps of operations, as their workflows name them',
     timeout: 15,
@@ -57,7 +58,7 @@ export const workers = {
     timeout: 1,
   },
   'on-journal': {
-    uses: ['read', 'journal', 'workflow', 'link', 'events'],
+    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities'],
     summary:
       'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role; has other primaries of the set end their epochs',
     timeout: 1,

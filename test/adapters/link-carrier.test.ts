@@ -11,11 +11,12 @@ import type { AddressInfo, Socket } from 'node:net'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startLinkPort } from '../../infra/local/link-port.ts'
+import { newAuthority, tlsOf } from '../../infra/local/tls.ts'
 import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { linkHandler } from '../../shared/http/link.ts'
+import type { CarryTo } from '../../shared/link/call.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent } from '../../shared/link/source.ts'
-import { tlsOf } from '../builders/tls.ts'
 import { linkGateway } from '../support/link.ts'
 import { closedPort, rawServer, webServer } from '../support/server.ts'
 import { follower, primaryWorld, type World } from '../unit/link/serve/world.ts'
@@ -196,6 +197,39 @@ describe('what is not trusted', () => {
       await expect(other.echo()).rejects.toThrow(LinkSilent)
     },
   )
+
+  describe('but for what an authority vouches for', () => {
+    const authority = newAuthority('an organisation')
+    const answering = async (names?: readonly string[]) => {
+      const server = createHttpsServer(authority.issue('a balancer', names), gateway([]))
+      return (await listening(server, 'https')).url
+    }
+    const echoOver = async (url: string, carryTo: CarryTo, ca?: string) => {
+      const one = follower(w, 'west', { carry: carryTo({ addresses: [url], ca }) })
+      await one.activateBy(await w.token('west'))
+      w.clock.ms += 1000
+      return (await one.echo()).epoch
+    }
+    const shipped = { shipped: async () => new Map([['own.pem', authority.cert]]) }
+
+    test('one that is given, or that the deployment ships', async () => {
+      expect(await echoOver(await answering(), linkCarrier(), authority.cert)).toBe(w.epoch)
+      w = await primaryWorld()
+      expect(await echoOver(await answering(), linkCarrier(shipped))).toBe(w.epoch)
+    })
+
+    test('never for another name, nor beside others that are given', async () => {
+      const elsewhere = await answering(['elsewhere.example'])
+      await expect(echoOver(elsewhere, linkCarrier(), authority.cert)).rejects.toThrow(
+        /IP: 127.0.0.1 is not in the cert/,
+      )
+      await w.revoke('west')
+      const other = newAuthority('another organisation').cert
+      await expect(echoOver(await answering(), linkCarrier(shipped), other)).rejects.toThrow(
+        /unable to verify|unable to get/,
+      )
+    })
+  })
 
   test('a redirect, wherever it leads', async () => {
     const seen: string[] = []

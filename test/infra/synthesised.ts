@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { afterAll } from 'vitest'
 import { defineStacks, newApp } from '../../infra/app.ts'
 import { functionNames } from '../../infra/build/functions.ts'
+import { readAssembly } from '../../infra/local/assembly.ts'
 import { readSettings } from '../../infra/settings.ts'
 
 export interface Resource {
@@ -20,7 +21,7 @@ function noBundles(): string {
   const bundles = `${directory}/bundles`
   for (const name of functionNames()) {
     mkdirSync(`${bundles}/${name}`, { recursive: true })
-    writeFileSync(`${bundles}/${name}/index.mjs`, '')
+    writeFileSync(`${bundles}/${name}/index.mjs`, `// ${name}\n`)
   }
   return bundles
 }
@@ -42,6 +43,23 @@ export async function stacksOf(
     return [stack.stackName, JSON.parse(text) as Template] as const
   })
   return new Map(templates)
+}
+
+/** The variables of every function, and where its code is in the assembly, by the folder's name. */
+export async function shippedWith(settings: Record<string, unknown>): Promise<{
+  functions: Map<string, Record<string, string>>
+  codeOf: (name: string) => string
+}> {
+  const out = mkdtempSync(`${directory}/out-`)
+  const app = newApp(out)
+  defineStacks(app, readSettings(settings), noBundles())
+  app.synth()
+  const place = { account: '111122223333', region: 'us-east-1' }
+  const { functions } = readAssembly(out, place)
+  return {
+    functions: new Map(functions.map(one => [one.folder, one.environment])),
+    codeOf: name => functions.find(one => one.folder === name)?.code ?? '',
+  }
 }
 
 /** All resources of a cluster's stacks, by logical id. */

@@ -337,6 +337,7 @@ const actions: Record<Use, readonly string[]> = {
   'operation-token': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
   link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   apply: ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
+  authorities: [],
   licence: [],
   'audit-log': ['logs:CreateLogStream', 'logs:PutLogEvents'],
 }

@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { demonstrate, loginProof } from '../demonstration.ts'
 import { askReplication, drStatusOf, until } from '../dr-client.ts'
@@ -5,6 +7,7 @@ import type { Host } from '../host.ts'
 import type { LinkTap } from '../link-tap.ts'
 import { startLinkTap } from '../link-tap.ts'
 import { join, type PairOptions, settled, startPair } from '../pair.ts'
+import { newAuthority } from '../tls.ts'
 import { failoverToken } from './failover-token.ts'
 import { type Watched, watchHealth } from './health.ts'
 import { type Load, startLoad, unknownAt } from './load.ts'
@@ -38,11 +41,16 @@ export interface Rehearsal {
 
 /** Starts a pair under load. @param say told what takes long */
 export async function startRehearsal(options: PairOptions, say: (text: string) => void): Promise<Rehearsal> {
-  const pair = await startPair(options)
+  const authority = newAuthority('drill')
+  const caBundles = mkdtempSync(`${tmpdir()}/cloud-auth-`)
+  writeFileSync(`${caBundles}/drill.pem`, authority.cert)
+  const pair = await startPair({ ...options, caBundles })
+  rmSync(caBundles, { recursive: true })
   const { east, west } = pair
   try {
-    const tap = await startLinkTap(new URL(east.base_url).origin)
-    await join(pair, say, tap.url)
+    // as behind a balancer, which ends TLS by a certificate of the organisation's own
+    const tap = await startLinkTap(new URL(east.base_url).origin, authority.issue('east'))
+    await join(pair, say, { address: tap.url, ca_file: 'drill.pem' })
     await demonstrate(east, () => ({}))
     const token = await failoverToken(east)
     const load = startLoad(east, await loginProof(east))

@@ -25,6 +25,7 @@ const schema = v.object({
   WORKFLOWS: text,
   AUDIT_GROUP: text,
   AUDIT_FILE: text,
+  AUTHORITIES: text,
   LEGACY_SIGNATURES: flag,
   LICENSE: text,
   LICENSE_PUBLIC_KEY: text,
@@ -56,6 +57,8 @@ export interface Environment extends Deployment {
   auditGroup: string
   /** a file for the audit log instead of the console; empty: none */
   auditFile: string
+  /** a file with certificates of authorities; empty: none */
+  authoritiesFile: string
   /** whether the runtime makes JSON of what the console is given, and drops nothing of the level INFO */
   framedJson: boolean
   /** region of this process, whose own services are called */
@@ -99,6 +102,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     workflows: e.WORKFLOWS,
     auditGroup: e.AUDIT_GROUP,
     auditFile: e.AUDIT_FILE,
+    authoritiesFile: e.AUTHORITIES,
     framedJson:
       e.AWS_LAMBDA_LOG_FORMAT.toUpperCase() === 'JSON' &&
       !['WARN', 'ERROR', 'FATAL'].includes(e.AWS_LAMBDA_LOG_LEVEL.toUpperCase()),

@@ -12,6 +12,7 @@ import { ec2Instances } from './instances.ts'
 import { lazyKms } from './kms.ts'
 import { iamPrincipals } from './principals.ts'
 import { provider } from './provider.ts'
+import { shippedAuthorities } from './shipped-authorities.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
 import { dynamoTables } from './table.ts'
 import { stepFunctions } from './workflows.ts'
@@ -28,6 +29,7 @@ const guarded: Partial<Record<keyof Ports, Use>> = {
   events: 'events',
   genesis: 'genesis',
   journal: 'journal',
+  authorities: 'authorities',
 }
 
 /**
@@ -63,6 +65,7 @@ export function awsPorts(
         await eventBridge({ environment, clock, meter }).put(events)
       },
     },
+    authorities: shippedAuthorities(environment.authoritiesFile),
     genesis: kmsGenesis({ keyArn: environment.keyArn, entropy, kms }),
     clock,
     entropy,

@@ -1,8 +1,10 @@
+import { rootCertificates } from 'node:tls'
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
 import type { CarryTo } from '../../link/call.ts'
 import type { Method } from '../../link/envelope.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from '../../link/gen/link_pb.ts'
+import type { Authorities } from '../../ports.ts'
 import { agents, overLivingConnection } from '../aws/connections.ts'
 
 /** Bytes of an answer. */
@@ -37,12 +39,13 @@ interface Peer {
 /**
  * Carries calls to other clusters, for one environment: connections and what is spoken at which address are kept.
  * Addresses are tried in their order, from then on beginning with the one that answered last. No redirect is followed.
+ * @param authorities what a deployment ships vouches besides the usual ones, where no others are given
  */
-export function linkCarrier(): CarryTo {
+export function linkCarrier(authorities?: Authorities): CarryTo {
   const peers = new Map<string, Peer>()
-  const peerAt = (address: string, ca: string | undefined): Peer => {
+  const peerAt = async (address: string, ca: string | undefined): Promise<Peer> => {
     const name = JSON.stringify([address, ca])
-    const peer = peers.get(name) ?? peerOf(baseUrlOf(address), ca)
+    const peer = peers.get(name) ?? peerOf(baseUrlOf(address), ca ?? (await usualAnd(authorities)))
     peers.set(name, peer)
     return peer
   }
@@ -55,7 +58,7 @@ export function linkCarrier(): CarryTo {
       for (const [index, address] of order.entries()) {
         const share = Math.max(1, (end - Date.now()) / (order.length - index))
         try {
-          const answer = await ask(peerAt(address, ca), method, call, share)
+          const answer = await ask(await peerAt(address, ca), method, call, share)
           order = [address, ...order.filter(one => one !== address)]
           return answer
         } catch (error) {
@@ -84,6 +87,12 @@ async function ask(peer: Peer, method: Method, call: Call, timeoutMs: number): P
     if (error instanceof ConnectError && error.code === Code.DeadlineExceeded) throw error
     return by(peer.speaks ?? 'web', Math.max(1, end - Date.now()))
   }
+}
+
+/** @returns undefined for the usual ones alone */
+async function usualAnd(authorities: Authorities | undefined): Promise<string | undefined> {
+  const shipped = await authorities?.shipped()
+  return shipped?.size ? [...rootCertificates, ...shipped.values()].join('\n') : undefined
 }
 
 const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']

@@ -195,16 +195,33 @@ export const noPrimaryFound = (why: string): ApiError =>
 export const caUnusable = (): ApiError =>
   refused(
     'invalid_request',
-    'ca_cert must be certificates of authorities, PEM, of 32 KiB at most',
+    'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM',
     'leave it out where an authority that everybody knows vouches for the primary',
   )
 
-export const caFilesUnusable = (): ApiError =>
+export const caTooLarge = (): ApiError =>
   refused(
     'invalid_request',
-    'ca_file and ca_path name files, and there is no disk to put them on',
-    'give what they hold as ca_cert',
+    'certificates of authorities come to more than 32 KiB',
+    'give only those that vouch for the primary',
   )
+
+export const caFileUnknown = (
+  field: 'ca_file' | 'ca_path',
+  given: string,
+  shipped: readonly string[],
+): ApiError =>
+  refused(
+    'invalid_request',
+    shipped.length === 0
+      ? `${field}: this deployment ships no certificates`
+      : `${field} ${JSON.stringify(given.slice(0, 80))} names none of the certificates that this deployment ships: ${listed(shipped)}`,
+    'name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
+  )
+
+const MOST_NAMES = 20
+const listed = (names: readonly string[]): string =>
+  [...names.slice(0, MOST_NAMES), ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ')
 
 export const primaryRefused = (why: string): ApiError =>
   refused(

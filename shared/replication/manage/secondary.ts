@@ -19,8 +19,8 @@ export const becomeFields = {
   token: text('Activation token that the primary has made', { secret: true, required: true }),
   primary_api_addr: text('Where the primary is reached, instead of the address in the token'),
   ca_cert: text('Certificates that vouch for the primary’s, PEM; default: the usual ones'),
-  ca_file: text('Not used: there is no disk; give ca_cert'),
-  ca_path: text('Not used: there is no disk; give ca_cert'),
+  ca_file: text('The same, by the name of a file that the setting caBundles ships'),
+  ca_path: text('The same, by the name of a folder of such files; ".": all of them'),
   client_cert_pem: unsupported('Certificate of the caller'),
   client_key_pem: unsupported('Key of the caller'),
 }
@@ -67,7 +67,7 @@ export async function activationInput(
 ): Promise<ActivationInput> {
   const { given, ports, request } = call
   const { record } = clusterOf(call)
-  const ca = authoritiesOf(given)
+  const ca = await authoritiesOf(given, ports.authorities)
   const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr')
   const token = await usableToken(given.token ?? '', call, ofSet)
   return defined({

@@ -1,13 +1,20 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { startLinkTap } from '../../../infra/local/link-tap.ts'
+import { endServer, listen } from '../../../infra/local/loopback.ts'
+import { newAuthority } from '../../../infra/local/tls.ts'
+import { linkCarrier } from '../../../shared/adapters/link/carrier.ts'
+import { linkHandler } from '../../../shared/http/link.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
 import { activationFailed, activationSteps } from '../../../shared/replication/activation/steps.ts'
 import type { OperationRun } from '../../../shared/replication/operation/run.ts'
-import type { Connect } from '../../../shared/replication/secondary/connect.ts'
+import { type Connect, connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { put, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { policyAt } from '../../builders/journal.ts'
 import { Crash, crashes } from '../../support/crash.ts'
+import { linkGateway } from '../../support/link.ts'
 import {
   admitting,
   asAlone,
@@ -18,6 +25,7 @@ import {
   member,
   newSet,
 } from '../../support/pair.ts'
+import { primaryWorld } from '../../unit/link/serve/world.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000001'
 const STEPS = ['handshake', 'close', 'wipe', 'sync', 'serve']
@@ -45,7 +53,7 @@ beforeEach(async () => {
 })
 
 /** What an administrator's call leaves: an operation with a token, and plain items that were there before. */
-async function begun(given: string): Promise<void> {
+async function begun(given: string, { address = 'http://east.inside', ca = 'PEM' } = {}): Promise<void> {
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')
   const at = { record: record.data, readAt: west.turn.ms }
@@ -55,8 +63,8 @@ async function begun(given: string): Promise<void> {
     ...{ startedAt: west.turn.ms, changedAt: west.turn.ms },
     activation: {
       token: await west.cipher.encrypt(place, 'token', given),
-      primaryApiAddr: 'http://east.inside',
-      ca: 'PEM',
+      primaryApiAddr: address,
+      ca,
       address: 'http://west',
     },
   }
@@ -224,5 +232,49 @@ describe('an activation that is killed', () => {
       await begun(token)
     }
     expect.unreachable()
+  })
+})
+
+describe('over TLS, which a balancer before the primary ends', () => {
+  const authority = newAuthority('an organisation')
+
+  /** The handshake with a primary behind such a balancer, by what is trusted. @returns why it failed */
+  async function handshakeBy(ca: string, names?: readonly string[]): Promise<string | undefined> {
+    const primary = await primaryWorld()
+    primary.clock.ms = west.turn.ms
+    Object.assign(primary.ports.cipher, { exportTo: east.cipher.exportTo })
+    const server = createServer(linkGateway(linkHandler(primary.ports)))
+    const tap = await startLinkTap(await listen(server), authority.issue('a balancer', names))
+    onTestFinished(async () => {
+      await tap.close()
+      await endServer(server)
+    })
+    await begun(await primary.token('west'), { address: tap.url, ca })
+    connect = connectBy(linkCarrier(), west)
+    return takeSteps(runOf(), ['handshake']).then(
+      () => undefined,
+      async ({ message }: Error) => {
+        expect((await primary.secondary('west'))?.activatedAt, 'its token counts still').toBeUndefined()
+        await activationFailed(runOf(), OPERATION, { code: 'internal', text: message })
+        return message
+      },
+    )
+  }
+
+  test('the authority that vouches for it is what it takes', async () => {
+    expect(await handshakeBy(authority.cert)).toBeUndefined()
+    const [pending] = await west.store.read([key('pending-link')])
+    expect(pending?.data).toMatchObject({ operation: OPERATION, id: 'west' })
+  })
+
+  test.each<[name: string, ca: () => string, names: string[] | undefined, text: RegExp]>([
+    ['no authority', () => '', undefined, /unable to (verify|get)/],
+    ['another authority', () => newAuthority('another').cert, undefined, /unable to (verify|get)/],
+    ['a certificate for another host', () => authority.cert, ['elsewhere.example'], /is not in the cert/],
+  ])('%s is refused with its reason, and nothing is lost', async (_, ca, names, text) => {
+    const why = await handshakeBy(ca(), names)
+    expect(why).toMatch(/^error unwrapping the secondary token: no answer to Activate: https:/)
+    expect(why).toMatch(text)
+    await isOld()
   })
 })

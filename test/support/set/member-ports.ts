@@ -51,6 +51,7 @@ export function portsOf(
     background: { start: async job => background(copy(job)) },
     puller: { wake: async () => wake() },
     workflows: { start: workflow, signal: async () => false },
+    authorities: { shipped: async () => new Map() },
     events: { put: async given => void events.push(...given) },
     audit: { write: async entry => void audited.push(copy(entry)) },
     log: { info: note('info'), warn: note('warn'), error: note('error') },

@@ -1,8 +1,18 @@
-import { describe, expect, test } from 'vitest'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, describe, expect, test } from 'vitest'
+import { newAuthority } from '../../../infra/local/tls.ts'
 import { readSettings } from '../../../infra/settings.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 
 const key = licenceKey()
+
+const folder = mkdtempSync(`${tmpdir()}/cloud-auth-settings-`)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const [authorities, empty] = [`${folder}/authorities`, `${folder}/empty`]
+mkdirSync(authorities)
+mkdirSync(empty)
+writeFileSync(`${authorities}/own.pem`, newAuthority('own').cert)
 
 const faultsOf = (given: unknown): string[] => {
   try {
@@ -64,6 +74,7 @@ describe('settings of a deployment', () => {
         clusterTable: 'cluster-2026.07_01',
         keyArn: 'arn:aws:kms:eu-west-1:111122223333:key/12345678-1234-1234-1234-123456789012',
       },
+      caBundles: authorities,
       memory: 256,
     }
     expect(readSettings(settings)).toEqual(settings)
@@ -123,6 +134,9 @@ describe('settings of a deployment', () => {
       'assumableRoleArns.0',
     ],
     ['a fingerprint that is none', { stage: 'a', initPgpKeys: ['0123'] }, 'initPgpKeys.0'],
+    ['a folder that is not there', { stage: 'a', caBundles: 'nowhere' }, 'caBundles'],
+    ['a folder without files', { stage: 'a', caBundles: empty }, 'caBundles'],
+    ['a folder of other files', { stage: 'a', caBundles: 'docs' }, 'caBundles'],
     ['no holder at all', { stage: 'a', initPgpKeys: [] }, 'initPgpKeys'],
     ['a holder named twice', { stage: 'a', initPgpKeys: ['ab'.repeat(20), 'AB'.repeat(20)] }, 'initPgpKeys'],
     ['a pattern for everything', { stage: 'a', assumableRoleArns: ['*'] }, 'assumableRoleArns.0'],

@@ -67,6 +67,7 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
       cluster: { record: data, readAt: NOW },
       ports: {
         cipher,
+        authorities: { shipped: async () => new Map() },
         deployment: { apiAddress: '', plainEndpoints: false },
         store: { ...store, read },
         entropy: { bytes: randomBytes, uuid: randomUUID },
@@ -175,16 +176,16 @@ describe('a cluster that shall become a secondary', () => {
       'busy: another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
     ],
     [
-      'a file of certificates',
+      'a file of certificates that is not shipped',
       { token: TOKEN, ca_file: 'ca.pem' },
       {},
-      'invalid_request: ca_file and ca_path name files, and there is no disk to put them on; give what they hold as ca_cert',
+      'invalid_request: ca_file: this deployment ships no certificates; name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
     ],
     [
       'certificates that are none',
       { token: TOKEN, ca_cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
       {},
-      'invalid_request: ca_cert must be certificates of authorities, PEM, of 32 KiB at most; leave it out where an authority that everybody knows vouches for the primary',
+      'invalid_request: what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
     ],
     [
       'a primary that cannot be reached',
