@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import * as v from 'valibot'
 import type { Deployment } from '../../ports.ts'
 import type { Tables } from '../../storage/requests.ts'
@@ -25,7 +26,9 @@ const schema = v.object({
   WORKFLOWS: text,
   AUDIT_GROUP: text,
   AUDIT_FILE: text,
+  /** relative to the code */
   AUTHORITIES: text,
+  LAMBDA_TASK_ROOT: text,
   LEGACY_SIGNATURES: flag,
   LICENSE: text,
   LICENSE_PUBLIC_KEY: text,
@@ -102,7 +105,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     workflows: e.WORKFLOWS,
     auditGroup: e.AUDIT_GROUP,
     auditFile: e.AUDIT_FILE,
-    authoritiesFile: e.AUTHORITIES,
+    authoritiesFile: e.AUTHORITIES && resolve(e.LAMBDA_TASK_ROOT, e.AUTHORITIES),
     framedJson:
       e.AWS_LAMBDA_LOG_FORMAT.toUpperCase() === 'JSON' &&
       !['WARN', 'ERROR', 'FATAL'].includes(e.AWS_LAMBDA_LOG_LEVEL.toUpperCase()),

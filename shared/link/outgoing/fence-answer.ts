@@ -1,7 +1,8 @@
 import type { FenceOutcome, Statement } from '../../model/link.ts'
 import { outcomeOf, readOutcome } from '../envelope.ts'
 import type { Answer } from '../gen/link_pb.ts'
-import { type FenceReply, forms } from '../messages.ts'
+import { forms } from '../messages.ts'
+import type { FenceReply } from '../role-messages.ts'
 import { isStatementOf } from '../statements.ts'
 import { isAmong, keysFrom, type MemberKey } from '../trust.ts'
 

@@ -1,0 +1,112 @@
+import { type Key, type Kind, specOf } from '../storage/kinds.ts'
+import type { StoredItem } from '../storage/requests.ts'
+import { defined } from '../values/defined.ts'
+import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
+import {
+  ItemsRequestSchema,
+  ItemsResponseSchema,
+  KeyringRequestSchema,
+  KeyringResponseSchema,
+  ScanRequestSchema,
+  ScanResponseSchema,
+  TreeRequestSchema,
+  TreeResponseSchema,
+} from './gen/link_pb.ts'
+import type {
+  ItemsAnswer,
+  ItemsRequest,
+  KeyringAnswer,
+  ScanAnswer,
+  ScanRequest,
+  TreeAnswer,
+  TreeRequest,
+} from './source.ts'
+
+/* What a secondary fetches as it stands: items, sums of the tree, the keyring. */
+
+const json = (value: StoredItem | undefined): Uint8Array =>
+  value ? Buffer.from(JSON.stringify(value)) : new Uint8Array()
+const itemOf = (bytes: Uint8Array): StoredItem | undefined =>
+  bytes.length === 0 ? undefined : (JSON.parse(Buffer.from(bytes).toString('utf8')) as StoredItem)
+const itemsOf = (all: readonly Uint8Array[]): StoredItem[] =>
+  all.map(itemOf).filter(item => item !== undefined)
+
+function keyOf({ kind, pk, sk }: { kind: string; pk: string; sk: string }): Key {
+  if (specOf(kind as Kind)?.table !== 'data') throw new Error('no item of this kind is given away')
+  return { kind: kind as Kind, pk, sk }
+}
+
+export const itemsForms = {
+  question: formOf(
+    ItemsRequestSchema,
+    ({ keys }: ItemsRequest) => ({ keys: keys.map(({ kind, pk, sk }) => ({ kind, pk, sk })) }),
+    ({ keys }): ItemsRequest => ({ keys: keys.map(keyOf) }),
+  ),
+  answer: formOf(
+    ItemsResponseSchema,
+    ({ items, seq, line, epoch: name }: ItemsAnswer) => ({
+      ...{ items: items.map(json), seq: BigInt(seq), line: eras(line), epoch: name },
+    }),
+    ({ items, seq, line, epoch: name }): ItemsAnswer => ({
+      ...{ items: items.map(itemOf), seq: safeInteger(seq), line: lineOf(line), epoch: epochIn(name) },
+    }),
+  ),
+}
+
+/** Into so many parts a scan may be cut. */
+const MOST_SEGMENTS = 64
+
+export const scanForms = {
+  question: formOf(
+    ScanRequestSchema,
+    ({ segment, of, cursor }: ScanRequest) => defined({ segment, of, cursor }),
+    ({ segment, of, cursor }): ScanRequest => {
+      if (of < 1 || of > MOST_SEGMENTS || segment < 0 || segment >= of) throw new Error('no such segment')
+      return defined({ segment, of, cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined })
+    },
+  ),
+  answer: formOf(
+    ScanResponseSchema,
+    ({ items, next, frontier }: ScanAnswer) =>
+      defined({
+        ...{ items: items.map(json), frontier: BigInt(frontier) },
+        next,
+      }),
+    ({ items, next, frontier }): ScanAnswer =>
+      defined({
+        ...{ items: itemsOf(items), frontier: safeInteger(frontier) },
+        next: next ? { pk: next.pk, sk: next.sk } : undefined,
+      }),
+  ),
+}
+
+const LEVELS: readonly string[] = ['root', 'page', 'bucket'] satisfies TreeRequest['level'][]
+
+export const treeForms = {
+  question: formOf(
+    TreeRequestSchema,
+    ({ level, page = '' }: TreeRequest) => ({ level, page }),
+    ({ level, page }): TreeRequest => {
+      if (!LEVELS.includes(level)) throw new Error('no such level')
+      return defined({ level: level as TreeRequest['level'], page: page || undefined })
+    },
+  ),
+  answer: formOf(
+    TreeResponseSchema,
+    (answer: TreeAnswer) => answer,
+    ({ hashes }): TreeAnswer => ({ hashes }),
+  ),
+}
+
+export const keyringForms = {
+  question: formOf(
+    KeyringRequestSchema,
+    (one: { term: number }) => one,
+    ({ term }): { term: number } => ({ term }),
+  ),
+  answer: formOf(
+    KeyringResponseSchema,
+    (one: KeyringAnswer) => one,
+    ({ keyring, term }): KeyringAnswer => ({ keyring, term }),
+  ),
+}

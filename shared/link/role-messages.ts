@@ -1,0 +1,154 @@
+import type { Statement } from '../model/link.ts'
+import type { Epoch, Line, Position } from '../replication/position.ts'
+import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
+import {
+  ActivateRequestSchema,
+  ActivateResponseSchema,
+  FenceRequestSchema,
+  FenceResponseSchema,
+  HandoverRequestSchema,
+  HandoverResponseSchema,
+  type Statement as StatementMessage,
+} from './gen/link_pb.ts'
+import type { Activated, ActivateRequest, HandedOver } from './source.ts'
+import { LONGEST_CHAIN } from './statements.ts'
+
+/* What changes who is what in a set: an activation, a handover, a fence. */
+
+const statementForm = ({ key, signature, ...statement }: Statement) => ({
+  ...statement,
+  key: Buffer.from(key, 'base64'),
+  signature: Buffer.from(signature, 'base64'),
+})
+
+function readStatement(message: StatementMessage | undefined): Statement {
+  if (!message) throw new Error('a statement is missing')
+  const { set, by, id, key, epoch: said, signature } = message
+  return {
+    ...{ set, by, id, epoch: said },
+    key: Buffer.from(key).toString('base64'),
+    signature: Buffer.from(signature).toString('base64'),
+  }
+}
+
+function chainOf(messages: readonly StatementMessage[]): Statement[] {
+  if (messages.length > LONGEST_CHAIN) throw new Error('a chain of statements is too long')
+  return messages.map(readStatement)
+}
+
+type WithKeys<T> = T & { signingKey: Buffer; exchangeKey: Buffer; format: number }
+
+export const activateForms = {
+  question: formOf(
+    ActivateRequestSchema,
+    (one: WithKeys<ActivateRequest>) => one,
+    ({ token, cluster, signingKey, exchangeKey, address, format, version }): WithKeys<ActivateRequest> => ({
+      ...{ token, cluster, address, format, version },
+      ...{ signingKey: Buffer.from(signingKey), exchangeKey: Buffer.from(exchangeKey) },
+    }),
+  ),
+  answer: formOf(
+    ActivateResponseSchema,
+    ({
+      line,
+      recovery,
+      statement,
+      chain,
+      ...one
+    }: Omit<Activated, 'set' | 'primaryKey'> & { format: number }) => ({
+      ...one,
+      ...recovery,
+      line: eras(line),
+      statement: statementForm(statement),
+      chain: chain.map(statementForm),
+    }),
+    ({ line, shares, threshold, statement, chain, ...one }) => {
+      return {
+        ...{ primary: one.primary, epoch: epochIn(one.epoch), keyring: one.keyring, format: one.format },
+        addresses: one.addresses,
+        met: one.met,
+        line: lineOf(line),
+        recovery: { shares, threshold },
+        statement: readStatement(statement),
+        chain: chainOf(chain),
+      }
+    },
+  ),
+}
+
+export const handoverForms = {
+  question: formOf(
+    HandoverRequestSchema,
+    (one: { epoch: string }) => one,
+    ({ epoch: name }): { epoch: string } => ({ epoch: epochIn(name) }),
+  ),
+  answer: formOf(
+    HandoverResponseSchema,
+    ({ epoch: name, seq, addresses }: HandedOver) => ({
+      end: { epoch: name, seq: BigInt(seq) },
+      addresses: [...addresses],
+    }),
+    ({ end, addresses }): HandedOver => ({
+      ...{ epoch: epochIn(end?.epoch ?? ''), seq: safeInteger(end?.seq ?? 0n) },
+      addresses,
+    }),
+  ),
+}
+
+/** What a primary asks of another one that does not know of it, or still writes. */
+export interface FenceQuestion {
+  /** UUID of the claimant's cluster */
+  cluster: string
+  /** raw Ed25519 key that signed the call, base64 */
+  key: string
+  epoch: Epoch
+  line: Line
+  /** leads to the key */
+  chain: readonly Statement[]
+  addresses: readonly string[]
+}
+
+/** What a primary answers that has ended its epoch for another one. */
+export interface FenceReply extends Position {
+  /** about the claimant */
+  voucher: Statement
+  /** UUID of the fenced cluster; raw Ed25519 key that signs the answer, base64, and what leads to it */
+  cluster: string
+  key: string
+  chain: readonly Statement[]
+  addresses: readonly string[]
+}
+
+export const fenceForms = {
+  question: formOf(
+    FenceRequestSchema,
+    ({ key, line, chain, addresses, ...one }: FenceQuestion) => ({
+      ...one,
+      signingKey: Buffer.from(key, 'base64'),
+      line: eras(line),
+      chain: chain.map(statementForm),
+      addresses: [...addresses],
+    }),
+    ({ cluster, signingKey, epoch: name, line, chain, addresses }): FenceQuestion => ({
+      ...{ cluster, epoch: epochIn(name), line: lineOf(line), chain: chainOf(chain), addresses },
+      key: Buffer.from(signingKey).toString('base64'),
+    }),
+  ),
+  answer: formOf(
+    FenceResponseSchema,
+    ({ epoch: name, seq, voucher, cluster, key, chain, addresses }: FenceReply) => ({
+      end: { epoch: name, seq: BigInt(seq) },
+      voucher: statementForm(voucher),
+      ...{ cluster, signingKey: Buffer.from(key, 'base64'), chain: chain.map(statementForm) },
+      addresses: [...addresses],
+    }),
+    ({ end, voucher, cluster, signingKey, chain, addresses }): FenceReply => ({
+      ...{
+        epoch: epochIn(end?.epoch ?? ''),
+        seq: safeInteger(end?.seq ?? 0n),
+        voucher: readStatement(voucher),
+      },
+      ...{ cluster, key: Buffer.from(signingKey).toString('base64'), chain: chainOf(chain), addresses },
+    }),
+  ),
+}

@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, expect, test } from 'vitest'
+import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
+import { shippedAuthorities } from '../../../../shared/adapters/aws/shipped-authorities.ts'
+
+const code = mkdtempSync(`${tmpdir()}/cloud-auth-code-`)
+afterAll(() => rmSync(code, { recursive: true, force: true }))
+const fileFor = (name?: string) =>
+  readEnvironment({
+    ...{ AWS_REGION: 'r', DATA_TABLE: 'd', CLUSTER_TABLE: 'c', LAMBDA_TASK_ROOT: code },
+    ...(name === undefined ? {} : { AUTHORITIES: name }),
+  }).authoritiesFile
+
+test('what stands beside the code is read once, and again where that failed', async () => {
+  const authorities = shippedAuthorities(fileFor('authorities.json'))
+  await expect(authorities.shipped()).rejects.toThrow('ENOENT')
+  writeFileSync(`${code}/authorities.json`, '{"own.pem":"PEM"}')
+  expect(await authorities.shipped()).toEqual(new Map([['own.pem', 'PEM']]))
+  rmSync(`${code}/authorities.json`)
+  expect(await authorities.shipped()).toEqual(new Map([['own.pem', 'PEM']]))
+})
+
+test('a deployment without any has none', async () => {
+  expect(fileFor()).toBe('')
+  expect(await shippedAuthorities(fileFor()).shipped()).toEqual(new Map())
+})
