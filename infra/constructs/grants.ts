@@ -1,6 +1,6 @@
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Use } from '../../shared/api/endpoint.ts'
-import { guardedPartitions, journalPartitions, key } from '../../shared/storage/kinds.ts'
+import { guardedPartitions, journalPartitions, key, treePartitions } from '../../shared/storage/kinds.ts'
 import type { Storage } from './storage.ts'
 
 /** What grants are made for. */
@@ -79,7 +79,10 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     ),
   ],
   scan: ({ store }) => [allow(['dynamodb:Scan'], [store.data.tableArn])],
-  sweep: ({ store }) => [allow(['dynamodb:Query'], [`${store.data.tableArn}/index/expiry`])],
+  sweep: ({ store }) => [
+    allow(['dynamodb:Query'], [`${store.data.tableArn}/index/expiry`]),
+    allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within([treePartitions])),
+  ],
   instances: ({ assumableRoleArns }) => [allow(['ec2:DescribeInstances'], ['*']), assume(assumableRoleArns)],
   principals: ({ assumableRoleArns }) => [
     allow(['iam:GetInstanceProfile', 'iam:GetRole', 'iam:GetUser'], ['*']),

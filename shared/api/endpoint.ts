@@ -16,7 +16,7 @@ export const usable = [
   'write',
   /** reads whole tables, in segments */
   'scan',
-  /** finds entries that tidy may remove, through the index `expiry` */
+  /** finds entries that tidy may remove, through the index `expiry`, and removes sums of trees that are not used any more */
   'sweep',
   /** calls EC2, in satellite accounts by AssumeRole */
   'instances',

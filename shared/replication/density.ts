@@ -8,6 +8,9 @@ import { epochNumber } from './position.ts'
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
 const WINDOW = 500
+const DAY = 24 * 3600 * 1000
+/** Milliseconds for which cells are promised to others; the engine deletes them a day later. */
+export const PROMISED = 29 * DAY
 /** Milliseconds for which a cell may be missing below a later one before its position is closed. */
 const PATIENCE = 300
 const SETTLINGS = 40
@@ -40,6 +43,16 @@ async function holes(
 }
 
 /**
+ * Whether cells behind the last position that is known to be dense may have been deleted by the engine: then what has
+ * no cell there may have been a commit, and the journal cannot tell any more.
+ */
+async function mayHaveLost({ journal, clock }: Dependencies, { line, done, from }: Head): Promise<boolean> {
+  if (done <= from) return false
+  const [last] = await journal.cells(line, done - 1, done)
+  return last === undefined || last.at < clock.now() - PROMISED
+}
+
+/**
  * Closes positions of this cluster's own epoch whose commits did not come about, and writes down how far the journal
  * is dense. A conflict decides nothing: whoever is writing there may still succeed.
  * @param which `below`: those that a later one has overtaken; `all`: the newest too
@@ -51,6 +64,7 @@ export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise
   if (head?.mode !== 'writing' || head.own !== head.epoch) return head?.done ?? 0
   const { dense: before, open } = await holes(ports, head)
   const found = open.filter(({ below }) => below || which === 'all')
+  const isOld = found.length > 0 && (await mayHaveLost(ports, head))
   if (found.length > 0) {
     const age = Math.min(...found.map(({ since }) => clock.now() - since))
     if (age < PATIENCE) await clock.sleep(Math.min(PATIENCE, PATIENCE - Math.max(age, 0)))
@@ -62,17 +76,19 @@ export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise
   if (dense > head.done)
     await journal.moveHead(
       { mode: 'writing', epoch: head.epoch, hold: head.hold, done: head.done },
-      { done: dense },
+      { done: dense, ...(isOld ? { from: dense } : {}) },
     )
   return dense
 }
 
 /**
  * Closes every open position of the epoch that this cluster wrote, each until it is decided.
+ * @returns whether some of them may have been commits
  * @throws ApiError `busy` when one stays undecided: repeat
  */
-async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<void> {
+async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ isOld: boolean }> {
   const { open } = await holes({ journal, clock }, head)
+  const isOld = open.length > 0 && (await mayHaveLost({ journal, clock }, head))
   for (const { seq } of open) {
     let result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
     for (let tries = 1; result === 'conflict'; tries++) {
@@ -82,6 +98,7 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<vo
       result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
     }
   }
+  return { isOld }
 }
 
 /**
@@ -104,8 +121,11 @@ export async function endEpoch(
     )
   const head = await journal.head()
   if (head?.mode !== 'closed' || head.own !== head.epoch) return undefined
-  await fillAll(ports, head)
-  await journal.moveHead({ mode: 'closed', epoch: head.epoch, hold: head.hold }, { done: head.seq })
+  const { isOld } = await fillAll(ports, head)
+  await journal.moveHead(
+    { mode: 'closed', epoch: head.epoch, hold: head.hold },
+    { done: head.seq, ...(isOld ? { from: head.seq } : {}) },
+  )
   const last = await journal.head()
   return last?.mode === 'closed' && last.epoch === head.epoch
     ? { epoch: head.epoch, seq: head.seq }

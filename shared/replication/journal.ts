@@ -137,6 +137,8 @@ export interface Journal {
    * @param also further keys, of this bucket or not; those that are not there are left out
    */
   itemsOf(bucket: Bucket, also: readonly { pk: string; sk: string }[]): Promise<StoredItem[]>
+  /** Deletes all buckets or hashes of a partition, of a tree that nobody uses any more. @returns how many are gone */
+  dropPartition(pk: string): Promise<number>
   /** All buckets of a page, by sort key. */
   page(pk: string): Promise<Map<string, StoredBucket>>
   pageHashes(root: string): Promise<Map<string, StoredPage>>

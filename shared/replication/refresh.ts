@@ -14,6 +14,12 @@ export const rootsPk = (life: string): string => `t#${life}#root`
 export const SUBTREES = ['replicated', 'local'] as const
 export type Subtree = (typeof SUBTREES)[number]
 
+/** All partitions of a tree: its buckets, and the hashes of pages and roots. */
+export const partitionsOf = (life: string): string[] => [
+  ...SUBTREES.flatMap(of => [...pageNames, 'root'].map(page => pagePk(life, of, page))),
+  rootsPk(life),
+]
+
 /** Positions gone through at once. */
 const WINDOW = 500
 /** Beyond so many, all pages count as changed. */

@@ -335,11 +335,13 @@ export const guardedPartitions = (table: Spec['table'], guard: Spec['guard'] & {
   ),
 ]
 
+/** Partitions of the table `cluster` that hold sums and hashes of trees. */
+export const treePartitions = 't#*'
 /**
  * Partitions of the table `cluster` that hold the journal: its head, its cells, its tree. What stands there are no
  * items of a kind, and nothing but the port `journal` touches them.
  */
-export const journalPartitions: readonly string[] = ['journal', 'j#*', 't#*']
+export const journalPartitions: readonly string[] = ['journal', 'j#*', treePartitions]
 
 /** Where all items of a kind (of one owner) stand. */
 export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partitions<K> {

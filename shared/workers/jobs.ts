@@ -43,7 +43,10 @@ export const jobs = {
     stampAll,
   ),
   'journal-unstamp': job(
-    v.object({ since: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
+    v.object({
+      ...{ since: v.string(), life: v.optional(v.string()), dropped: v.optional(count) },
+      ...{ notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) },
+    }),
     unstampAll,
   ),
   'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),

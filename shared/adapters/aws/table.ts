@@ -45,6 +45,7 @@ const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], t
     wipe: true,
     stamp: true,
     unstamp: true,
+    dropPartition: true,
     buckets: true,
     itemsOf: true,
     page: true,

@@ -97,7 +97,7 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
       replace(item, item, to),
       roleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
-    afterwards: () => ports.background.start(unstamping(since, now)),
+    afterwards: () => ports.background.start(unstamping(since, item.data.life, now)),
   }
 }
 

@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
+import { defined } from '../../values/defined.ts'
 import { endEpoch } from '../density.ts'
 import { firstHead } from '../head.ts'
 import type { Element } from '../journal.ts'
@@ -51,9 +52,9 @@ export const stamping = (life: string, now: number) => ({
   notBefore: now + CHANGEOVER,
 })
 
-/** The background job that gives plain items back after a journal has ended. */
-export const unstamping = (since: string, now: number) => ({
-  job: 'journal-unstamp',
-  since,
-  notBefore: now + CHANGEOVER,
-})
+/**
+ * The background job that gives plain items back after a journal has ended.
+ * @param life of the tree that is not used any more
+ */
+export const unstamping = (since: string, life: string | undefined, now: number) =>
+  defined({ job: 'journal-unstamp', since, life, notBefore: now + CHANGEOVER })

@@ -2,6 +2,7 @@ import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 import { fill } from '../density.ts'
 import { refreshTree } from '../refresh.ts'
+import { trimJournal } from './trim.ts'
 
 /**
  * Keeps the journal of a primary dense, and the hashes of the tree up to date, on a secondary too. What one run leaves
@@ -17,6 +18,7 @@ export async function tendJournal(
   const { mode, life } = cluster?.data ?? {}
   if ((mode !== 'primary' && mode !== 'secondary') || life === undefined) return
   if (mode === 'primary') await fill(ports, which)
+  if (which === 'all') await trimJournal(ports)
   const head = await journal.head()
   if (head?.mode !== (mode === 'primary' ? 'writing' : 'applying')) return
   await refreshTree({ journal, life, head, now: Math.floor(clock.now() / 1000) })

@@ -1,23 +1,54 @@
-import type { JobResult, JobRun } from '../../jobs/job.ts'
+import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
 import { type Change, put, remove } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+import { partitionsOf } from '../refresh.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
 export interface UnstampJob {
   /** what stands below this position is of the journal that has ended */
   since: string
+  /** of its tree; absent: unknown, and its sums stay */
+  life?: string | undefined
   /** epoch milliseconds: until then somebody may still believe in the journal */
   notBefore: number
   at?: ScanPlace | undefined
   pass?: Pass | undefined
+  /** partitions of the tree that have been deleted; absent: items come first */
+  dropped?: number | undefined
+}
+
+/** Partitions that are deleted at once. */
+const AT_ONCE = 16
+
+/** Gives plain items back after a journal has ended, then deletes the sums of its tree. */
+export async function unstampAll(run: JobRun, job: UnstampJob): Promise<JobResult> {
+  const { since, life, dropped } = job
+  if (dropped !== undefined) return dropTree(run, job)
+  const result = await unstamp(run, job)
+  if (result !== 'done') return { again: defined({ ...result.again, life }) }
+  return life === undefined ? 'done' : { again: { since, life, notBefore: 0, dropped: 0 } }
+}
+
+/** Deletes sums and hashes of a tree that the record does not name any more, and never will. */
+async function dropTree(run: JobRun, { life = '', dropped = 0, ...job }: UnstampJob): Promise<JobResult> {
+  const { store, journal } = run.ports
+  const [record] = await store.read([key('cluster')])
+  if (record?.data.life === life) return 'done'
+  const all = partitionsOf(life)
+  for (let at = dropped; at < all.length; at += AT_ONCE) {
+    if (!hasTime(run)) return { again: { ...job, life, dropped: at } }
+    await Promise.all(all.slice(at, at + AT_ONCE).map(pk => journal.dropPartition(pk)))
+  }
+  return 'done'
 }
 
 /**
  * Gives plain items back after a journal has ended: without position, leaf and bucket, with the time at which the
  * engine may delete them. Each is written only as it was seen. The table is gone through until a pass finds none.
  */
-export async function unstampAll(run: JobRun, job: UnstampJob): Promise<JobResult> {
+async function unstamp(run: JobRun, job: UnstampJob): Promise<'done' | { again: Omit<UnstampJob, 'life'> }> {
   const { journal } = run.ports
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
@@ -37,7 +68,7 @@ export async function unstampAll(run: JobRun, job: UnstampJob): Promise<JobResul
 }
 
 /** Entries of lists have lost their times for the engine: the hourly round is told that they follow no settings. */
-async function forgotten(run: JobRun, total: number): Promise<JobResult> {
+async function forgotten(run: JobRun, total: number): Promise<'done'> {
   const [mounts] = await run.ports.store.read([key('mounts')])
   const lists = ['identity-accesslist', 'roletag-denylist'] as const
   const stamps = (mounts?.data.mounts ?? []).flatMap(({ accessor }) =>

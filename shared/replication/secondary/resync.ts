@@ -66,12 +66,15 @@ const touchedBefore = async ({ own }: Follower, { dirty }: Head): Promise<Place[
 async function scopeOf(
   follower: Follower,
   head: Head,
-  { what, cut, diverged }: SyncStep,
+  step: SyncStep,
   wrong: readonly Place[],
 ): Promise<Scope> {
   const { own } = follower
+  const { cut, diverged } = step
   const lost = diverged && cut >= head.from ? await own.journal.cells(head.line, cut, head.seq) : []
   const cells = lost.filter(cell => cell !== undefined)
+  // cells that the engine has deleted cannot say what they changed
+  const what = cells.length < lost.length ? 'all' : step.what
   if (what === 'all' && cells.length === 0) return { what }
   const cluster = await follower.cluster()
   if (!cluster) throw new Error('this cluster follows nobody any more')

@@ -76,8 +76,11 @@ export async function begin(
   source: EchoAnswer,
 ): Promise<Running | 'again'> {
   const start = scope.what === 'all' ? await startOf(link, source) : scope.start
-  // nothing was ever fetched into this tree: all that will stand here comes from this source
-  const fresh = scope.what === 'all' && (await readSegments(own)).every(({ data }) => data?.life !== life)
+  // a cluster that was emptied, and nothing was ever fetched into this tree: all that will stand here comes from this
+  // source. What was a primary once has a lineage, and items that no sync has brought
+  const isEmpty = head.line.length === 0
+  const fresh =
+    scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.life !== life)
   const { mode, hold, seq, done } = head
   const moved = await own.journal.moveHead(
     { mode, hold, seq, done, link: linkName },

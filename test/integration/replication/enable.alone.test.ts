@@ -13,7 +13,8 @@ import {
 } from '../../../shared/replication/primary/enable.ts'
 import { stampAll } from '../../../shared/replication/primary/stamp.ts'
 import { unstampAll } from '../../../shared/replication/primary/unstamp.ts'
-import { leafInLife } from '../../../shared/replication/tree.ts'
+import { rootsPk } from '../../../shared/replication/refresh.ts'
+import { bucketIn, leafInLife } from '../../../shared/replication/tree.ts'
 import { create, put, remove, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
@@ -86,7 +87,8 @@ async function finished<T extends { notBefore: number }>(
   }
 }
 const stamped = (life: string) => finished(job => stampAll(run(), job), stamping(life, clock.ms))
-const unstamped = (since: string) => finished(job => unstampAll(run(), job), unstamping(since, clock.ms))
+const unstamped = (since: string, life?: string) =>
+  finished(job => unstampAll(run(), job), unstamping(since, life, clock.ms))
 
 let owner = ''
 const place = (name: string) => key('sts-role', owner, name)
@@ -233,6 +235,19 @@ describe('a journal is ended', () => {
     const life = await enabled()
     await stamped(life)
     await sound(life)
+  })
+
+  test('sums and hashes of its tree are deleted, by a job that may end at any partition', async () => {
+    await seeded(40)
+    const life = await enabled()
+    await stamped(life)
+    const [at] = (await items()).map(({ bucket = '' }) => bucketIn(bucket).pk)
+    await journal.putPageHash(rootsPk(life), 'whole', { hash: 'h', asOf: '' })
+    if (at === undefined) throw new Error('nothing was stamped')
+    expect((await journal.page(at)).size).toBeGreaterThan(0)
+    await unstamped(await disabled(), life)
+    expect((await journal.page(at)).size).toBe(0)
+    expect((await journal.pageHashes(rootsPk(life))).size).toBe(0)
   })
 
   test('another one is begun before the marks of the first are gone: no item is missing', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { SourceLink } from '../../../shared/link/source.ts'
+import type { Cell } from '../../../shared/replication/cell.ts'
 import type { Element, Journal, Transacted } from '../../../shared/replication/journal.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
 import type { Follower } from '../../../shared/replication/secondary/follower.ts'
@@ -410,6 +411,54 @@ describe('rules of a sync', () => {
     await synced()
     await isEqual()
     expect(await headOf(west)).toMatchObject({ from: 2, seq: 2, done: 2 })
+  })
+
+  test('a rewind whose own cells are not kept any more fetches everything: they cannot say what they changed', async () => {
+    await commit(east, [a, '1'])
+    await synced()
+    await commit(east, [x, 'lost'])
+    await commit(east, [a, 'lost'])
+    await claim(west)
+    await closeHead(east)
+    const one = await follower(east, linkTo(west))
+    const journal: Journal = {
+      ...east.journal,
+      cells: async (line, after, to) =>
+        (await east.journal.cells(line, after, to)).map(cell => (cell?.seq === 2 ? undefined : cell)),
+    }
+    // its end is known: nothing is filled
+    await caughtUp({ ...one, filled: true, own: { ...one.own, journal } })
+    expect(await itemOf(east, x)).toBeUndefined()
+    await isEqual(east, west)
+  })
+
+  test('nor where nobody knows whether what has no cell was a commit', async () => {
+    await commit(east, [a, '1'])
+    await synced()
+    await commit(east, [x, 'lost'])
+    await claim(west)
+    east.turn.ms += 31 * 24 * 3_600_000
+    // the engine has deleted both cells; what is put in their place then stands there
+    const filled = new Map<number, Cell>()
+    const gone = (seq: number) => seq <= 2
+    const journal: Journal = {
+      ...east.journal,
+      cells: async (line, after, to) =>
+        (await east.journal.cells(line, after, to)).map(cell =>
+          cell && gone(cell.seq) ? filled.get(cell.seq) : cell,
+        ),
+      putCell: async cell => {
+        filled.set(cell.seq, cell)
+        return 'done'
+      },
+    }
+    await east.journal.moveHead({ mode: 'writing' }, { done: 1 })
+    await closeHead(east)
+    const one = await follower(east, linkTo(west))
+    await caughtUp({ ...one, own: { ...one.own, journal } })
+    expect([...filled.keys()]).toEqual([2])
+    expect(await itemOf(east, x)).toBeUndefined()
+    await isEqual(east, west)
   })
 
   test('wipeCondition: a late wipe takes nothing that has been fetched since', async () => {

@@ -13,6 +13,7 @@ import type { Ports } from '../../../shared/ports.ts'
 import { fill } from '../../../shared/replication/density.ts'
 import type { Head } from '../../../shared/replication/head.ts'
 import { tendOperation } from '../../../shared/replication/operation/tend.ts'
+import { trimJournal } from '../../../shared/replication/primary/trim.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { tellRoleEvents } from '../../../shared/replication/tell-events.ts'
 import { key } from '../../../shared/storage/kinds.ts'
@@ -137,6 +138,7 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
         await tendOperation(ports)
         await tellRoleEvents(ports)
         await fill(ports, 'all')
+        await trimJournal(ports)
         await chase(ports, carryTo)
       })
     },

@@ -1,4 +1,4 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { Journal } from '../../../replication/journal.ts'
 import { bucketText } from '../../../replication/tree.ts'
 import type { Query } from '../../../storage/queries.ts'
@@ -8,9 +8,9 @@ import { bucketFrom, storedPageFrom } from './buckets.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
 import { pagesOf } from './pages.ts'
-import { failureOf } from './verdict.ts'
+import { failureOf, sent } from './verdict.ts'
 
-type Tree = Pick<Journal, 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash'>
+type Tree = Pick<Journal, 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash' | 'dropPartition'>
 
 /** The sums and hashes of the tree behind the SDK. */
 export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tree {
@@ -52,6 +52,14 @@ export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tr
       new Map((await partition(exact(), pk)).map(item => [String(item['sk']), bucketFrom(item)])),
     pageHashes: async root =>
       new Map((await partition(documents, root)).map(item => [String(item['sk']), storedPageFrom(item)])),
+    dropPartition: async pk => {
+      const found = await partition(documents, pk)
+      for (const { sk } of found) {
+        meter.count('dynamodb')
+        await sent(documents.send(new DeleteCommand({ TableName: tables.cluster, Key: { pk, sk } })))
+      }
+      return found.length
+    },
     putPageHash: async (root, page, stored, was) => {
       meter.count('dynamodb')
       const { asOf, gen = -1 } = stored
