@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import type { CarryTo } from './link/carry.ts'
 import type { ClusterRecord, Keyring } from './model/cluster.ts'
 import type { MountTable } from './model/mount.ts'
 import type { Journal, JournalView } from './replication/journal.ts'
@@ -326,6 +327,8 @@ export interface Ports {
   accessKeys: AccessKeys
   background: Background
   puller: Waker
+  /** asks other clusters of the set */
+  carryTo: CarryTo
   workflows: Workflows
   events: EventBus
   authorities: Authorities

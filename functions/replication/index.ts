@@ -1,4 +1,9 @@
+import { awsPorts } from '../../shared/adapters/aws/ports.ts'
+import { lazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
+import { usesOf } from '../../shared/api/endpoint.ts'
 import { replicationGroup } from '../../shared/endpoints/replication.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(replicationGroup)
+const ports = awsPorts('replication', usesOf(replicationGroup), undefined, undefined, lazyCarrier())
+
+export const handler = groupHandler(replicationGroup, ports)

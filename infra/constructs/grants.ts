@@ -91,6 +91,8 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   // signed by the caller, or by the configured key: nothing of ours is needed
   'caller-identity': () => [],
   'access-keys': () => [],
+  // what another cluster is asked is signed by this one's own key
+  peers: () => [],
   pull: ({ pullArn }) => [allow(['lambda:InvokeFunction'], [pullArn])],
   events: ({ busArn }) => [
     allow(['events:PutEvents'], [busArn], { StringEquals: { 'events:source': 'cloud-auth' } }),

@@ -42,6 +42,8 @@ export const usable = [
   'events',
   /** has this cluster fetch what its primary has */
   'pull',
+  /** asks other clusters of the set, by the link */
+  'peers',
   /** keeps what a cluster knows of the others of its set: secondaries, revocations, keys, the last contact */
   'link',
   /** stores on a secondary what its primary has, and nothing else does */

@@ -18,5 +18,9 @@ export const voidOperationToken = (): Change => remove(key('operation-token'))
  * Whether a text is the token that was generated. One that was made before a promotion of this cluster, or in another
  * set, is void whether it was deleted or not: a share may have been given while the role changed.
  */
-export const isGenerated = (text: string, stored: OperationToken, { set = '', epoch = '' }: Life): boolean =>
-  stored.set === set && stored.epoch === epoch && sameSecret(stored.hash, hashOf(text))
+export const isGenerated = (text: string, stored: OperationToken, life: Life): boolean =>
+  isGeneratedIn(stored, life) && sameSecret(stored.hash, hashOf(text))
+
+/** Whether a token that was generated still counts. */
+export const isGeneratedIn = (stored: OperationToken, { set = '', epoch = '' }: Life): boolean =>
+  stored.set === set && stored.epoch === epoch

@@ -26,6 +26,7 @@ import {
 } from '../replication/manage/tree.ts'
 import { prepareUpdate, updateFields, updatePrimary } from '../replication/manage/update-primary.ts'
 import { preparePromotion, promote, promoteFields } from '../replication/promotion/promote.ts'
+import { showReadiness, showSecondaryReadiness } from '../replication/readiness/show.ts'
 import { licenseStatus } from '../system/license-status.ts'
 
 /** Machines ask for it all the time, of any cluster; whichever namespace they send along. */
@@ -40,6 +41,16 @@ const status = {
 } as const
 
 const change = { method: 'POST', answers: 'nothing', licence: named } as const
+
+/** As everything about the licence it is told without one. */
+const secondaryLicence = {
+  path: '/sys/replication/dr/secondary/license/status',
+  access: operationToken,
+  serves: 'secondary',
+  uses: ['licence'],
+  answers: 'data',
+  handle: licenseStatus,
+} as const
 
 export const replicationGroup: Group = {
   name: 'replication',
@@ -246,6 +257,37 @@ export const replicationGroup: Group = {
       licence: named,
       answers: 'data',
       handle: showDivergence,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/replication/dr/readiness',
+      summary: 'Whether another cluster could take over, or this one could, and what that would do right now',
+      access: policy('read', { sudo: true }),
+      serves: 'dr',
+      licence: named,
+      uses: ['journal', 'peers'],
+      answers: 'data',
+      handle: showReadiness,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/dr/secondary/readiness',
+      summary: 'Whether this secondary could be promoted, and what a promotion would do right now',
+      access: operationToken,
+      serves: 'secondary',
+      uses: ['journal', 'peers'],
+      answers: 'data',
+      handle: showSecondaryReadiness,
+    }),
+    endpoint({
+      ...secondaryLicence,
+      method: 'GET',
+      summary: 'The licence of this deployment, on a secondary',
+    }),
+    endpoint({
+      ...secondaryLicence,
+      method: 'POST',
+      summary: 'The same, with the token in the body and not in the address',
     }),
     endpoint({
       method: 'GET',

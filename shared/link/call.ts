@@ -1,16 +1,11 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock, Entropy } from '../ports.ts'
 import type { Line } from '../replication/position.ts'
-import { type LinkCaller, type Method, outcomeOf, readOutcome, signCall } from './envelope.ts'
-import type { Answer, Call } from './gen/link_pb.ts'
+import type { Carry, Method } from './carry.ts'
+import { type LinkCaller, outcomeOf, readOutcome, signCall } from './envelope.ts'
+import type { Answer } from './gen/link_pb.ts'
 import { forms, type Question, type Reply } from './messages.ts'
 import { LinkRefused, LinkSilent } from './source.ts'
-
-/** Carries a call and brings its answer. @throws when none comes in time */
-export type Carry = (method: Method, call: Call, timeoutMs: number) => Promise<Answer>
-
-/** Makes what carries calls to some addresses. @param to `ca`: certificates in PEM, instead of the usual ones */
-export type CarryTo = (to: { addresses: readonly string[]; ca?: string | undefined }) => Carry
 
 /** One end of a link. */
 export interface End {

@@ -4,6 +4,7 @@ import type { Line } from '../replication/position.ts'
 import { publicKey } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
+import type { Method } from './carry.ts'
 import {
   type Answer,
   AnswerSchema,
@@ -13,22 +14,6 @@ import {
   EnvelopeSchema,
 } from './gen/link_pb.ts'
 import type { RefusalCode } from './source.ts'
-
-/** What one cluster may ask of another. */
-export const methods = [
-  'Activate',
-  'Echo',
-  'Cells',
-  'Items',
-  'Scan',
-  'Tree',
-  'Keyring',
-  'Handover',
-  'Fence',
-  'Notify',
-] as const
-
-export type Method = (typeof methods)[number]
 
 /** Who calls, and what it knows. */
 export interface LinkCaller {

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect'
 import type { Use } from '../api/endpoint.ts'
-import type { Method } from './envelope.ts'
+import type { Method } from './carry.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from './gen/link_pb.ts'
 import type { RefusalCode } from './source.ts'
 

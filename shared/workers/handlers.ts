@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda'
 import { everyHour } from '../auth-method/tidy/schedule.ts'
 import { jobRun } from '../jobs/job.ts'
-import type { CarryTo } from '../link/call.ts'
+import type { CarryTo } from '../link/carry.ts'
 import type { Ports } from '../ports.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
 import { tendJournal } from '../replication/primary/tend.ts'

@@ -42,7 +42,7 @@ const clients = {
 }
 
 /** Functions that answer other clusters, or ask them. */
-const LINKED = ['link', 'on-journal', 'on-operation', 'on-pull']
+const LINKED = ['link', 'on-journal', 'on-operation', 'on-pull', 'replication']
 
 describe('what is in the bundles, and what is not', () => {
   test.each(Object.entries(clients))('%s only where a use needs it', (client, needed) => {
@@ -69,6 +69,8 @@ describe('what is in the bundles, and what is not', () => {
     expect(linked.filter(name => !LINKED.includes(name))).toEqual([])
     expect(linked).toContain('link')
     expect(eagerBytes('link')).toBeLessThan(600_000)
+    // what hardly any request needs is not loaded before one does
+    expect(eagerBytes('replication')).toBeLessThan(600_000)
   })
 
   test.each(['client-ec2', 'client-iam', 'client-sts', 'client-kms'])(

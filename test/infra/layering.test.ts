@@ -9,7 +9,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
   [
     { name: 'values', of: /^shared\/values\//, may: [] },
     { name: 'model', of: /^shared\/model\//, may: ['values'], typesFrom: ['domain'] },
-    { name: 'messages', of: /^shared\/link\/gen\//, may: [] },
+    { name: 'messages', of: /^shared\/link\/(gen\/|carry\.ts$)/, may: [] },
     { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['model', 'ports', 'journal'] },
     {
       name: 'journal',
@@ -21,7 +21,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
       name: 'ports',
       of: /^shared\/ports\.ts$/,
       may: [],
-      typesFrom: ['storage', 'journal', 'model', 'values'],
+      typesFrom: ['storage', 'journal', 'messages', 'model', 'values'],
     },
     { name: 'api', of: /^shared\/api\//, may: ['storage', 'values'], typesFrom: ['model', 'ports'] },
     {
@@ -47,14 +47,23 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
       of: /^shared\/endpoints\//,
       may: ['api', 'domain', 'model', 'storage', 'values'],
     },
-    { name: 'workers', of: /^shared\/workers\//, may: ['api', 'domain'], typesFrom: ['model', 'ports'] },
+    {
+      name: 'workers',
+      of: /^shared\/workers\//,
+      may: ['api', 'domain'],
+      typesFrom: ['messages', 'model', 'ports'],
+    },
     {
       name: 'domain',
       of: /^shared\//,
       may: ['api', 'journal', 'messages', 'model', 'storage', 'values'],
       typesFrom: ['ports'],
     },
-    { name: 'functions', of: /^functions\//, may: ['handler', 'endpoints', 'workers', 'adapters', 'domain'] },
+    {
+      name: 'functions',
+      of: /^functions\//,
+      may: ['handler', 'endpoints', 'workers', 'adapters', 'api', 'domain'],
+    },
     {
       name: 'infra',
       of: /^infra\//,
@@ -71,6 +80,7 @@ const folders = [
   'shared/adapters/link',
   'shared/adapters/aws',
   'shared/adapters/aws/storage',
+  'shared/replication/readiness',
   'shared/auth-method',
   'shared/auth-method/renewal',
   'shared/auth-method/login-ec2',
@@ -123,6 +133,8 @@ const upward = [
   'shared/model -> shared/auth-method/config',
   'shared/model -> shared/auth-method/roles',
   'shared/model -> shared/tokens',
+  // so is what carries calls, which knows nothing but messages
+  'shared/ports.ts -> shared/link',
   // what the journal is made of is pure, and what replicates stands on it
   'shared/ports.ts -> shared/replication',
   // a token is renewed by what its login stood on

@@ -329,6 +329,7 @@ const actions: Record<Use, readonly string[]> = {
   'access-keys': [],
   background: ['lambda:InvokeFunction'],
   pull: ['lambda:InvokeFunction'],
+  peers: [],
   events: ['events:PutEvents'],
   workflow: ['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],

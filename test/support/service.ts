@@ -206,7 +206,7 @@ function functionsOf(
 
 /** What a function does when it is first asked, as its `index.ts` does. */
 function handlerOf(folder: string, environment: Environment, clock: Clock): Handler {
-  const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock)
+  const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock, linkCarrier())
   if (folder === 'on-job') return jobHandler(portsOf(workers['on-job'].uses))
   if (folder === 'on-operation') {
     const ports = portsOf(workers['on-operation'].uses)

@@ -5,11 +5,13 @@ const DR = 'sys/replication/dr'
 
 /** What whoever takes over has to be allowed. */
 const POLICY = [
-  ...['secondary/promote', 'secondary/update-primary', 'secondary/generate-public-key'].map(
-    path => `path "${DR}/${path}" { capabilities = ["update"] }`,
-  ),
+  ...[
+    ...['secondary/promote', 'secondary/update-primary', 'secondary/generate-public-key'],
+    'secondary/readiness',
+  ].map(path => `path "${DR}/${path}" { capabilities = ["update"] }`),
   `path "${DR}/primary/revoke-secondary" { capabilities = ["update"] }`,
   `path "${DR}/primary/secondary-token" { capabilities = ["update", "sudo"] }`,
+  `path "${DR}/readiness" { capabilities = ["read", "sudo"] }`,
   `path "${DR}/divergence" { capabilities = ["read", "sudo"] }`,
 ].join('\n')
 

@@ -1,4 +1,5 @@
 import type { Use } from '../../api/endpoint.ts'
+import type { CarryTo } from '../../link/carry.ts'
 import type { Clock, Ports, Store } from '../../ports.ts'
 import { type Change, keyOf } from '../../storage/changes.ts'
 import { specOf } from '../../storage/kinds.ts'
@@ -30,6 +31,7 @@ const guarded: Partial<Record<keyof Ports, Use>> = {
   genesis: 'genesis',
   journal: 'journal',
   authorities: 'authorities',
+  carryTo: 'peers',
 }
 
 /**
@@ -41,6 +43,7 @@ export function awsPorts(
   uses: readonly Use[],
   environment: Environment = readEnvironment(),
   clock: Clock = systemClock,
+  carryTo: CarryTo = nobodyCarries,
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
@@ -58,6 +61,7 @@ export function awsPorts(
     accessKeys: iamAccessKeys({ provider: calls, region: environment.region, clock, meter }),
     background: lambdaBackground(environment.workerFunction, meter),
     puller: lambdaPuller(environment.pullFunction, meter),
+    carryTo,
     workflows: stepFunctions(environment.workflows, meter),
     events: {
       put: async events => {
@@ -79,6 +83,11 @@ export function awsPorts(
   const closed = Object.entries(guarded).filter(([, use]) => !uses.includes(use))
   const gates = closed.map(([port, use]) => [port, { get: () => undeclared(port, use) }] as const)
   return Object.defineProperties(ports, Object.fromEntries(gates))
+}
+
+/** Most functions ask no other cluster, and load nothing for it. */
+const nobodyCarries: CarryTo = () => {
+  throw new Error('this function was given nothing that carries calls to other clusters')
 }
 
 const guardedStore = (store: Store, uses: readonly Use[]): Store => ({

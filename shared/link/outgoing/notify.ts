@@ -3,7 +3,8 @@ import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import { secondariesOf } from '../admin/secondaries.ts'
-import { asker, type CarryTo } from '../call.ts'
+import { asker } from '../call.ts'
+import type { CarryTo } from '../carry.ts'
 import { readPublicKey } from '../pair.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log'>

@@ -56,8 +56,7 @@ async function claimed(
   const { record, operation, promotion } = stand
   const { n, mode, hold, seq, done, epoch: last, dirty } = head
   const [contact] = await ports.store.read([key('contact')])
-  const seen = [promotion.end?.of, contact?.data.epoch].map((one = '') => epochNumber(one))
-  const epoch = epochName(Math.max(n, ...seen) + 1, record.data.id)
+  const epoch = nextEpoch(n, [promotion.end?.of, contact?.data.epoch], record.data.id)
   const membership = await claimMembership(ports, record.data, epoch)
   const lost = lostBehind(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
@@ -92,6 +91,10 @@ async function claimed(
   await ports.clock.sleep(50)
   return AGAIN
 }
+
+/** The epoch in which a cluster takes over: above all that it has ever seen. @param n the highest number in its head */
+export const nextEpoch = (n: number, seen: readonly (Epoch | undefined)[], cluster: string): Epoch =>
+  epochName(Math.max(n, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
 
 /** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
 export function claimedHead({ line, seq, hold, dirty }: Head, epoch: Epoch): Partial<Head> {

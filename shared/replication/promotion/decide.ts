@@ -6,10 +6,25 @@ import type { Head } from '../head.ts'
 export type PrimaryFacts =
   | { readonly state: 'none' }
   /** `lag`: age of the oldest cell that has not been applied here, milliseconds; `parted`: it has another journal */
-  | { readonly state: 'answers'; readonly format: number; readonly lag: number | 'parted' }
+  | {
+      readonly state: 'answers'
+      readonly format: number
+      readonly lag: number | 'parted'
+      /** what it told of itself */
+      readonly told?: PrimaryTold
+    }
   | { readonly state: 'refuses'; readonly text: string }
   /** when it answered last, epoch milliseconds; absent: never */
   | { readonly state: 'silent'; readonly heardAt?: number }
+
+/** Where a primary is. `skew`: milliseconds by which its clock is ahead. */
+export interface PrimaryTold {
+  readonly epoch: string
+  readonly seq: number
+  /** up to where nothing is missing */
+  readonly frontier: number
+  readonly skew: number
+}
 
 /** What a promotion is judged by, before anything has changed on either cluster. */
 export interface PromotionFacts {
@@ -185,6 +200,27 @@ function warningsOf({ primary, head, format, now }: PromotionFacts): string[] {
     : []
 }
 
+/** What the row of a check comes to. */
+export interface CheckResult {
+  readonly name: string
+  readonly code: 'invalid_request' | 'busy'
+  /** whether `force` goes over it */
+  readonly overridden: boolean
+  /** what is in the way; absent: nothing */
+  readonly text?: string
+}
+
+/** All checks of a promotion, in their order, with what each finds. */
+export const promotionChecks = (facts: PromotionFacts): CheckResult[] =>
+  checks.map(({ finds, ...check }) => {
+    const text = finds(facts)
+    return text === undefined ? check : { ...check, text }
+  })
+
+/** Whether the primary is asked to hand over. A journal that is being fetched anew takes nothing over. */
+export const asksPrimary = ({ primary, head }: PromotionFacts): boolean =>
+  primary.state === 'answers' && head?.mode === 'applying'
+
 /**
  * Whether a secondary may be promoted. Up to here nothing has happened: whatever is refused leaves both clusters as
  * they were.
@@ -193,16 +229,15 @@ export function decidePromotion(
   facts: PromotionFacts,
   { force }: { readonly force: boolean },
 ): PromotionVerdict {
-  const found = checks.flatMap(check => {
-    const text = check.finds(facts)
-    return text === undefined ? [] : [{ ...check, text }]
-  })
+  const found = promotionChecks(facts).filter(
+    (check): check is Required<CheckResult> => check.text !== undefined,
+  )
   const obstacles = found.filter(({ overridden }) => !force || !overridden)
   if (obstacles.length > 0) return { refused: faultOf(obstacles), warnings: [] }
   return { warnings: [...found.map(({ text }) => `overridden by force: ${text}`), ...warningsOf(facts)] }
 }
 
-function faultOf(obstacles: readonly (Check & { text: string })[]): OperationFault {
+function faultOf(obstacles: readonly Required<CheckResult>[]): OperationFault {
   const final = obstacles.find(({ overridden }) => !overridden)
   const texts = obstacles.map(({ text }) => text).join('; ')
   const next = final ? 'force does not help here' : 'repeat this later, or use force'

@@ -6,14 +6,25 @@ import { type Item, type Key, key } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Head } from '../head.ts'
-import type { OperationRun } from '../operation/run.ts'
 import { common } from '../position.ts'
+import type { Connect } from '../secondary/connect.ts'
 import { ask, type Follower } from '../secondary/follower.ts'
-import { newFollower } from '../secondary/new-follower.ts'
+import { type FollowerPorts, newFollower } from '../secondary/new-follower.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
-/** Everything that a promotion is judged by, asked and read just now. Nothing is changed anywhere. */
-export async function promotionFacts(run: OperationRun, record: ClusterRecord): Promise<PromotionFacts> {
+/** What gathering facts may reach. */
+export interface FactsRun {
+  readonly ports: FollowerPorts
+  readonly connect: Connect
+  /** epoch milliseconds */
+  readonly deadline: number
+}
+
+/**
+ * Everything that a promotion is judged by, asked and read just now. Nothing is changed anywhere, but that the primary
+ * notes a heartbeat.
+ */
+export async function promotionFacts(run: FactsRun, record: ClusterRecord): Promise<PromotionFacts> {
   const { ports } = run
   const [contact, puller, check, reindex, diverging] = await ports.store.read([
     key('contact'),
@@ -29,7 +40,7 @@ export async function promotionFacts(run: OperationRun, record: ClusterRecord): 
   return {
     ...{ head, keyring, format: FORMAT },
     // without its keys this cluster cannot ask anybody
-    primary: keyring.failed.length === 0 && head ? await askedPrimary(run, head, silent) : silent,
+    primary: keyring.failed.length === 0 && head ? await askedPrimary(run, head, { silent, puller }) : silent,
     corrupted: isTreeCorrupted(record, check, diverging),
     reindexing: reindex !== undefined && isReindexing(reindex.data, record),
     stuck: puller?.data.fault,
@@ -41,8 +52,8 @@ const isReindexing = ({ life, stage }: TreeReindex, record: ClusterRecord): bool
   life === record.life && stage !== 'done' && stage !== 'failed'
 
 /** Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. */
-async function triedKeyring(
-  { store, cipher }: OperationRun['ports'],
+export async function triedKeyring(
+  { store, cipher }: Pick<FollowerPorts, 'store' | 'cipher'>,
   record: ClusterRecord,
 ): Promise<PromotionFacts['keyring']> {
   // one that is remembered proves nothing
@@ -79,9 +90,13 @@ async function triedKeyring(
 const TRIES = 3
 const PAUSE_MS = 300
 
-async function askedPrimary(run: OperationRun, head: Head, silent: PrimaryFacts): Promise<PrimaryFacts> {
-  const { ports, connect, deadline } = run
-  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
+async function askedPrimary(
+  { ports, connect, deadline }: FactsRun,
+  head: Head,
+  { silent, puller }: { silent: PrimaryFacts; puller: Pick<Item<'puller'>, 'data'> | undefined },
+): Promise<PrimaryFacts> {
+  const hasTime = () => ports.clock.now() < deadline
+  const follower = await newFollower(ports, connect, { hasTime, told: puller?.data })
   if (!follower?.link) return { state: 'none' }
   for (let tries = 1; ; tries++) {
     try {
@@ -96,13 +111,14 @@ async function askedPrimary(run: OperationRun, head: Head, silent: PrimaryFacts)
 }
 
 async function answered(follower: Follower, head: Head): Promise<PrimaryFacts> {
-  const { format, line, frontier, time } = await ask(follower)
+  const { format, line, frontier, time, seq, epoch, skew } = await ask(follower)
+  const told = { epoch, seq, frontier, skew }
   const { cut, diverged } = common({ line }, head)
-  const parted: PrimaryFacts = { state: 'answers', format, lag: 'parted' }
+  const parted: PrimaryFacts = { state: 'answers', format, lag: 'parted', told }
   if (diverged || cut < head.seq) return parted
   const oldest = await oldestMissing(follower, head, frontier)
   if (oldest === 'parted') return parted
-  return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest) }
+  return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), told }
 }
 
 /** When the first cell that is not applied here was written, by the primary's clock; undefined: there is none. */

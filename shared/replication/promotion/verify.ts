@@ -1,6 +1,6 @@
 import { commitStep, DONE, OperationFailed, type OperationStep } from '../operation/run.ts'
 import { posText } from '../position.ts'
-import { decidePromotion } from './decide.ts'
+import { asksPrimary, decidePromotion } from './decide.ts'
 import { promotionFacts } from './facts.ts'
 import { promotionAt, promotionTo } from './stand.ts'
 
@@ -15,9 +15,8 @@ export const verify: OperationStep = async (run, id) => {
   const facts = await promotionFacts(run, stand.record.data)
   const { refused, warnings } = decidePromotion(facts, { force })
   if (refused) throw new OperationFailed(refused.code, refused.text)
-  const { head, primary, now } = facts
-  // a journal that is being fetched anew takes nothing over
-  const asks = primary.state === 'answers' && head?.mode === 'applying'
+  const { head, now } = facts
+  const asks = asksPrimary(facts)
   const position = head ? posText(head) : ''
   return commitStep(run, [promotionTo(stand, now, 'handover', { asks, warnings }, { position })], stand)
 }

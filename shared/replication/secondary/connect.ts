@@ -1,4 +1,4 @@
-import type { CarryTo } from '../../link/call.ts'
+import type { CarryTo } from '../../link/carry.ts'
 import { keysOf, type LinkPair } from '../../link/pair.ts'
 import type { SourceLink } from '../../link/source.ts'
 import { sourceLink } from '../../link/source-link.ts'

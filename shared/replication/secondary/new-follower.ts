@@ -45,7 +45,8 @@ export async function newFollower(
     address: first.record.clusterAddr ?? ports.deployment.apiAddress,
     from: 0,
     filled: false,
-    told: { state: 'idle', synced: told?.synced ?? 0 },
+    // until it is known better: the primary is told with the first heartbeat
+    told: { state: told?.state ?? 'idle', synced: told?.synced ?? 0 },
   }
 }
 

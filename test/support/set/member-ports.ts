@@ -2,6 +2,7 @@ import { newLicence } from '../../../infra/local/licence.ts'
 import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
+import type { CarryTo } from '../../../shared/link/carry.ts'
 import type { BusEvent, Clock, Deployment, Entropy, Ports } from '../../../shared/ports.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import type { ownKms } from '../own-kms.ts'
@@ -15,6 +16,7 @@ export interface PortSettings {
   entropy: Entropy
   transport: Pick<ReturnType<typeof tableTransport>, 'connect'>
   kms: ReturnType<typeof ownKms>
+  carryTo: CarryTo
 }
 
 /** What a cluster starts that nobody waits for. */
@@ -32,7 +34,7 @@ export interface Told {
 
 /** The ports of a cluster's Lambdas, and what came out of them. There is no AWS but the tables, and a KMS of its own. */
 export function portsOf(
-  { name, tables, clock, transport, entropy, kms }: PortSettings,
+  { name, tables, clock, transport, entropy, kms, carryTo }: PortSettings,
   { background, wake, workflow }: Started,
 ): { ports: Ports; told: Told[]; audited: Record<string, unknown>[]; events: BusEvent[] } {
   const told: Told[] = []
@@ -50,6 +52,7 @@ export function portsOf(
     ...{ instances: noAws, principals: noAws, callerIdentity: noAws, accessKeys: noAws },
     background: { start: async job => background(copy(job)) },
     puller: { wake: async () => wake() },
+    carryTo,
     workflows: { start: workflow, signal: async () => false },
     authorities: { shipped: async () => new Map() },
     events: { put: async given => void events.push(...given) },

@@ -30,7 +30,7 @@ import { workflowDriver } from './workflow-driver.ts'
 /** A deployed cluster in this process: its tables, the ports that Lambdas have, and its Lambdas. */
 export type SetMember = ReturnType<typeof setMember>
 
-export interface MemberSettings extends Omit<PortSettings, 'clock'> {
+export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> {
   model: Model
   simulation: Simulation
   net: ReturnType<typeof network>
@@ -49,7 +49,7 @@ export function setMember(settings: MemberSettings) {
   const { clock } = simulation
   const address = addressFor(name)
   const { ports, told, audited, events } = portsOf(
-    { ...settings, clock },
+    { ...settings, clock, carryTo: net.carryFrom(name) },
     {
       background: payload => simulation.start(() => lambdas.job(payload)),
       wake: () => simulation.start(() => lambdas.pull()),

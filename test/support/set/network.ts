@@ -1,4 +1,4 @@
-import type { CarryTo } from '../../../shared/link/call.ts'
+import type { CarryTo } from '../../../shared/link/carry.ts'
 import type { Answering } from '../../../shared/link/routes.ts'
 import type { Simulation } from './simulation.ts'
 

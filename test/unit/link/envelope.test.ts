@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
+import { methods } from '../../../shared/link/carry.ts'
 import {
   envelopeOf,
   isCallOf,
-  methods,
   outcomeOf,
   signAnswer,
   signCall,

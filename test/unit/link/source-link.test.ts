@@ -1,13 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Carry } from '../../../shared/link/call.ts'
-import {
-  envelopeOf,
-  isCallOf,
-  type LinkOutcome,
-  type Method,
-  signAnswer,
-} from '../../../shared/link/envelope.ts'
+import type { Carry, Method } from '../../../shared/link/carry.ts'
+import { envelopeOf, isCallOf, type LinkOutcome, signAnswer } from '../../../shared/link/envelope.ts'
 import type { Call } from '../../../shared/link/gen/link_pb.ts'
 import { forms, type Question, type Reply } from '../../../shared/link/messages.ts'
 import { FORMAT, LinkRefused, LinkSilent } from '../../../shared/link/source.ts'

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Carry } from '../../../../shared/link/call.ts'
+import type { Carry } from '../../../../shared/link/carry.ts'
 import { notifier } from '../../../../shared/link/outgoing/notify.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
 import { key } from '../../../../shared/storage/kinds.ts'

@@ -1,7 +1,6 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
-import type { Carry } from '../../../../shared/link/call.ts'
-import type { Method } from '../../../../shared/link/envelope.ts'
+import type { Carry, Method } from '../../../../shared/link/carry.ts'
 import { AnswerSchema, CallSchema } from '../../../../shared/link/gen/link_pb.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'

@@ -1,0 +1,14 @@
+import type { Carry, CarryTo } from '../../link/carry.ts'
+
+/** Carries calls to other clusters for functions that hardly ever make one: what does it is loaded with the first. */
+export function lazyCarrier(): CarryTo {
+  let loaded: Promise<CarryTo> | undefined
+  return to => {
+    let carry: Carry | undefined
+    return async (...call) => {
+      loaded ??= import('./carrier.ts').then(({ linkCarrier }) => linkCarrier())
+      carry ??= (await loaded)(to)
+      return carry(...call)
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import type { Answer, Call } from './gen/link_pb.ts'
+
+/** What one cluster may ask of another. */
+export const methods = [
+  'Activate',
+  'Echo',
+  'Cells',
+  'Items',
+  'Scan',
+  'Tree',
+  'Keyring',
+  'Handover',
+  'Fence',
+  'Notify',
+] as const
+
+export type Method = (typeof methods)[number]
+
+/** Carries a call and brings its answer. @throws when none comes in time */
+export type Carry = (method: Method, call: Call, timeoutMs: number) => Promise<Answer>
+
+/** Makes what carries calls to some addresses. @param to `ca`: certificates in PEM, instead of the usual ones */
+export type CarryTo = (to: { addresses: readonly string[]; ca?: string | undefined }) => Carry

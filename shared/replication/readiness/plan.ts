@@ -1,0 +1,74 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Head } from '../head.ts'
+import { nextEpoch } from '../promotion/claim.ts'
+import { asksPrimary, decidePromotion, type PrimaryFacts, type PromotionFacts } from '../promotion/decide.ts'
+import { type PromotionStep, promotionSteps } from '../promotion/stand.ts'
+
+/** What a promotion would come to, and what each of its steps would do. */
+export interface PromotionPlan {
+  goes_through: boolean
+  /** why it would not, in the words of the call itself; empty: it would */
+  refused: string
+  warnings: readonly string[]
+  /** as far as it would get */
+  steps: readonly { step: PromotionStep; does: string }[]
+}
+
+/** What a plan is made of, besides the facts that the promotion itself is judged by. */
+export interface Planning {
+  readonly facts: Omit<PromotionFacts, 'head'> & { readonly head: Head | undefined }
+  readonly record: Pick<ClusterRecord, 'id' | 'generation'>
+  /** epoch of the primary, as it was heard last */
+  readonly heard?: string | undefined
+}
+
+/** What a promotion would do right now. Nothing is done. */
+export function promotionPlan(planning: Planning, { force }: { readonly force: boolean }): PromotionPlan {
+  const { facts } = planning
+  const { refused, warnings } = decidePromotion(facts, { force })
+  const { head } = facts
+  if (refused || !head)
+    return {
+      ...{ goes_through: false, refused: refused?.text ?? '', warnings: [] },
+      steps: [{ step: 'verify', does: 'refuses: nothing has happened on either cluster then' }],
+    }
+  const steps = promotionSteps.map(step => ({ step, does: does[step]({ ...planning, head }) }))
+  return { goes_through: true, refused: '', warnings, steps }
+}
+
+type Planned = Planning & { readonly head: Head }
+
+const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
+  verify: () => 'passes',
+  handover: ({ facts }) =>
+    asksPrimary(facts)
+      ? `has the primary end its epoch ${toldBy(facts.primary)?.epoch ?? ''} for this cluster: from then on nobody serves, until the step open`
+      : `is left out: ${withoutWhom(facts)}`,
+  drain: ({ facts, head }) => {
+    const received = `applies ${head.seq - head.done} positions that are received`
+    if (!asksPrimary(facts))
+      return head.mode === 'closed' ? 'gives this cluster’s own journal its exact end' : received
+    const missing = Math.max(0, (toldBy(facts.primary)?.seq ?? head.seq) - head.seq)
+    return `waits for the rest of the journal, ${missing} positions by now, and ${received}`
+  },
+  claim: ({ record, head, heard, facts }) => {
+    const epoch = nextEpoch(head.n, [heard, toldBy(facts.primary)?.epoch], record.id)
+    const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.seq}`
+    return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${(record.generation ?? 0) + 1}`
+  },
+  open: () => 'writes the first cell: clients are served from then on',
+  serve: ({ facts }) =>
+    `voids the operation token that was generated here, and tells the event bus${
+      asksPrimary(facts)
+        ? ''
+        : '; every minute it has other clusters of the set end earlier epochs, until each has said so'
+    }`,
+}
+
+const toldBy = (primary: PrimaryFacts) => (primary.state === 'answers' ? primary.told : undefined)
+
+const withoutWhom = ({ primary, head }: PromotionFacts): string => {
+  if (primary.state === 'answers') return `what is here is being fetched anew (${head?.mode})`
+  if (primary.state === 'silent') return 'the primary does not answer'
+  return primary.state === 'none' ? 'this cluster knows no primary' : 'the primary refuses this cluster'
+}

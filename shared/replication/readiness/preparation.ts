@@ -1,0 +1,76 @@
+import { type Call, clusterOf } from '../../api/call.ts'
+import { isGeneratedIn } from '../../ceremony/generated-token.ts'
+import { endOf, isRoot, type Token } from '../../model/token.ts'
+import { permits } from '../../policies/access.ts'
+import { compileAccess } from '../../policies/load.ts'
+import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { printTime } from '../../values/time.ts'
+
+const PROMOTE = 'sys/replication/dr/secondary/promote'
+/** Policies and token roles that are looked at. */
+const MOST = 500
+
+/** Who could order a promotion, as far as that can be told: a batch token leaves nothing behind where it was made. */
+export interface Preparation {
+  /** token that was generated from recovery shares on this cluster; null: none */
+  generated: { made: string; age_seconds: number } | null
+  /** the token of this request, where it would order a promotion of a secondary, or why it would not */
+  presented: { counts: boolean; why: string; expires: string; seconds_left: number }
+  /** token roles that make such batch tokens, by policies that allow a promotion */
+  roles: readonly string[]
+  policies: readonly string[]
+}
+
+export async function preparationOf(call: Call, mode: string): Promise<Preparation> {
+  const { store } = call.ports
+  const [policies, roles, [stored]] = await Promise.all([
+    store.list(partitions('policy'), { limit: MOST }),
+    store.list(partitions('token-role'), { limit: MOST }),
+    mode === 'secondary' ? store.read([key('operation-token')]) : [undefined],
+  ])
+  const able = policies
+    .filter(item => permits(compileAccess([item.sk], [item]), { path: PROMOTE, capability: 'update' }))
+    .map(({ sk }) => sk)
+  const { record } = clusterOf(call)
+  const generated = stored && isGeneratedIn(stored.data, record) ? stored.data : undefined
+  return {
+    generated: generated
+      ? { made: printTime(generated.madeAt), age_seconds: Math.floor((call.now - generated.madeAt) / 1000) }
+      : null,
+    presented: presentedOf(call),
+    roles: roles.filter(role => makesOperators(role, able)).map(({ sk }) => sk),
+    policies: able,
+  }
+}
+
+function presentedOf({ operator, caller, now }: Call): Preparation['presented'] {
+  if (operator === 'generated')
+    return { counts: true, why: 'it was generated from recovery shares', expires: '', seconds_left: 0 }
+  if (!caller) return { counts: false, why: 'none was presented', expires: '', seconds_left: 0 }
+  const end = endOf(caller.token)
+  const why = operatorFault(caller.token) || mayNot(caller.rights)
+  return {
+    counts: why === '',
+    why: why || 'a batch token whose policies allow a promotion',
+    expires: end === undefined ? '' : printTime(end * 1000),
+    seconds_left: end === undefined ? 0 : Math.max(0, end - Math.floor(now / 1000)),
+  }
+}
+
+/** Why a token is none that orders operations of a secondary; empty: it may be one. */
+function operatorFault(token: Readonly<Token>): string {
+  if (token.type !== 'batch') return 'it is no batch token'
+  if (isRoot(token)) return 'it is a root token'
+  return token.parent === undefined ? '' : 'it is no orphan'
+}
+
+const mayNot = (rights: Parameters<typeof permits>[0]): string =>
+  permits(rights, { path: PROMOTE, capability: 'update' })
+    ? ''
+    : `its policies do not allow update on ${PROMOTE}`
+
+/** Whether a role makes batch tokens of one of some policies, which nobody's end ends. */
+const makesOperators = ({ data }: Item<'token-role'>, able: readonly string[]): boolean =>
+  (data.token.type === 'batch' || data.otherwise === 'batch') &&
+  data.orphan &&
+  data.allowedPolicies.some(name => able.includes(name))

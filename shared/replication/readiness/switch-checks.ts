@@ -1,0 +1,100 @@
+import type { Secondary } from '../../model/link.ts'
+import type { Head } from '../head.ts'
+import type { CheckResult } from '../promotion/decide.ts'
+
+/** What a primary can tell of a planned switch before a secondary asks for it. Times are epoch milliseconds. */
+export interface SwitchFacts {
+  readonly head: Pick<Head, 'mode' | 'epoch' | 'seq'> | undefined
+  /** whether every item stands in the tree */
+  readonly built: boolean
+  readonly keyring: { readonly opened: number; readonly failed: readonly string[] }
+  readonly secondaries: readonly SuccessorFacts[]
+}
+
+/** A secondary as its primary knows it. */
+export interface SuccessorFacts extends Pick<Secondary, 'id' | 'contact'> {
+  /** how old the oldest position was that it had not applied at its last heartbeat, milliseconds */
+  readonly lag: number
+}
+
+/** Milliseconds without a heartbeat after which a secondary counts as cut off, and by which it may be behind. */
+const LOST_MS = 30_000
+const MOST_LAG = 5000
+
+/** Why a secondary could not take over now, as far as its primary knows; empty: it could. */
+export function successorFault(
+  { contact, lag }: SuccessorFacts,
+  { epoch }: Pick<Head, 'epoch'>,
+  now: number,
+): string {
+  if (!contact) return 'it has never sent a heartbeat'
+  const age = now - contact.at
+  if (age >= LOST_MS) return `its last heartbeat was ${Math.round(age / 1000)} s ago`
+  if (contact.state !== 'stream-wals') return `its state is ${contact.state}`
+  if (contact.epoch !== epoch)
+    return `it has applied epoch ${contact.epoch}, and this cluster writes ${epoch}`
+  return lag > MOST_LAG ? `it was ${Math.round(lag / 1000)} s behind at its last heartbeat` : ''
+}
+
+interface SwitchRow {
+  readonly name: string
+  readonly finds: (facts: SwitchFacts, now: number) => string | undefined
+}
+
+/** One row for each thing that would keep every secondary from taking over as planned. */
+const rows: readonly SwitchRow[] = [
+  {
+    name: 'journal',
+    finds: ({ head }) =>
+      head?.mode === 'writing' ? undefined : 'the journal of this cluster has ended, or is about to',
+  },
+  {
+    name: 'tree',
+    finds: ({ built }) => (built ? undefined : 'the tree is being built: nobody can follow until it is'),
+  },
+  {
+    name: 'keyring',
+    finds: ({ keyring: { opened, failed } }) =>
+      opened > 0 && failed.length === 0
+        ? undefined
+        : `the keyring does not open everything here: ${failed.slice(0, 5).join(', ')}`,
+  },
+  {
+    name: 'secondaries',
+    finds: ({ secondaries, head }, now) => {
+      if (secondaries.length === 0) return 'no secondary is known'
+      const faults = secondaries.map(one => ({
+        id: one.id,
+        fault: successorFault(one, head ?? { epoch: '' }, now),
+      }))
+      return faults.some(({ fault }) => fault === '')
+        ? undefined
+        : `no secondary could take over: ${faults.map(({ id, fault }) => `${id}: ${fault}`).join('; ')}`
+    },
+  },
+]
+
+/** What would be in the way of a planned switch, as far as this primary knows. Force on a secondary goes over all of it. */
+export const switchChecks = (facts: SwitchFacts, now: number): CheckResult[] =>
+  rows.map(({ name, finds }) => {
+    const text = finds(facts, now)
+    const row = { name, code: 'busy', overridden: true } as const
+    return text === undefined ? row : { ...row, text }
+  })
+
+/** What a planned switch would do to this primary, step by step. */
+export const switchSteps = ({ head }: Pick<SwitchFacts, 'head'>): { step: string; does: string }[] => [
+  {
+    step: 'handover',
+    does: `a secondary that is promoted asks this cluster to end epoch ${head?.epoch ?? ''}: from then on it takes no writes`,
+  },
+  { step: 'close', does: 'every open position is closed: the exact end is known, and is answered' },
+  {
+    step: 'step down',
+    does: 'it becomes a secondary that follows nobody, and gives the rest of its journal to those who followed it',
+  },
+  {
+    step: 'follow',
+    does: 'POST sys/replication/dr/secondary/update-primary has it follow its successor: nothing is wiped',
+  },
+]

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { firstHead } from '../../../../shared/replication/head.ts'
+import {
+  decidePromotion,
+  type PromotionFacts,
+  promotionChecks,
+} from '../../../../shared/replication/promotion/decide.ts'
+import { promotionSteps } from '../../../../shared/replication/promotion/stand.ts'
+import { type Planning, promotionPlan } from '../../../../shared/replication/readiness/plan.ts'
+
+const NOW = Date.UTC(2026, 10, 22, 12)
+const EPOCH = '000001.aaaaaaaaaaaa'
+const ID = '11111111-2222-3333-4444-bbbbbbbbbbbb'
+const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', seq: 100, done: 98 } as const
+const told = { epoch: EPOCH, seq: 107, frontier: 105, skew: 0 }
+
+/** Values of each fact that a promotion is judged by: all of their combinations are tried. */
+const values: { readonly [K in keyof Planning['facts']]: readonly Planning['facts'][K][] } = {
+  head: [
+    undefined,
+    head,
+    { ...head, line: [] },
+    { ...head, mode: 'syncing', dirty: 'all' },
+    { ...head, mode: 'closed' },
+    { ...head, until: 130 },
+  ],
+  primary: [
+    { state: 'none' },
+    { state: 'answers', format: 1, lag: 0, told },
+    { state: 'answers', format: 0, lag: 5001, told },
+    { state: 'answers', format: 1, lag: 'parted', told },
+    { state: 'refuses', text: 'west was revoked' },
+    { state: 'silent' },
+    { state: 'silent', heardAt: NOW - 59_999 },
+    { state: 'silent', heardAt: NOW - 60_000 },
+  ],
+  keyring: [
+    { opened: 3, failed: [] },
+    { opened: 1, failed: ['hmacKey of a role, of term 1'] },
+    { opened: 0, failed: ['ownKey of a cluster, of term 2'] },
+  ],
+  corrupted: [false, true],
+  reindexing: [false, true],
+  stuck: [undefined, 'policy p'],
+  format: [1],
+  now: [NOW],
+}
+
+const all = Object.entries(values).reduce<Record<string, unknown>[]>(
+  (made, [name, some]) => made.flatMap(one => some.map(value => ({ ...one, [name]: value }))),
+  [{}],
+) as unknown as Planning['facts'][]
+
+const planned = (facts: Planning['facts'], force: boolean) =>
+  promotionPlan({ facts, record: { id: ID, generation: 2 } }, { force })
+
+test('what is foretold is what is decided, whatever the facts: verdict, words, warnings, every check', () => {
+  expect(all.length).toBeGreaterThan(1000)
+  for (const facts of all)
+    for (const force of [false, true]) {
+      const { refused, warnings } = decidePromotion(facts as PromotionFacts, { force })
+      const plan = planned(facts, force)
+      expect(plan).toMatchObject({ goes_through: !refused, refused: refused?.text ?? '', warnings })
+      expect(plan.steps.map(({ step }) => step)).toEqual(refused ? ['verify'] : promotionSteps)
+      const inTheWay = promotionChecks(facts).filter(
+        ({ text, overridden }) => text !== undefined && !(force && overridden),
+      )
+      expect(inTheWay.length > 0).toBe(refused !== undefined)
+      for (const { text } of inTheWay) expect(refused?.text).toContain(text)
+    }
+})
+
+describe('what the steps would do', () => {
+  const fine: Planning['facts'] = {
+    ...{ head, keyring: { opened: 1, failed: [] }, corrupted: false, reindexing: false, format: 1, now: NOW },
+    primary: { state: 'answers', format: 1, lag: 0, told },
+  }
+  const does = (facts: Partial<Planning['facts']>, force = false) =>
+    Object.fromEntries(
+      planned({ ...fine, ...facts }, force).steps.map(({ step, does: text }) => [step, text]),
+    )
+
+  test('with a primary that answers: it hands over, and nothing is lost', () => {
+    expect(does({})).toMatchObject({
+      handover: expect.stringContaining(`end its epoch ${EPOCH}`),
+      drain: expect.stringMatching(/7 positions by now.*applies 2 positions/),
+      claim: expect.stringMatching(/epoch 000002\.bbbbbbbbbbbb, behind the end.*generation is 3/),
+      serve: expect.not.stringContaining('earlier epochs'),
+    })
+  })
+
+  test('with one that has been silent for a minute: without it, from the position that is here', () => {
+    expect(does({ primary: { state: 'silent', heardAt: NOW - 60_000 } })).toMatchObject({
+      handover: expect.stringMatching(/left out: the primary does not answer/),
+      claim: expect.stringContaining('behind position 100'),
+      serve: expect.stringContaining('end earlier epochs'),
+    })
+  })
+
+  test('by force in the middle of a sync: the primary is not asked, though it answers', () => {
+    expect(does({ head: { ...head, mode: 'syncing', dirty: 'all' } }, true)).toMatchObject({
+      handover: expect.stringMatching(/left out: what is here is being fetched anew \(syncing\)/),
+    })
+  })
+})

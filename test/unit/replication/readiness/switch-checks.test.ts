@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import type { Heartbeat } from '../../../../shared/model/link.ts'
+import {
+  type SuccessorFacts,
+  type SwitchFacts,
+  successorFault,
+  switchChecks,
+} from '../../../../shared/replication/readiness/switch-checks.ts'
+
+const NOW = Date.UTC(2026, 10, 22, 12)
+const EPOCH = '000001.aaaaaaaaaaaa'
+const contact: Heartbeat = {
+  ...{ at: NOW - 5000, took: 3, skew: 0, epoch: EPOCH, seq: 90, state: 'stream-wals' },
+}
+const west: SuccessorFacts = { id: 'west', contact, lag: 0 }
+const fine: SwitchFacts = {
+  head: { mode: 'writing', epoch: EPOCH, seq: 100 },
+  built: true,
+  keyring: { opened: 3, failed: [] },
+  secondaries: [west],
+}
+const inTheWay = (parts: Partial<SwitchFacts>) =>
+  switchChecks({ ...fine, ...parts }, NOW).flatMap(({ name, text }) =>
+    text === undefined ? [] : [[name, text]],
+  )
+
+test('a primary whose secondary follows may be switched', () => {
+  expect(inTheWay({})).toEqual([])
+})
+
+describe('what is in the way of a planned switch', () => {
+  test.each<[name: string, parts: Partial<SwitchFacts>, text: RegExp]>([
+    ['journal', { head: { mode: 'closed', epoch: EPOCH, seq: 100 } }, /has ended/],
+    ['tree', { built: false }, /being built/],
+    ['keyring', { keyring: { opened: 0, failed: ['ownKey'] } }, /ownKey/],
+    ['keyring', { keyring: { opened: 2, failed: ['secretKey of term 1'] } }, /secretKey of term 1/],
+    ['secondaries', { secondaries: [] }, /no secondary is known/],
+    ['secondaries', { secondaries: [{ id: 'west', lag: 0 }] }, /west: it has never sent/],
+  ])('%s', (name, parts, text) => {
+    expect(inTheWay(parts)).toEqual([[name, expect.stringMatching(text)]])
+  })
+
+  test('one that could take over is enough', () => {
+    expect(inTheWay({ secondaries: [{ id: 'new', lag: 0 }, west] })).toEqual([])
+  })
+})
+
+describe('why a secondary could not take over', () => {
+  test.each<[Partial<SuccessorFacts>, RegExp]>([
+    [{ contact: { ...contact, at: NOW - 30_000 } }, /30 s ago/],
+    [{ contact: { ...contact, state: 'merkle-sync' } }, /merkle-sync/],
+    [{ contact: { ...contact, epoch: '000000.bbbbbbbbbbbb' } }, /000000.*000001/],
+    [{ lag: 5001 }, /5 s behind/],
+  ])('%o', (parts, text) => {
+    expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toMatch(text)
+  })
+
+  test('5 s behind, and a heartbeat of 29 s ago, do', () => {
+    const parts = { lag: 5000, contact: { ...contact, at: NOW - 29_999 } }
+    expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toBe('')
+  })
+})
