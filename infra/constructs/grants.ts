@@ -1,6 +1,12 @@
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Use } from '../../shared/api/endpoint.ts'
-import { guardedPartitions, journalPartitions, key, treePartitions } from '../../shared/storage/kinds.ts'
+import {
+  cellPartitions,
+  guardedPartitions,
+  journalPartitions,
+  key,
+  treePartitions,
+} from '../../shared/storage/kinds.ts'
 import type { Storage } from './storage.ts'
 
 /** What grants are made for. */
@@ -129,6 +135,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       [store.data.tableArn],
     ),
     allow(['dynamodb:ConditionCheckItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(applied)),
+    allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(cellPartitions)),
   ],
   // a file beside the code
   authorities: () => [],

@@ -40,12 +40,23 @@ export function itemWritesOf(operation: string, body: Buffer): ItemWrite[] {
   }
   const alone = ALONE[operation]
   if (alone) return [write(alone, JSON.parse(body.toString('utf8')) as Written)]
+  if (operation === 'BatchWriteItem') return batchOf(body).map(written => write('Put', written))
   if (operation !== 'TransactWriteItems') return []
   const { TransactItems } = JSON.parse(body.toString('utf8')) as {
     TransactItems: Partial<Record<ItemWrite['action'], Written>>[]
   }
   return TransactItems.flatMap(one =>
     Object.entries(one).map(([action, written]) => write(action as ItemWrite['action'], written)),
+  )
+}
+
+/** What a batch stores. */
+function batchOf(body: Buffer): Written[] {
+  const { RequestItems } = JSON.parse(body.toString('utf8')) as {
+    RequestItems: Record<string, { PutRequest: Pick<Written, 'Item'> }[]>
+  }
+  return Object.entries(RequestItems).flatMap(([TableName, requests]) =>
+    requests.map(({ PutRequest }) => ({ TableName, ...PutRequest })),
   )
 }
 

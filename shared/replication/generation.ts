@@ -32,7 +32,14 @@ const current = (now: number): number => Math.ceil(now / GENERATION)
 export const forgotten = (generation: number, now: number): boolean => generation <= current(now) - 2
 
 const DROPPED = 9
+/** Updates of a bucket over which these are spread: each names some, since names are most of what an update costs. */
+const SPREAD = 3
 
-/** The newest of the forgotten generations: whoever writes to a bucket drops their sums. */
-export const toDrop = (now: number): number[] =>
-  Array.from({ length: DROPPED }, (_, index) => current(now) - 2 - index)
+/**
+ * Those of the newest forgotten generations whose sums an update of a bucket drops.
+ * @param turn any number that differs from update to update
+ */
+export const toDrop = (now: number, turn: number): number[] =>
+  Array.from({ length: DROPPED }, (_, index) => current(now) - 2 - index).filter(
+    generation => (generation + turn) % SPREAD === 0,
+  )

@@ -112,6 +112,12 @@ export interface Journal {
   cells(line: Line, after: number, to: number): Promise<(Cell | undefined)[]>
   /** Stores a cell where there is none, or tells which one there is; the same one counts as stored. */
   putCell(cell: Cell): Promise<'done' | 'conflict' | Cell>
+  /**
+   * Stores cells that another cluster has written, where there are none yet, each for itself. They are written once by
+   * their owner, so whoever else stores one stores the same.
+   * @returns the first that stands there otherwise: nothing was stored then
+   */
+  putCells(cells: readonly Cell[]): Promise<'done' | Cell>
   /** All elements, or none. */
   transact(elements: readonly Element[]): Promise<Transacted>
   /** Items as they stand, dead ones included. */

@@ -343,6 +343,9 @@ export const treePartitions = 't#*'
  */
 export const journalPartitions: readonly string[] = ['journal', 'j#*', treePartitions]
 
+/** Those of its cells alone. */
+export const cellPartitions: readonly string[] = ['j#*']
+
 /** Where all items of a kind (of one owner) stand. */
 export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partitions<K> {
   const { pk, spread } = specOf(kind)

@@ -39,6 +39,7 @@ const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], t
     allocate: true,
     cells: true,
     putCell: true,
+    putCells: true,
     transact: true,
     raw: true,
     scan: true,

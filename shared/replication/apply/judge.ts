@@ -5,7 +5,7 @@ import { ttlOf } from '../generation.ts'
 import { type Place, placeText } from '../journal.ts'
 import { markText } from '../position.ts'
 import { type Delta, deltasOf, type LeafChange, leafInLife, placed } from '../tree.ts'
-import type { Piece } from './pieces.ts'
+import type { DatedChange, Piece } from './pieces.ts'
 
 /** What the applier knows of its own cluster while it applies a window. */
 export interface Setting {
@@ -68,9 +68,7 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
     ? []
-    : seen.filter(
-        ({ change, own }) => !isTolerated(change, setting) && !isExpected(change, own, piece.at, setting.now),
-      )
+    : seen.filter(({ change, own }) => !isTolerated(change, setting) && !isExpected(change, own, setting.now))
   if (wrong.length > 0) return { mismatch: wrong.map(({ change }) => placeOf(change)) }
   const stays = ({ change, own }: (typeof seen)[number]) => syncing && isAhead(change, own, piece.pos)
   const items = seen.map(one =>
@@ -101,12 +99,7 @@ const isAhead = ({ item }: CellChange, own: StoredItem | undefined, pos: string)
  * Whether an item is what the cell found at the source. What dies may be missing because it was deleted here first,
  * or still be there because it was deleted at the source first; either way it had died by then.
  */
-function isExpected(
-  { kind, prev }: CellChange,
-  own: StoredItem | undefined,
-  at: number,
-  now: number,
-): boolean {
+function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined, now: number): boolean {
   const dies = specOf(kind).expiry === 'dies'
   if (own && prev) return own.leaf === prev.leaf
   if (own) return dies && own.expires !== undefined && own.expires * 1000 <= at

@@ -1,19 +1,22 @@
 import type { Cell, CellChange } from '../cell.ts'
+import { placeText } from '../journal.ts'
 import { posText } from '../position.ts'
 import { type Bucket, bucketOf, bucketText } from '../tree.ts'
 
+/** A change, and when it was committed, epoch milliseconds. */
+export type DatedChange = CellChange & { readonly at: number }
+
 /**
- * The changes of one cell that belong to one bucket. They are applied together or not at all: the mark of their
- * bucket says of all of them at once whether they have been.
+ * The changes of one cell that belong to one bucket, or those of several cells in a row. They are applied together or
+ * not at all: the mark of their bucket says of all of them at once whether they have been.
  */
 export interface Piece {
-  /** text of the cell's position */
+  /** text of the position of the cell, the last one of several */
   readonly pos: string
   readonly seq: number
-  /** epoch milliseconds of the commit */
-  readonly at: number
   readonly bucket: Bucket
-  readonly changes: readonly CellChange[]
+  /** each item once */
+  readonly changes: readonly DatedChange[]
 }
 
 /** Pieces that touch the same bucket, in the order of their cells. */
@@ -44,33 +47,94 @@ function piecesOf(life: string, cell: Cell): Piece[] {
   const byBucket = Map.groupBy(cell.body, ({ kind, pk, sk }) => bucketText(bucketOf(life, kind, pk, sk)))
   return [...byBucket.values()].flatMap(changes => {
     const [first] = changes
-    return first ? [{ pos, seq, at, bucket: bucketOf(life, first.kind, first.pk, first.sk), changes }] : []
+    if (!first) return []
+    const bucket = bucketOf(life, first.kind, first.pk, first.sk)
+    return [{ pos, seq, bucket, changes: changes.map(change => ({ ...change, at })) }]
   })
+}
+
+/**
+ * Pieces of one bucket as one: what all of them together make of each item. Nobody sees what was in between, since
+ * nobody reads here; and every item is expected as the first of them found it, so that some of them cannot have been
+ * applied unnoticed.
+ *
+ * @param pieces one at least, in their order
+ */
+export function merged(pieces: Component): Piece {
+  const last = pieces.at(-1)
+  if (!last) throw new Error('there is nothing to merge')
+  if (pieces.length === 1) return last
+  const changes = new Map<string, DatedChange>()
+  for (const change of pieces.flatMap(piece => piece.changes)) {
+    const before = changes.get(placeText(change))
+    changes.set(placeText(change), before ? { ...change, prev: before.prev, at: before.at } : change)
+  }
+  return { ...last, changes: [...changes.values()] }
+}
+
+/**
+ * Takes a component apart into what is applied at once, one after the other: as much as fits into a transaction.
+ * @param until pieces up to this position and later ones are judged by different rules, and do not go together
+ */
+export function runsOf(component: Component, until: number): Component[] {
+  const runs: Piece[][] = []
+  let [items, bytes] = [new Set<string>(), 0]
+  for (const piece of component) {
+    const last = runs.at(-1)
+    const more = piece.changes.map(placeText).filter(place => !items.has(place))
+    const fits = items.size + more.length < ELEMENTS && bytes + bytesOf(piece) <= BYTES
+    if (last && fits && (last.at(-1)?.seq ?? 0) <= until === piece.seq <= until) {
+      last.push(piece)
+      for (const place of more) items.add(place)
+      bytes += bytesOf(piece)
+    } else {
+      runs.push([piece])
+      items = new Set(piece.changes.map(placeText))
+      bytes = bytesOf(piece)
+    }
+  }
+  return runs
 }
 
 /** Elements of a transaction: the engine takes a hundred. */
 const ELEMENTS = 98
+/** Bytes of the items in a transaction: the engine takes 4 MiB, and counts a little otherwise. */
+const BYTES = 2 ** 21
 
 /** The items of a piece, and its bucket. */
 const elementsOf = ({ changes }: Piece): number => changes.length + 1
 
+const sizes = new WeakMap<Piece, number>()
+
+/** What the items of a piece come to, about. */
+function bytesOf(piece: Piece): number {
+  const known = sizes.get(piece)
+  if (known !== undefined) return known
+  const bytes = piece.changes.reduce((sum, { item }) => sum + Buffer.byteLength(JSON.stringify(item)), 0)
+  sizes.set(piece, bytes)
+  return bytes
+}
+
 /**
- * Puts pieces that share nothing together into transactions, for so many workers.
- * @returns every given piece in one of the groups, in their order
+ * Puts what shares nothing together into transactions, for so many workers.
+ * @returns every given run in one of the groups, in their order
  */
-export function packs(ready: readonly Piece[], workers: number): Piece[][] {
+export function packs(ready: readonly Component[], workers: number): Component[][] {
   const most = Math.max(1, Math.ceil(ready.length / workers))
-  const groups: Piece[][] = []
-  let elements = 0
-  for (const piece of ready) {
+  const groups: Component[][] = []
+  let [elements, bytes] = [0, 0]
+  for (const run of ready) {
     const last = groups.at(-1)
-    const wanted = elementsOf(piece)
-    if (last && last.length < most && elements + wanted <= ELEMENTS) {
-      last.push(piece)
+    const whole = merged(run)
+    const [wanted, more] = [elementsOf(whole), bytesOf(whole)]
+    if (last && last.length < most && elements + wanted <= ELEMENTS && bytes + more <= BYTES) {
+      last.push(run)
       elements += wanted
+      bytes += more
     } else {
-      groups.push([piece])
+      groups.push([run])
       elements = wanted
+      bytes = more
     }
   }
   return groups

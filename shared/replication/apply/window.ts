@@ -1,7 +1,16 @@
 import type { Cell } from '../cell.ts'
-import type { Place } from '../journal.ts'
-import { asWritten, type Found, judge, type Setting, type Steps } from './judge.ts'
-import { componentsOf, type Piece, packs } from './pieces.ts'
+import { type Place, placeText } from '../journal.ts'
+import { markText } from '../position.ts'
+import { asWritten, type Found, type Judgement, judge, type Setting, type Steps } from './judge.ts'
+import {
+  type Component,
+  componentsOf,
+  type DatedChange,
+  merged,
+  type Piece,
+  packs,
+  runsOf,
+} from './pieces.ts'
 
 /** The tables of the own cluster, as far as the applier touches them. */
 export interface Target {
@@ -29,17 +38,16 @@ export async function applyWindow(
   setting: Setting,
   target: Target,
 ): Promise<Applied> {
-  let components = componentsOf(setting.life, cells)
+  let components = componentsOf(setting.life, cells).map(component => runsOf(component, setting.until))
   const mismatch: Place[] = []
   let busy = false
-  // the first pieces of all components, then the second ones of those that have any …
+  // the first runs of all components, then the second ones of those that have any …
   for (let round = 0; components.length > 0; round++) {
-    const pieces = components.flatMap(component => component[round] ?? [])
-    const stuck = new Set<Piece>()
-    await atOnce(packs(pieces, WORKERS), async pack => {
-      const left = await applyPack(pack, setting, target)
-      for (const { piece, wrong } of left) {
-        stuck.add(piece)
+    const runs = components.flatMap(component => component.slice(round, round + 1))
+    const stuck = new Set<Component>()
+    await atOnce(packs(runs, WORKERS), async pack => {
+      for (const { run, wrong } of await applyPack(pack, setting, target)) {
+        stuck.add(run)
         mismatch.push(...wrong)
         if (wrong.length === 0) busy = true
       }
@@ -49,19 +57,20 @@ export async function applyWindow(
   return { busy, mismatch }
 }
 
+/** Pieces of one bucket in a row that are not applied (yet). */
 interface Left {
-  piece: Piece
+  run: Component
   /** empty: it could not be written, but nothing is wrong with it */
   wrong: readonly Place[]
 }
 
-/** Applies pieces in one transaction; what is in the way of one does not keep the others. */
-async function applyPack(pack: readonly Piece[], setting: Setting, target: Target): Promise<Left[]> {
-  if (pack.every(piece => piece.seq > setting.until)) {
-    const written = await target.write(pack.map(piece => asWritten(piece, setting)))
+/** Applies runs in one transaction; what is in the way of one does not keep the others. */
+async function applyPack(pack: readonly Component[], setting: Setting, target: Target): Promise<Left[]> {
+  if (pack.every(run => run.every(piece => piece.seq > setting.until))) {
+    const written = await target.write(pack.map(run => asWritten(merged(run), setting)))
     if (written === 'done') return []
   }
-  let left: Left[] = pack.map(piece => ({ piece, wrong: [] }))
+  let left: Left[] = pack.map(run => ({ run, wrong: [] }))
   for (let tries = 0; tries < TRIES && left.length > 0; tries++) {
     if (tries > 0) await target.pause(tries)
     left = await tryOnce(left, setting, target)
@@ -70,21 +79,35 @@ async function applyPack(pack: readonly Piece[], setting: Setting, target: Targe
 }
 
 async function tryOnce(left: readonly Left[], setting: Setting, target: Target): Promise<Left[]> {
-  const pieces = left.map(({ piece }) => piece)
-  const found = await target.find(pieces)
-  const judged = pieces.map((piece, index) => ({
-    piece,
-    verdict: judge(piece, found[index] ?? { items: [], mark: '' }, setting),
+  const wholes = left.map(({ run }) => merged(run))
+  const found = await target.find(wholes)
+  const judged = left.map(({ run }, index) => ({
+    run,
+    verdict: verdictOn(run, wholes[index]?.changes ?? [], found[index], setting),
   }))
-  const wrong = judged.flatMap(({ piece, verdict }) =>
-    verdict !== 'applied' && 'mismatch' in verdict ? [{ piece, wrong: verdict.mismatch }] : [],
+  const wrong = judged.flatMap(({ run, verdict }) =>
+    verdict !== 'applied' && 'mismatch' in verdict ? [{ run, wrong: verdict.mismatch }] : [],
   )
-  const right = judged.flatMap(({ piece, verdict }) =>
-    verdict !== 'applied' && 'items' in verdict ? [{ piece, steps: verdict }] : [],
+  const right = judged.flatMap(({ run, verdict }) =>
+    verdict !== 'applied' && 'items' in verdict ? [{ run, steps: verdict }] : [],
   )
   if (right.length === 0) return wrong
   const written = await target.write(right.map(({ steps }) => steps))
-  return written === 'done' ? wrong : [...wrong, ...right.map(({ piece }) => ({ piece, wrong: [] }))]
+  return written === 'done' ? wrong : [...wrong, ...right.map(({ run }) => ({ run, wrong: [] }))]
+}
+
+/** Some of a run may be applied already: what is left of it is judged. */
+function verdictOn(
+  run: Component,
+  changes: readonly DatedChange[],
+  { items, mark }: Found = { items: [], mark: '' },
+  setting: Setting,
+): Judgement {
+  const rest = run.filter(({ pos }) => markText(setting.hold, pos) > mark)
+  if (rest.length === 0) return 'applied'
+  const own = new Map(changes.map((change, index) => [placeText(change), items[index]]))
+  const whole = merged(rest)
+  return judge(whole, { items: whole.changes.map(change => own.get(placeText(change))), mark }, setting)
 }
 
 /** Does something with all elements, so many at a time. */

@@ -4,10 +4,7 @@ import type { Journal } from '../journal.ts'
 import { common, epochAt, epochNumber, type Line } from '../position.ts'
 
 /** Cells that are staged, and then applied, together. */
-const WINDOW = 480
-
-const AT_ONCE = 32
-const TRIES = 10
+const WINDOW = 1000
 
 /** What the source sent is not the journal that this cluster follows. */
 class WrongCells extends Error {
@@ -42,11 +39,8 @@ export async function stage(
 ): Promise<Head | 'refused'> {
   const last = cells.at(-1)
   if (!last) return head
-  const waiting = cells.values()
-  const worker = async () => {
-    for (const cell of waiting) await store(journal, cell)
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  const stored = await journal.putCells(cells)
+  if (stored !== 'done') throw new WrongCells(`another cell stands at ${stored.epoch}/${stored.seq}`)
   const { hold, seq, epoch, done, link } = head
   return journal.moveHead(
     { mode: 'applying', hold, seq, epoch, done, link },
@@ -57,13 +51,4 @@ export async function stage(
       n: Math.max(head.n, epochNumber(last.epoch)),
     },
   )
-}
-
-async function store(journal: Journal, cell: Cell): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    const stored = await journal.putCell(cell)
-    if (stored === 'done') return
-    if (stored !== 'conflict') throw new WrongCells(`another cell stands at ${cell.epoch}/${cell.seq}`)
-  }
-  throw new WrongCells(`cell ${cell.epoch}/${cell.seq} cannot be stored`)
 }

@@ -104,6 +104,27 @@ describe('cells', () => {
     expect(await journal.putCell(large)).toBe('done')
   })
 
+  test('of another cluster are stored many at once, and once: whoever finds another one there stores nothing', async () => {
+    const random = Array.from({ length: 40_000 }, () => Math.random()).join('')
+    const cells = [
+      ...Array.from({ length: 60 }, (_, index) =>
+        index % 3 ? cellWith(index + 1, `c${index}`) : noop(index + 1),
+      ),
+      cellWith(61, 'large', random),
+    ]
+    expect(await journal.putCells(cells.slice(0, 30))).toBe('done')
+    await storage.reset()
+    expect(await journal.putCells(cells)).toBe('done')
+    const calls = await storage.calls()
+    // those that are there are not stored again, and the others in 25 with one call
+    expect(calls.flatMap(({ writes }) => writes).filter(({ sk }) => !sk.includes('.'))).toHaveLength(31)
+    expect(calls).toHaveLength(1 + 2 + 1)
+    expect(await journal.cells(line(), 0, 61)).toEqual(cells)
+    expect(await journal.putCells([noop(62), cellWith(2, 'other')])).toEqual(cells[1])
+    expect(await journal.putCells([noop(62), noop(2)])).toEqual(cells[1])
+    expect(await journal.cells(line(), 61, 62)).toEqual([undefined])
+  })
+
   test('a conflict decides nothing (conflictUndecided)', async () => {
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
     expect(await journal.putCell(noop(1))).toBe('conflict')

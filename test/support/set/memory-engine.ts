@@ -46,11 +46,10 @@ const SORTED: Readonly<Record<string, string>> = { expiry: 'due' }
  * the same games on both.
  */
 export function memoryEngine() {
-  const { tableOf, select } = newTables()
+  const { tableOf, select, batchGet } = newTables()
   const tokens = new Set<string>()
   const found = (request: Request) => tableOf(request).get(nameOf(request.Item ?? request.Key ?? {}))
   const passes = (request: Request) => holds(request.ConditionExpression, found(request), request)
-
   /** Does a write whose condition holds. @returns the item as it is then */
   function write(request: Request): WireItem | undefined {
     const name = nameOf(request.Item ?? request.Key ?? {})
@@ -97,13 +96,11 @@ export function memoryEngine() {
     TransactWriteItems: transact,
     Query: select,
     Scan: select,
-    BatchGetItem: ({ RequestItems }) => {
-      const read = Object.entries(RequestItems).map(([TableName, { Keys }]) => {
-        const items = Keys.flatMap(key => tableOf({ TableName }).get(nameOf(key)) ?? [])
-        return [TableName, items] as const
-      })
-      return done({ Responses: Object.fromEntries(read), UnprocessedKeys: {} })
+    BatchWriteItem: input => {
+      for (const request of batchIn(input)) write(request)
+      return done({ UnprocessedItems: {} })
     },
+    BatchGetItem: batchGet,
   }
 
   return {
@@ -118,6 +115,14 @@ export function memoryEngine() {
     },
   }
 }
+
+/** What a batch stores, each for itself. */
+export const batchIn = ({
+  RequestItems,
+}: object & { RequestItems?: unknown }): { TableName: string; Item: WireItem }[] =>
+  Object.entries(RequestItems as Record<string, { PutRequest: { Item: WireItem } }[]>).flatMap(
+    ([TableName, requests]) => requests.map(({ PutRequest }) => ({ TableName, ...PutRequest })),
+  )
 
 /** Tables, and what is looked for in them. */
 function newTables() {
@@ -137,7 +142,15 @@ function newTables() {
     return done({ Items, Count: Items.length, ScannedCount: Items.length })
   }
 
-  return { tableOf, select }
+  function batchGet({ RequestItems }: Input): EngineAnswer {
+    const read = Object.entries(RequestItems).map(([TableName, { Keys }]) => {
+      const items = Keys.flatMap(key => tableOf({ TableName }).get(nameOf(key)) ?? [])
+      return [TableName, items] as const
+    })
+    return done({ Responses: Object.fromEntries(read), UnprocessedKeys: {} })
+  }
+
+  return { tableOf, select, batchGet }
 }
 
 const order = (a: WireItem[string] | undefined, b: WireItem[string] | undefined): number =>

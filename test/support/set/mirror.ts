@@ -1,4 +1,5 @@
 import { type Terms, updatedBy } from './expression.ts'
+import { batchIn } from './memory-engine.ts'
 import type { TableWrite } from './transport.ts'
 
 /** A value as the engine writes it. */
@@ -70,6 +71,7 @@ export function tableMirror() {
   return {
     /** Takes note of a write. @returns what it changed */
     apply: ({ operation, input }: Pick<TableWrite, 'operation' | 'input'>): ItemChange[] => {
+      if (operation === 'BatchWriteItem') return batchIn(input).map(write)
       if (operation !== 'TransactWriteItems') return [write(input as unknown as Written)]
       const { TransactItems } = input as { TransactItems: Record<string, Written>[] }
       return TransactItems.flatMap(one =>

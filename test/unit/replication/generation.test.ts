@@ -49,13 +49,15 @@ describe('generations of what expires', () => {
   test('sums are dropped when their generation ended four days ago: nobody adds to them any more', () => {
     fc.assert(
       fc.property(times, at => {
-        for (const generation of toDrop(at)) {
+        const turns = [0, 1, 2].map(turn => toDrop(at, turn))
+        for (const generation of turns.flat()) {
           expect(forgotten(generation, at)).toBe(true)
           expect(ended(generation, at - 4 * DAY + 1)).toBe(true)
         }
-        const newest = Math.max(...toDrop(at))
+        const newest = Math.max(...turns.flat())
         expect(forgotten(newest + 1, at)).toBe(false)
-        expect(new Set(toDrop(at)).size).toBe(9)
+        expect(turns.map(some => some.length)).toEqual([3, 3, 3])
+        expect(new Set(turns.flat()).size).toBe(9)
       }),
     )
   })

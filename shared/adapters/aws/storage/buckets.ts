@@ -5,22 +5,29 @@ import { defined } from '../../../values/defined.ts'
 import type { Raw } from './expressions.ts'
 import { termsOf } from './expressions.ts'
 
-/** @param now epoch seconds: sums long forgotten are dropped with the update */
+/** @param now epoch seconds: where sums of a generation are added, sums long forgotten are dropped */
 export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { bucket: unknown }>, now: number) {
   const all = termsOf()
   const { name, value } = all
   const adds = sumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
-  const drops = toDrop(now).flatMap(generation =>
-    sumAttributes(new Map([[`g${generation}`, [0n, 0n, 0n]]])).map(([attribute]) => attribute),
-  )
+  const grows = [...sums.keys()].some(slot => slot !== 'p')
+  const drops = (grows ? toDrop(now, turnOf(mark)) : [])
+    .map(generation => `g${generation}`)
+    // a generation may have been forgotten since the sums were made
+    .filter(slot => !sums.has(slot))
+    .flatMap(slot => sumAttributes(new Map([[slot, [0n, 0n, 0n]]])).map(([attribute]) => attribute))
   const set = mark === undefined ? '' : `SET ${name('mark')} = ${value(mark)} `
   const add = adds.length === 0 ? '' : `ADD ${adds.join()} `
   const below =
     mark === undefined
       ? {}
       : { ConditionExpression: `attribute_not_exists(${name('mark')}) OR ${name('mark')} < ${value(mark)}` }
-  return { Key: bucket, UpdateExpression: `${set}${add}REMOVE ${drops.join()}`, ...below, ...all.parts() }
+  const remove = drops.length === 0 ? '' : `REMOVE ${drops.join()}`
+  return { Key: bucket, UpdateExpression: `${set}${add}${remove}`.trim(), ...below, ...all.parts() }
 }
+
+/** Marks end in the number of their position. */
+const turnOf = (mark = '0'): number => Number(mark.slice(-3))
 
 /** Attributes of sums that are not those of ended generations, as they shall be. */
 export function bucketRenewal({ renew, sums, was }: Extract<Element, { renew: unknown }>, now: number) {

@@ -3,6 +3,7 @@ import type { Engine } from './engine.ts'
 import { readCells, transactParts, writeCell } from './journal-cells.ts'
 import { dynamoHead } from './journal-head.ts'
 import { dynamoItems } from './journal-items.ts'
+import { writeCells } from './staged-cells.ts'
 import { dynamoTree } from './tree.ts'
 
 /** The journal behind the SDK, but for what writes by the cluster record (`journaled.ts`). */
@@ -10,6 +11,7 @@ export const dynamoJournal = (engine: Engine): Omit<Journal, 'stamp'> => ({
   ...dynamoHead(engine),
   cells: (line, after, to) => readCells(engine, line, after, to),
   putCell: cell => writeCell(engine, cell),
+  putCells: cells => writeCells(engine, cells),
   transact: elements => transactParts(engine, elements),
   ...dynamoItems(engine),
   ...dynamoTree(engine),

@@ -10,6 +10,7 @@ import {
   nameOf,
   neighbours,
   type Place,
+  policyAt,
   tokenAt,
   writer,
 } from '../../../builders/journal.ts'
@@ -90,21 +91,31 @@ function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void
 }
 
 /** Applies a window by several processes at once, until one comes through. */
-async function byMany(cells: readonly Cell[], setting: Setting, at: ReturnType<typeof tables>, seed: number) {
+async function byMany(
+  cells: readonly Cell[],
+  setting: Setting,
+  at: ReturnType<typeof tables>,
+  seed: number,
+  cuts: readonly number[] = [],
+) {
   const late: (() => void)[] = []
-  const process = async (target: Target) => {
+  const process = async (target: Target, index: number) => {
+    const cut = cuts[index] ?? cells.length
     for (let tries = 0; ; tries++) {
       try {
-        const { busy, mismatch } = await applyWindow(cells, setting, target)
-        expect(mismatch).toEqual([])
-        if (!busy) return
+        for (const window of [cells.slice(0, cut), cells.slice(cut)]) {
+          const { busy, mismatch } = await applyWindow(window, setting, target)
+          expect(mismatch).toEqual([])
+          if (busy) throw new Crash('somebody is in the way')
+        }
+        return
       } catch (error) {
         if (!(error instanceof Crash)) throw error
         if (tries > 200) throw new Error('it never ends')
       }
     }
   }
-  await Promise.all([1, 2, 3].map(n => process(troubled(at, seed * 7 + n, late))))
+  await Promise.all([1, 2, 3].map((n, index) => process(troubled(at, seed * 7 + n, late), index)))
   return late
 }
 
@@ -135,6 +146,44 @@ describe('a window', () => {
         expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
       }),
     )
+  })
+
+  test('may be cut anywhere, and by each of many elsewhere: it comes to the same', async () => {
+    const cuts = fc.array(fc.nat(), { minLength: 3, maxLength: 3 })
+    await fc.assert(
+      fc.asyncProperty(history, cuts, fc.nat(), async (commits, moments, seed) => {
+        const { cells, items } = written(commits)
+        const at = tables()
+        const own = moments.map(moment => moment % (cells.length + 1))
+        const late = await byMany(cells, streaming, at, seed, own)
+        for (const write of late) write()
+        expect(seen(at.items)).toEqual(seen(items))
+        expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
+      }),
+    )
+  })
+
+  test('writes an item once, however often it has changed, and in transactions that the engine takes', async () => {
+    const w = writer()
+    for (let n = 0; n < 250; n++) w.commit(0, [n % 2 ? a : b, `${n}`], [policyAt(`n${n}`), 'v'])
+    const large = 'x'.repeat(300_000)
+    for (let n = 0; n < 12; n++) w.commit(0, [policyAt(`large${n}`), large])
+    const at = tables()
+    const sizes: { puts: number; bytes: number }[] = []
+    const target: Target = {
+      ...at.target,
+      write: async steps => {
+        const puts = steps.flatMap(({ items }) => items)
+        sizes.push({ puts: puts.length + steps.length, bytes: JSON.stringify(puts).length })
+        return at.write(steps)
+      },
+    }
+    expect(await applyWindow(w.cells, streaming, target)).toEqual({ busy: false, mismatch: [] })
+    expect(seen(at.items)).toEqual(seen(w.items))
+    expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
+    expect(sizes.reduce((sum, { puts }) => sum + puts, 0)).toBeLessThan(2 * (w.items.size + 1))
+    expect(Math.max(...sizes.map(({ puts }) => puts))).toBeLessThanOrEqual(98)
+    expect(Math.max(...sizes.map(({ bytes }) => bytes))).toBeLessThan(4 * 2 ** 20)
   })
 
   test('replayed over what a sync fetched while the source went on, it comes to the same', async () => {

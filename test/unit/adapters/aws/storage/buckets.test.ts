@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { bucketUpdate } from '../../../../../shared/adapters/aws/storage/buckets.ts'
+import { forgotten } from '../../../../../shared/replication/generation.ts'
+import { markText } from '../../../../../shared/replication/position.ts'
+import type { Limbs } from '../../../../../shared/replication/tree.ts'
+
+const NOW = 2_000_000_000
+const bucket = { pk: 't#life#l#00', sk: '00' }
+const one: Limbs = [1n, 1n, 1n]
+const mark = (seq: number) => markText(1, `000001.aaaaaaaaaaaa/${String(seq).padStart(12, '0')}`)
+const removed = (input: { UpdateExpression: string }): string[] =>
+  (input.UpdateExpression.split('REMOVE ')[1] ?? '').split(',').filter(name => name !== '')
+
+test('an update of a bucket drops forgotten sums only where it adds to those of a generation, and in three turns all', () => {
+  expect(removed(bucketUpdate({ bucket, sums: new Map([['p', one]]), mark: mark(1) }, NOW))).toEqual([])
+  const slot = 'g6000'
+  const turns = [1, 2, 3].map(seq =>
+    removed(bucketUpdate({ bucket, sums: new Map([[slot, one]]), mark: mark(seq) }, NOW)),
+  )
+  expect(turns.map(names => names.length)).toEqual([9, 9, 9])
+  const generations = new Set(turns.flat().map(name => Number(/^g(\d+)_/.exec(name)?.[1])))
+  expect(generations.size).toBe(9)
+  expect([...generations].every(generation => forgotten(generation, NOW))).toBe(true)
+})
+
+test('an update does not drop what it adds to, though it may have been forgotten since its sums were made', () => {
+  const generations = Array.from({ length: 20 }, (_, index) => Math.ceil(NOW / (4 * 86_400)) - index)
+  for (const generation of generations) {
+    const sums = new Map([[`g${generation}`, one]])
+    const dropped = [1, 2, 3].flatMap(seq => removed(bucketUpdate({ bucket, sums, mark: mark(seq) }, NOW)))
+    expect(dropped.filter(name => name.startsWith(`g${generation}_`))).toEqual([])
+  }
+})
