@@ -23,6 +23,7 @@ export interface TableModel {
   indexes: { IndexName: string; KeySchema: unknown; Projection: unknown }[]
   /** attribute of native expiry */
   ttl?: string
+  /** whether somebody reads what happens to it */
   stream: boolean
 }
 
@@ -114,16 +115,17 @@ export function readAssembly(directory: string, place: HostPlace): Model {
         id,
         properties: resolve(stack, resource.Properties ?? {}) as Record<string, unknown>,
       }))
+  const streams = ofType('AWS::Lambda::EventSourceMapping').map(streamOf)
   return {
     tables: ofType('AWS::DynamoDB::GlobalTable').map(table =>
-      tableOf(table, names.ref(table.stack, table.id)),
+      tableOf(table, names.ref(table.stack, table.id), streams),
     ),
     functions: ofType('AWS::Lambda::Function').map(one =>
       functionOf(one, names.ref(one.stack, one.id), assets),
     ),
     routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
-    streams: ofType('AWS::Lambda::EventSourceMapping').map(streamOf),
+    streams,
     machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({
       arn: names.attribute(stack, id, 'Arn'),
       definition: properties['Definition'],
@@ -194,7 +196,7 @@ function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stack
 
 const functionNameIn = (arn: unknown): string => String(arn).split(':').at(-1) ?? ''
 
-function tableOf({ properties }: Found, name: string): TableModel {
+function tableOf({ properties }: Found, name: string, streams: readonly StreamModel[]): TableModel {
   const ttl = properties['TimeToLiveSpecification'] as { AttributeName?: string } | undefined
   return defined({
     name,
@@ -202,7 +204,8 @@ function tableOf({ properties }: Found, name: string): TableModel {
     attributes: properties['AttributeDefinitions'],
     indexes: (properties['GlobalSecondaryIndexes'] ?? []) as TableModel['indexes'],
     ttl: ttl?.AttributeName || undefined,
-    stream: properties['StreamSpecification'] !== undefined,
+    // one that nobody reads would only cost: the engine keeps two images of every write
+    stream: properties['StreamSpecification'] !== undefined && streams.some(({ table }) => table === name),
   })
 }
 

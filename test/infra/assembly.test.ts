@@ -129,6 +129,7 @@ describe('what the embedded host reads from the templates', () => {
       Machine: machine,
       Source: source,
     })
+    expect(read({ Data: table }).model.tables.map(({ stream }) => stream)).toEqual([false])
     expect(model).toEqual({
       functions: [
         {

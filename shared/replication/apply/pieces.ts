@@ -17,6 +17,8 @@ export interface Piece {
   readonly bucket: Bucket
   /** each item once */
   readonly changes: readonly DatedChange[]
+  /** what its items come to at most, about */
+  readonly bytes: number
 }
 
 /** Pieces that touch the same bucket, in the order of their cells. */
@@ -49,7 +51,8 @@ function piecesOf(life: string, cell: Cell): Piece[] {
     const [first] = changes
     if (!first) return []
     const bucket = bucketOf(life, first.kind, first.pk, first.sk)
-    return [{ pos, seq, bucket, changes: changes.map(change => ({ ...change, at })) }]
+    const bytes = changes.reduce((sum, { item }) => sum + Buffer.byteLength(JSON.stringify(item)), 0)
+    return [{ pos, seq, bucket, changes: changes.map(change => ({ ...change, at })), bytes }]
   })
 }
 
@@ -69,7 +72,8 @@ export function merged(pieces: Component): Piece {
     const before = changes.get(placeText(change))
     changes.set(placeText(change), before ? { ...change, prev: before.prev, at: before.at } : change)
   }
-  return { ...last, changes: [...changes.values()] }
+  const bytes = pieces.reduce((sum, piece) => sum + piece.bytes, 0)
+  return { ...last, changes: [...changes.values()], bytes }
 }
 
 /**
@@ -82,15 +86,15 @@ export function runsOf(component: Component, until: number): Component[] {
   for (const piece of component) {
     const last = runs.at(-1)
     const more = piece.changes.map(placeText).filter(place => !items.has(place))
-    const fits = items.size + more.length < ELEMENTS && bytes + bytesOf(piece) <= BYTES
+    const fits = items.size + more.length < ELEMENTS && bytes + piece.bytes <= BYTES
     if (last && fits && (last.at(-1)?.seq ?? 0) <= until === piece.seq <= until) {
       last.push(piece)
       for (const place of more) items.add(place)
-      bytes += bytesOf(piece)
+      bytes += piece.bytes
     } else {
       runs.push([piece])
       items = new Set(piece.changes.map(placeText))
-      bytes = bytesOf(piece)
+      bytes = piece.bytes
     }
   }
   return runs
@@ -104,17 +108,6 @@ const BYTES = 2 ** 21
 /** The items of a piece, and its bucket. */
 const elementsOf = ({ changes }: Piece): number => changes.length + 1
 
-const sizes = new WeakMap<Piece, number>()
-
-/** What the items of a piece come to, about. */
-function bytesOf(piece: Piece): number {
-  const known = sizes.get(piece)
-  if (known !== undefined) return known
-  const bytes = piece.changes.reduce((sum, { item }) => sum + Buffer.byteLength(JSON.stringify(item)), 0)
-  sizes.set(piece, bytes)
-  return bytes
-}
-
 /**
  * Puts what shares nothing together into transactions, for so many workers.
  * @returns every given run in one of the groups, in their order
@@ -126,7 +119,7 @@ export function packs(ready: readonly Component[], workers: number): Component[]
   for (const run of ready) {
     const last = groups.at(-1)
     const whole = merged(run)
-    const [wanted, more] = [elementsOf(whole), bytesOf(whole)]
+    const [wanted, more] = [elementsOf(whole), whole.bytes]
     if (last && last.length < most && elements + wanted <= ELEMENTS && bytes + more <= BYTES) {
       last.push(run)
       elements += wanted
