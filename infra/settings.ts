@@ -94,8 +94,8 @@ const fields = v.strictObject({
     ),
   ),
   /**
-   * starting and cancelling an attempt to make a DR operation token takes a token that may, or who may invoke its
-   * function; otherwise anybody does
+   * starting and cancelling an attempt to make a DR operation token needs a token whose policies allow it, or a direct
+   * invocation of its function; otherwise anybody may
    */
   strictCeremony: v.optional(v.boolean(), false),
   /** address of the API when it has a domain of its own; default: the one that API Gateway gives */
@@ -109,9 +109,9 @@ const fields = v.strictObject({
     v.pipe(v.string(), v.regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'must be three numbers, such as 1.19.5')),
     '1.19.5',
   ),
-  /** licence of what needs one, DR replication: a JWT */
+  /** the licence, which DR replication needs: a JWT */
   license: v.optional(v.pipe(v.string(), v.maxLength(1536, 'must have 1,536 characters at most'))),
-  /** who signs it: an Ed25519 public key, DER as base64 */
+  /** public key of its signer: Ed25519, DER as base64 */
   licensePublicKey: v.optional(v.string()),
   /**
    * folder with certificates of authorities, PEM, that may vouch for other clusters of a DR set: who makes a cluster a
@@ -126,7 +126,7 @@ const fields = v.strictObject({
       ),
     ),
   ),
-  /** whom alarms tell: topics of SNS, say; none: alarms only show */
+  /** what alarms notify: ARNs of SNS topics, say; none: alarms only change their state */
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
   /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */
   throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate: 500, burst: 1000 }),

@@ -292,7 +292,7 @@ export interface Authorities {
   shipped(): Promise<ReadonlyMap<string, string>>
 }
 
-/** Has this cluster fetch what its primary has; one that is at it already goes on. */
+/** Starts the worker that fetches what the primary has; one that already runs goes on. */
 export interface Waker {
   wake(): Promise<void>
 }

@@ -70,8 +70,8 @@ const environmentCredentials: Plugin = {
   },
 }
 
-// No client of ours discovers endpoints, and the cache for it brings a library along; of their own manifests clients
-// use the version.
+// None of our clients uses endpoint discovery, whose cache brings a library along; of their own package.json clients
+// use only the version.
 const unusedByClients: Plugin = {
   name: 'unused-by-clients',
   setup({ onResolve, onLoad }) {

@@ -9,8 +9,8 @@ const OVER = { completed: 'completed', cancelled: 'cancelled', lapsed: 'nobody g
 
 /**
  * The workflow that watches an attempt to make a DR operation token: it ends when the attempt does, and its history
- * says how. An execution that was started by hand waits for the request that begins one. What decides is the item in the
- * table: when time is up here, or something was not told, it is looked at.
+ * says how. An execution that was started by hand waits for the request that begins one. The item in the table decides:
+ * it is read when the time here is up, or when a message may have been lost.
  */
 export const attemptDefinition = (arns: Arns) => ({
   Comment: 'watches an attempt to make a DR operation token from recovery shares',

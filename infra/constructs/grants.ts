@@ -28,7 +28,7 @@ export interface GrantScope {
 const allow = (actions: string[], resources: string[], conditions: object = {}): PolicyStatement =>
   new PolicyStatement({ actions, resources, conditions: { ...conditions } })
 
-/** Values of a key of many values. Where a request has none, ForAllValues alone would be true. */
+/** A condition on a multi-valued key of the request. ForAllValues alone would hold for a request without the key. */
 const onlyValues = (test: string, values: Readonly<Record<string, readonly string[]>>): object => ({
   [`ForAllValues:${test}`]: values,
   Null: Object.fromEntries(Object.keys(values).map(name => [name, 'false'])),
@@ -45,13 +45,13 @@ const founding = {
 }
 const links = guardedPartitions('cluster', 'link')
 
-/** What taking a use of a token names: all of it stands beside the token's data. */
+/** The attributes that taking a use of a token may name; all of them stand beside the token's data. */
 const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
 
 /** Whoever writes at all writes to the journal as well, while one is kept. */
 const journal = (store: Storage): PolicyStatement =>
   allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [store.cluster.tableArn], within(journalPartitions))
-/** What a secondary keeps of its own following. */
+/** A secondary's notes on how it follows its primary. */
 const applied = guardedPartitions('cluster', 'apply')
 
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])

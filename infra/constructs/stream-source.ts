@@ -18,13 +18,13 @@ interface StreamSourceProps {
   lambda: IFunction
   /** ARN of the table's stream */
   stream: string
-  /** what the partition keys of items begin with whose insertion the function is told */
+  /** prefix of the partition keys of the items whose insertion the function is told */
   partitions: string
 }
 
 /**
- * Tells a function of items that were inserted into a table. A batch that it cannot take is halved until only what
- * is at fault is left; of that a queue is told, and by an alarm its operators.
+ * Tells a function of items that were inserted into a table. A batch that it cannot take is halved until only the
+ * faulty records are left; those go to a queue, and an alarm tells the operators.
  */
 export class StreamSource extends Construct {
   constructor(scope: Construct, id: string, { settings, lambda, stream, partitions }: StreamSourceProps) {

@@ -19,8 +19,8 @@ export interface Arns {
 /**
  * The definition of a workflow. A step that fails for good is followed by the step `failed`, which is told where and
  * with what error. An execution that was started without an operation, from the console say, waits for the request that
- * carries the authority, and goes on with the operation that this one begins. Nothing but names and the operation's id
- * goes through the machine, no secrets.
+ * authorises it, and goes on with the operation that this one begins. Nothing but names and the operation's id goes
+ * through the machine, no secrets.
  */
 export function definitionOf(name: string, { summary, authority, steps }: Workflow, arns: Arns) {
   const names = steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
@@ -74,7 +74,10 @@ export function definitionOf(name: string, { summary, authority, steps }: Workfl
   }
 }
 
-/** With an operation the first step follows at once; without, somebody has to come with one. */
+/**
+ * An execution that was given an operation does its first step at once; one without waits for a request that brings
+ * one.
+ */
 export function arrivals(
   name: string,
   authority: string,

@@ -65,9 +65,8 @@ interface Found {
 }
 
 /**
- * Resources that need nothing from the host: what they say is enforced by AWS only, or (subscription filters)
- * carries the audit log away from standard output, where on this host it never is, with a queue and an alarm
- * for what could not be carried.
+ * Resources that this host leaves out: only AWS enforces what they say, or they carry audit entries away from standard
+ * output, where this host never writes any.
  */
 const IGNORED = [
   'AWS::ApiGatewayV2::Stage',

@@ -39,7 +39,7 @@ interface Named {
   memory: boolean
 }
 
-/** Makes the directory of a cluster: a passing one where it keeps nothing. */
+/** Makes the directory of a cluster: a temporary one where it keeps nothing. */
 export function makeDirectory({ memory, cluster }: Named): string {
   if (memory) return mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/cloud-auth-`)
   mkdirSync(keptAt(cluster), { recursive: true })

@@ -285,7 +285,7 @@ function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void
 
 function lineWriter({ onLine }: HostOptions, directory: string): (folder: string, line: string) => void {
   return (folder, line) => {
-    // a cluster that keeps nothing may be gone before the last word of its functions
+    // a cluster that keeps nothing may be gone before its functions have printed their last lines
     if (existsSync(directory)) appendFileSync(`${directory}/functions.log`, `${line}\n`)
     onLine?.(folder, line)
   }

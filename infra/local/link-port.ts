@@ -21,7 +21,7 @@ export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort
   const server = createServer(
     connectNodeAdapter({
       routes: router =>
-        // what is not here is not implemented, as far as gRPC knows: every method has its line
+        // gRPC answers UNIMPLEMENTED for whatever is missing here, so every method has its line
         router.service(LinkService, {
           activate: call => onward.activate(call),
           echo: call => onward.echo(call),

@@ -91,7 +91,7 @@ export async function settled({
     stands = { east: e, west: w }
     return e.root !== '' && e.root === w.root && e.position === w.position
   })
-  if (!stands) throw new Error('nobody was asked')
+  if (!stands) throw new Error('neither cluster answered')
   return stands
 }
 

@@ -89,7 +89,7 @@ export function strike({ kind }: StorageFault, response: ServerResponse): void {
   response.end(
     JSON.stringify({
       __type: `com.amazonaws.dynamodb.v20120810#${type}`,
-      message: 'struck by the tap',
+      message: 'a fault arranged by a test',
       ...reasons,
     }),
   )

@@ -71,7 +71,7 @@ export class DataStack extends Stack {
     this.keepExports()
   }
 
-  /** Exported by name whoever imports them: while restored tables stand in for these, nobody does. */
+  /** Exports by hand: while restored tables stand in for these, no stack imports them, and the CDK would drop the exports. */
   private keepExports(): void {
     for (const table of [this.data, this.cluster]) {
       this.exportValue(table.tableName)

@@ -39,7 +39,7 @@ export class WorkersStack extends Stack {
     const { settings } = surroundings
     const machine = (name: string, folder: keyof typeof workers, definition: (arns: Arns) => object) => {
       const worker = lambdas.get(folder)
-      if (!worker) throw new Error(`nobody does the steps of ${name}`)
+      if (!worker) throw new Error(`no worker does the steps of the workflow ${name}`)
       new WorkflowMachine(this, `${name} workflow`, { name, definition, settings, worker })
     }
     for (const [name, workflow] of Object.entries<Workflow>(workflows))

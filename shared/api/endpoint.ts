@@ -74,8 +74,8 @@ export type AccessRule =
   | { by: 'token' }
   | { by: 'policy'; capability: Needed; sudo?: true }
   /**
-   * On a DR secondary whoever has a DR operation token, in the body. A cluster of another role looks at the token in
-   * the header alone; the row's `serves` says whether it is refused there then, or the handler sees to that.
+   * On a DR secondary: whoever sends a DR operation token, in the body. On a cluster of another role only the token in
+   * the header is checked; then the row's `serves`, or the handler, refuses the request.
    */
   | { by: 'operation-token' }
 
@@ -104,9 +104,9 @@ export interface Endpoint {
    * initialisation, and while the role changes.
    */
   serves: 'active' | 'always' | 'primary' | 'secondary' | 'dr' | 'demotion'
-  /** what the deployment's licence has to say; absent: nothing */
+  /** the rule that the deployment's licence has to satisfy; absent: none */
   licence?: LicenceRule
-  /** a namespace that does not exist is not looked at */
+  /** answers whatever namespace the request names */
   anyNamespace?: true
   uses: readonly Use[]
   /** what a success looks like, for OpenAPI */
@@ -144,7 +144,7 @@ export interface Group {
   all?: () => Promise<readonly { endpoints: readonly Named[] }[]>
 }
 
-/** What an endpoint is called, without what it does. */
+/** What help and logs show of an endpoint: its row without the handler. */
 export type Named = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
 
 type Row<F extends Fields> = Omit<Endpoint, 'fields' | 'prepare' | 'handle' | 'serves' | 'uses'> & {

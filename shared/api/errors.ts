@@ -54,7 +54,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The commonest one: the caller's input is at fault, and the text says what to change. */
+/** The error for faulty input; the text says what the caller has to change. */
 export const invalid = (message: string, details?: ErrorDetails): ApiError =>
   new ApiError('invalid_request', message, details)
 

@@ -15,7 +15,7 @@ export interface Field<T> {
   formerly?: string
   /** this field is deprecated: the one that took its place */
   now?: string
-  /** What rules about parameters compare, where values that differ are stored, or count, as the same. */
+  /** What policy rules compare, where values that differ as texts are stored, or count, as the same one. */
   counts?(value: T): unknown
   /** the value must not appear in logs: the audit log keeps its HMAC */
   secret?: true

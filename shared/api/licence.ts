@@ -17,8 +17,9 @@ export type Licensing = { licence: Licence } | { fault: string }
 export const DR_REPLICATION = 'DR Replication'
 
 /**
- * What a row of the endpoint table may ask of the licence. Why it does not do; undefined when it does.
+ * A rule for the licence, of a row of the endpoint table.
  * @param now epoch milliseconds
+ * @returns why the licence does not satisfy it; undefined when it does
  */
 export type LicenceRule = (license: Deployment['license'], now: number) => string | undefined
 
@@ -37,7 +38,7 @@ export function readLicence({ text, publicKey }: Deployment['license']): Licensi
   if (parts.length !== 3 || !parts.every(part => PART.test(part)))
     return { fault: 'the licence is no signed token' }
   const key = keyOf(publicKey)
-  if (!key) return { fault: 'licensePublicKey is no Ed25519 key' }
+  if (!key) return { fault: 'licensePublicKey is not an Ed25519 public key' }
   const { alg } = jsonIn(header)
   if (alg !== HEADER.alg) return { fault: `the licence must be signed by ${HEADER.alg}` }
   const signed = verify(null, Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'))
@@ -77,10 +78,10 @@ function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unk
   }
 }
 
-/** It names the feature: whether it has ended or not, what runs goes on. */
+/** The licence names the feature, expired or not: what already runs goes on after its end. */
 export const named: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
 
-/** It has not ended either: nothing begins without. */
+/** The licence names the feature and has not expired: without that nothing new is begun. */
 export const unexpired: LicenceRule = (license, now) => {
   const licensing = readLicence(license)
   const ended = 'licence' in licensing && licensing.licence.endsAt * 1000 <= now

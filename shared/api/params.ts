@@ -5,9 +5,9 @@ interface Param {
   pattern: string
   /** the audit log keeps its HMAC */
   secret?: true
-  /** where the parameter stands; ASCII case says nothing there */
+  /** paths, up to the parameter, in which its ASCII case does not matter */
   caseless?: readonly string[]
-  /** where the parameter stands; a slash at its end says nothing there */
+  /** paths, up to the parameter, in which a slash at its end does not matter */
   slashless?: readonly string[]
 }
 
@@ -36,13 +36,13 @@ export function normalForm(parameter: string, text: string): string {
   return caseless ? lowerAscii(text) : text
 }
 
-/** A path with everything that says nothing about it. */
+/** A path in its one form, and which differences between its spellings do not matter. */
 export interface Spelling {
   /** the path in its one form, where several mean the same */
   path: string
-  /** index of the segment whose ASCII case says nothing */
+  /** index of the segment whose ASCII case does not matter */
   caseless?: number
-  /** a slash at the end of the path says nothing */
+  /** a slash at the end of the path does not matter */
   slashless: boolean
 }
 

@@ -74,7 +74,7 @@ const shown = ({ purpose }: Making, { attempt, required, progress, otp = '', enc
   otp_length: TOKEN_TEXT_LENGTH,
 })
 
-/** What one ceremony shows and cancels is its own: the other may be reached by fewer people. */
+/** A ceremony shows and cancels its own attempt only: the other kind may be open to fewer people. */
 const ownIn = ({ attempt }: Slot, { purpose }: Making): Attempt | undefined =>
   attempt?.purpose === purpose ? attempt : undefined
 

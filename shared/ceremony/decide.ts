@@ -1,7 +1,10 @@
 import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { sameSecret } from '../values/secret.ts'
 
-/** Starts and failed verifications that the slot takes within a minute: anybody may try, nobody may try for ever. */
+/**
+ * Starts and failed verifications that the slot takes within a minute: the endpoints ask for no token, so tries have to
+ * be limited.
+ */
 const MOST_TRIES = 10
 const WITHIN_MS = 60_000
 

@@ -1,8 +1,8 @@
 import { ApiError } from '../api/errors.ts'
 
 /*
- * What is refused of operation tokens, one row for each: what is wrong, and what to do next. Apart from what every
- * function loads.
+ * Refusals of operation tokens, one row for each: what is wrong, and what to do next. In a file of its own, because
+ * most functions need not load it.
  */
 
 const refused = (wrong: string, next: string): ApiError =>
@@ -10,12 +10,12 @@ const refused = (wrong: string, next: string): ApiError =>
 
 export const operationTokenMissing = (): ApiError =>
   refused(
-    'dr_operation_token is required: a DR operation token, and no other',
+    'dr_operation_token is required',
     'generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
   )
 
 export const operationTokenUnreadable = (): ApiError =>
-  refused('dr_operation_token is no text', 'give the token as a JSON string')
+  refused('dr_operation_token is not a string', 'give the token as a JSON string')
 
 export const batchTokenStays = (): ApiError =>
   refused(

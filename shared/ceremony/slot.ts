@@ -27,7 +27,7 @@ export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster
   const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
   const { tries, attempt } = item?.data ?? EMPTY
-  // what was begun in another role of this cluster has come to nothing, and is in nobody's way
+  // an attempt begun while the cluster had another role is void, and does not block a new one
   const purpose: Purpose = cluster && !isActive(cluster.record) ? 'operation' : 'root'
   const slot = attempt?.purpose === purpose ? { tries, attempt } : { tries }
   return { item, slot, recovery, required: recovery.data.threshold }

@@ -17,7 +17,7 @@ const KNOWN = PATIENCE + 600
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'workflows'>
 
 /**
- * An execution waits from now on; whoever waited before is not told of anything any more.
+ * Notes which execution waits from now on; one that waited before is told nothing any more.
  * @param nonce of the attempt that it watches; empty: it waits for one to begin
  * @param token by which Step Functions lets it go on
  */
@@ -33,7 +33,7 @@ export async function noteWatcher(nonce: string, token: string, ports: Dependenc
   const change = replace(place, before, data, { expires: secondsOf(readAt) + KNOWN })
   if ((await store.commit([change], { record: record.data, readAt })) === 'conflict')
     throw new Error('another execution began to wait at the same time')
-  // whoever ended the attempt meanwhile may not have known of this one
+  // the attempt may have ended before this execution was noted
   const over = nonce === '' ? undefined : await endOf(nonce, ports)
   if (over) await tellWatcher(nonce, over, ports)
 }

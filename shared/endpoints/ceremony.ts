@@ -8,7 +8,7 @@ import { prepareSlot } from '../ceremony/slot.ts'
 const SECONDARY = '/sys/replication/dr/secondary'
 const GENERATE = `${SECONDARY}/generate-operation-token`
 
-/** The shares are the authority, so nobody is asked for a token; nor is anybody else asked for anything. */
+/** The shares are the authority, so no token is asked for, except by a strict deployment where the row says so. */
 const ceremony = {
   access: anyone,
   licence: named,
@@ -30,7 +30,7 @@ export const ceremonyGroup: Group = {
       ...attempt,
       method: 'GET',
       summary: 'State of the attempt to make a DR operation token from recovery shares',
-      // command lines ask every cluster how long a token is before they decode one
+      // command-line clients ask any cluster for the length of a token before they decode one
       serves: 'dr',
       anyNamespace: true,
       answers: 'data',

@@ -29,7 +29,7 @@ import { preparePromotion, promote, promoteFields } from '../replication/promoti
 import { showReadiness, showSecondaryReadiness } from '../replication/readiness/show.ts'
 import { licenseStatus } from '../system/license-status.ts'
 
-/** Machines ask for it all the time, of any cluster; whichever namespace they send along. */
+/** Monitors ask for it often, on clusters of every role, and may send any namespace. */
 const status = {
   method: 'GET',
   access: anyone,

@@ -62,8 +62,8 @@ export async function admit(
 }
 
 /**
- * Whether a DR operation token admits a request. Where the cluster is no secondary only the token in the header is
- * looked at; without one nobody is asked who they are.
+ * Whether a DR operation token admits a request. Where the cluster is no secondary, only the token in the header is
+ * looked at; a request without one stays anonymous.
  * @throws ApiError `permission_denied`, `invalid_request`
  * @see docs/spec/replication.md#operation-tokens
  */
@@ -81,7 +81,7 @@ async function admitOperator(
     if (endpoint.serves === 'secondary') throw notASecondary(record.mode)
     return undefined
   }
-  // a login does not need what few functions need
+  // loaded here only: few functions need it, and logins should not pay for loading it
   const { operatorOf } = await import('./operation-token.ts')
   const facts = { mounts, source: intake.facts.source, now, record }
   const holder = await operatorOf(intake.raw, fetched.get(key('operation-token')), facts, ports)
@@ -131,7 +131,8 @@ export async function authorise(
 const denied = (why: string): ApiError => new ApiError('permission_denied', '', { reason: { why } })
 
 /**
- * The caller's rights, from its token's and its entity's policies. Who has lost its entity or an ancestor has none.
+ * The caller's rights, from its token's and its entity's policies. A token whose entity or an ancestor is gone has
+ * none.
  * @throws ApiError `permission_denied`
  */
 async function loadCaller(

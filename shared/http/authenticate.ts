@@ -13,7 +13,7 @@ import { type Secret, sameSecret } from '../values/secret.ts'
 export interface Presented {
   /** where a service token would be stored; absent for a batch token */
   key?: Key<'token'>
-  /** what is to be checked of it */
+  /** works out what is compared with the stored token */
   open: () => Promise<Opened>
 }
 

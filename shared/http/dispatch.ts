@@ -93,7 +93,10 @@ async function answerAudited(
 /** What later attempts, and the log, know of earlier ones. */
 interface State {
   accessor: string
-  /** then there is no key to hash an entry's secrets with: only what initialises leaves entries, afterwards */
+  /**
+   * before initialisation no key exists for the HMACs of an audit entry: only the request that initialises leaves
+   * entries, once it has
+   */
   uninitialised?: true
   alive?: Alive
 }
@@ -203,7 +206,7 @@ async function admitted(
   })
 }
 
-/** @throws ApiError where an answer shall wait for its holder on a cluster that stores nothing for clients */
+/** @throws ApiError when a DR secondary, which stores nothing for clients, is asked to wrap an answer */
 function checkWrapping({ cluster }: Base, { facts }: Intake): void {
   if (facts.wrapTtl !== undefined && cluster && !isActive(cluster.record))
     throw invalid('X-Vault-Wrap-TTL: a DR secondary stores nothing of its own, so it wraps no answer')

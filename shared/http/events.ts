@@ -25,7 +25,7 @@ export interface FrontEvent {
 export interface FrontAnswer {
   statusCode: number
   headers: Record<string, string>
-  /** for a load balancer that wants its headers so, and ignores the others */
+  /** for load balancers with multi-value headers switched on, which ignore `headers` */
   multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: false

@@ -23,7 +23,7 @@ export interface Intake {
   warnings: readonly string[]
   /** a body that cannot be read: thrown once it is known that this cluster serves */
   bodyFault?: ApiError
-  /** parameters or a proof that do not do: thrown once it is known that the caller may call */
+  /** faulty parameters, or a proof that cannot be valid: thrown once it is known that the caller may call */
   fault?: ApiError
   /** items to fetch with the first read */
   keys: readonly Key[]
@@ -64,7 +64,7 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
   return 'miss' in found ? base : readParameters(base, found, request, operation ?? 'read', ports)
 }
 
-/** Help where it is wanted. What makes it is loaded then: hardly anybody asks. */
+/** Help, where it was asked for. The code that writes it is loaded only then. */
 export async function helpFor(group: Group, request: HttpRequest, path: string): Promise<Match | undefined> {
   const wanted = request.query.some(([name, value]) => name === 'help' && value !== '')
   if (!wanted || request.method !== 'GET') return undefined
@@ -72,20 +72,20 @@ export async function helpFor(group: Group, request: HttpRequest, path: string):
   return helpWith(group, path)
 }
 
-/** Like a build without the feature, whoever calls. @throws ApiError `not_licensed` */
+/** Refuses as a build without the feature would, whoever calls. @throws ApiError `not_licensed` */
 function checkLicence(found: Match, { deployment, clock }: Ports): void {
   const rule = 'miss' in found ? undefined : found.endpoint.licence
   const missing = rule?.(deployment.license, clock.now())
   if (missing)
     throw new ApiError(
       'not_licensed',
-      `enterprise-only feature: ${missing}; the settings license and licensePublicKey of the deployment decide`,
+      `enterprise-only feature: ${missing}; see the settings license and licensePublicKey of the deployment`,
     )
 }
 
 /**
- * What is for anyone may be for some where the deployment is strict. Who invokes the function, and not the API, has been
- * asked by AWS who they are.
+ * A strict deployment asks callers from the API for a capability on endpoints that are otherwise open to anyone. Who
+ * invokes the function directly has been authorised by IAM.
  */
 function strictly(found: Match, { gatewayId }: HttpRequest, { deployment }: Ports): Match {
   if ('miss' in found || found.endpoint.access.by !== 'anyone') return found
@@ -101,7 +101,7 @@ const isProbe = (found: Match): boolean => !('miss' in found) && found.endpoint.
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
   wrapTtl === undefined || !needsNoHeader({ access }) || answers === 'auth'
     ? undefined
-    : invalid('X-Vault-Wrap-TTL: of what anyone may call only a login can be wrapped')
+    : invalid('X-Vault-Wrap-TTL: of the endpoints that need no token only a login can be wrapped')
 
 // HEAD is an operation of its own, which almost nothing implements.
 const refuseHead = (request: HttpRequest, found: Match): Match =>

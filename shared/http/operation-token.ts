@@ -9,10 +9,10 @@ import { Secret } from '../values/secret.ts'
 import { type Alive, authenticate, present } from './authenticate.ts'
 
 /**
- * Who holds the DR operation token of a request: whoever generated it, or the holder of a batch token, which has been
- * judged by itself so far and not by its policies.
+ * Who holds the DR operation token of a request: `generated` stands for the one that was made from recovery shares,
+ * otherwise the holder of a batch token, which is valid; what its policies allow is for the caller to check.
  * @param raw parameters as sent
- * @throws ApiError `invalid_request` when there is none, `permission_denied` when it is none
+ * @throws ApiError `invalid_request` without a token, `permission_denied` for one that is not valid
  */
 export async function operatorOf(
   raw: Readonly<Record<string, unknown>>,
@@ -25,7 +25,7 @@ export async function operatorOf(
   if (typeof text !== 'string') throw operationTokenUnreadable()
   if (text.length > LONGEST_TOKEN) throw denied('operation-token-unknown')
   if (generated && isGenerated(text, generated.data, record)) return 'generated'
-  // others are looked up where they are stored, and what stands there is good for the header alone
+  // service tokens are not accepted in the body, so they are not even looked up
   if (!text.startsWith(BATCH_PREFIX)) throw denied('operation-token-unknown')
   const presented = await present(new Secret(text), cipher)
   const alive = authenticate(await presented?.open(), undefined, facts)

@@ -2,10 +2,13 @@ import type { ApiError } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
 
-/** Anybody can be refused, as often as they like: an entry for each would be a log for everybody to fill. */
+/**
+ * Milliseconds between entries. Strangers can cause refusals without end: with an entry for each they could fill the
+ * log.
+ */
 const EVERY_MS = 10_000
 
-/** The gate's refusals say so in their reason. */
+/** Whether a request was refused for the role of the cluster: the gate says so in the reason. */
 export const isByRole = ({ reason }: ApiError): boolean => reason?.['why'] === BY_ROLE
 export const BY_ROLE = 'cluster-role'
 
@@ -19,7 +22,10 @@ export async function countRefusal(operation: string, ports: Dependencies): Prom
   await tellRefusals(ports)
 }
 
-/** Writes what has been counted, unless the last entry is too young. Every request of an environment sees to it. */
+/**
+ * Writes what has been counted, unless the last entry is less than ten seconds old. Called by every request of an
+ * environment, so that counts do not wait for another refusal.
+ */
 export async function tellRefusals({ memory, audit, clock }: Dependencies): Promise<void> {
   const { refusals } = memory
   const now = clock.now()

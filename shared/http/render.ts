@@ -77,7 +77,7 @@ export function render(answer: Answer, frame: Frame): HttpResponse {
   return { status: statusOf(answer), headers: HEADERS, body: JSON.stringify(envelope) }
 }
 
-/** A success whose content waits elsewhere. */
+/** A success whose content was wrapped: the answer holds the wrapping token. */
 export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
   status: 200,
   headers: HEADERS,

@@ -118,7 +118,7 @@ function faultOf(proof: DocumentProof, keys: readonly TrustedKey[], legacy: bool
   return 'fault' in verdict ? verdict.fault : undefined
 }
 
-/** Refusals that a certificate registered by an administrator can still turn. */
+/** Refusals after which a certificate that an administrator registered may still accept the document. */
 export const needsMoreKeys = (found: Refusal): boolean =>
   ['unknown-signer', 'signature', 'weak-key'].includes(found.why)
 

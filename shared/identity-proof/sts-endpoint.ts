@@ -14,7 +14,7 @@ export interface EndpointRules {
 }
 
 const unknownHost = refusal('sts-host', 'iam_request_url does not name an endpoint of STS')
-const foreignPartition = refusal('sts-partition', 'the signature is for another partition of the cloud')
+const foreignPartition = refusal('sts-partition', 'the signature is for another partition of AWS')
 const noRegion = refusal('sts-region', 'the signature names no region of STS')
 const unconfiguredRegion = refusal(
   'sts-region',
@@ -51,7 +51,7 @@ function configuredEndpoint(
 ): { url: string } | Refusal {
   const { host, origin } = new URL(endpoint)
   if (region === undefined && request.host !== host) return unknownHost
-  // an endpoint whose region nobody told decides for itself
+  // the region of the configured endpoint is not known: the endpoint itself checks the scope of the signature
   const served = endpointRegion || regionOfStsHost(host)
   if (!isRegionalUnderGlobalName(request) || !served) return { url: origin }
   return (

@@ -17,7 +17,7 @@ export interface CommittingWork {
 /** How many groups become of an outcome. */
 export interface OutcomeCounts {
   done: number
-  /** something was no longer as it was read, or there was nobody to commit for, or no time */
+  /** not written: an item had changed, the cluster serves no requests any more, or time was up */
   left: number
   failed: number
 }

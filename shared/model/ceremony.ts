@@ -23,7 +23,7 @@ export interface PgpKey {
   fingerprint: string
 }
 
-/** What nobody may read from the table: in clear in the memory of one invocation only. */
+/** Secrets of an attempt: encrypted in the table, in clear only in the memory of an invocation. */
 export interface Secrets {
   nonce: string
   /** empty where an OpenPGP key is used */
@@ -41,7 +41,7 @@ export interface Slot {
   last?: { nonce: string; outcome: 'completed' | 'cancelled' }
 }
 
-/** What an execution of the workflow is told that watches an attempt: nothing that anybody may not know. */
+/** What the execution of the workflow that watches an attempt is told: no secrets, since its history shows it. */
 export type Happening =
   | { outcome: 'share'; progress: number; required: number }
   | { outcome: 'completed' | 'cancelled' | 'lapsed' }

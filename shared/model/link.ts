@@ -123,7 +123,10 @@ export interface FenceOutcome {
   at: number
 }
 
-/** What is known of a cluster of the set: of this one more than of others. */
+/**
+ * What this cluster knows of a cluster of its set, itself included; some attributes are for itself only, some for
+ * others.
+ */
 export interface Member {
   /** of this cluster: what leads from others to its key, each after those that it rests on */
   statements: readonly Statement[]

@@ -31,7 +31,7 @@ export interface OperationState {
   fault?: OperationFault
 }
 
-/** An execution that somebody has started by hand: it waits for the request that carries the authority. */
+/** An execution that was started by hand: it waits for the request that authorises it. */
 export interface WaitingExecution {
   /** epoch milliseconds: then it is over */
   until: number

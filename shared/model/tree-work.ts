@@ -23,7 +23,7 @@ export interface PageFindings {
 
 /** The last check of the tree, and one that runs. Times are epoch milliseconds. */
 export interface TreeCheck {
-  /** names the tree: of another one nothing is said */
+  /** names the tree that this record is about */
   life: string
   /** the newest operation: whether it runs is told by its own item */
   operation: string

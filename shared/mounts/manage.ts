@@ -113,7 +113,7 @@ export function enableMount(call: Call<typeof enableFields>): Outcome {
   )
 }
 
-/** A setting that is not honoured is told of: nobody may believe that it counts. */
+/** Warns of settings that are kept without effect, or not known: nobody should rely on them. */
 const warningsOf = (given: Supplied<typeof tuneFields>, unknown: readonly string[]): string[] => [
   ...WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is kept, but has no effect`),
   ...(unknown.length > 0 ? [unknownWarning(unknown)] : []),

@@ -100,13 +100,13 @@ async function childless(run: JobRun, logins: readonly Item<KindGoingWith<'login
 }
 
 /**
- * Removes what stands there, whatever it has become.
+ * Commits the deletions, whatever the items have become since they were read.
  * @returns false when time is out
- * @throws ApiError `busy` where something stands still
+ * @throws ApiError `busy` when some could not be removed
  */
 async function gone(run: JobRun, groups: readonly IndependentChanges[]): Promise<boolean> {
   const { left, failed } = countsOf(await commitEach({ ...run, cluster: () => serving(run) }, groups))
-  // what is there does not matter: what was left in time was written under another role of the cluster
+  // the deletions expect nothing: if some are left although there is time, the cluster has changed its role
   if (failed > 0 || (left > 0 && hasTime(run))) throw notRemoved(left + failed)
   return left === 0
 }

@@ -43,7 +43,7 @@ function merged(path: string, rules: readonly Rule[]): Rule {
   }
 }
 
-/** The smallest bound that says something: 0 says nothing. */
+/** The smallest bound; 0 is none. */
 const least = (bounds: readonly number[]): number =>
   bounds.filter(bound => bound > 0).reduce((a, b) => (a > 0 && a < b ? a : b), 0)
 

@@ -94,8 +94,9 @@ export interface Key<K extends Kind = Kind> {
 }
 
 /**
- * `mount`: its items stand in a collection of the mount's own. `alias`: they lead to an alias of a mount. `login`:
- * each says which mount it came from, if any (`mount`). `token`: they stand beside a token.
+ * What a kind's items are removed with. `mount`: its items stand in a collection of the mount's own. `alias`: they lead
+ * to an alias of a mount. `login`: each says which mount it came from, if any (`mount`). `token`: they stand beside a
+ * token.
  */
 type Taker = 'mount' | 'alias' | 'login' | 'token'
 

@@ -10,7 +10,7 @@ export interface Tables {
   ceremony?: string
 }
 
-/** An item as it stands in a table. Attribute names are reserved words nowhere. */
+/** An item as it stands in a table. None of the attribute names is a reserved word of the engine. */
 export interface StoredItem {
   pk: string
   sk: string
@@ -57,7 +57,7 @@ const GRACE = 3600
 const LONGEST_KEY = { pk: 2048, sk: 1024 }
 const LARGEST_ITEM = 400_000
 
-/** Whether an item can stand at a key at all; the engine refuses to look at one where it cannot. */
+/** Whether the engine accepts a key: it refuses reads of others, too. */
 export const isKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
   pk !== '' && sk !== '' && Buffer.byteLength(pk) <= LONGEST_KEY.pk && Buffer.byteLength(sk) <= LONGEST_KEY.sk
 
@@ -118,7 +118,10 @@ export function toStored(
   return defined({ pk, sk, kind, rev, ...laidOut(kind, data), expires, due })
 }
 
-/** An item that was read, as it stands in its table; what a journal knows of it tells whether that is so. */
+/**
+ * An item that was read, in the form in which it would be written now. An older version may have written it otherwise:
+ * whoever relies on the form compares the item's hash in the tree.
+ */
 export function asStored({
   pk,
   sk,

@@ -38,7 +38,7 @@ function situationOf(
 ): keyof typeof situations {
   if (!record) return 'uninitialised'
   if (record.mode === 'bootstrapping') return 'changing'
-  // whoever has taken over may be serving already
+  // it has ended its epoch, or is about to begin one: another cluster may be serving already
   if (record.mode === 'primary' && head && head.mode !== 'writing') return 'changing'
   return isActive(record) ? 'active' : 'secondary'
 }

@@ -3,7 +3,7 @@ import { type Licence, readLicence } from '../api/licence.ts'
 import type { Deployment } from '../ports.ts'
 import { printTime } from '../values/time.ts'
 
-/** GET sys/license/status: the licence that the deployment's settings hold, and why it does not do if it does not. */
+/** GET sys/license/status: the licence in the deployment's settings, or why it cannot be used. */
 export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
   const licensing = readLicence(deployment.license)
   if ('fault' in licensing)
@@ -17,7 +17,7 @@ export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
 
 const isEnded = ({ endsAt }: Licence, now: number): boolean => endsAt * 1000 <= now
 
-// the end of a licence ends nothing that runs: there is no time of termination
+// what runs goes on after the licence has ended, so nothing is ever terminated
 const shownOf = ({ id, features, startsAt, endsAt }: Licence) => ({
   license_id: id,
   features,

@@ -80,7 +80,7 @@ export interface RoleRules {
   allowed?: (wanted: readonly string[]) => readonly string[]
   /** throws when one of the policies is not for tokens of the role */
   forbid: (policies: readonly string[]) => void
-  /** says nothing of policies: root gives root by it */
+  /** lists no policies at all: a root caller then makes root tokens with it */
   unlisted: boolean
   orphan: boolean
   renewable: boolean
@@ -146,7 +146,10 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
 
 const UNBOUND = 'token_bound_cidrs and token_strictly_bind_ip do not apply to a root token without end'
 
-/** Those of the token role, or else of whoever makes the token, unless it has sudo: an orphan does not escape. */
+/**
+ * The networks that a new token is tied to: those of the token role, or else of the token that makes it, unless that
+ * one has sudo. Making an orphan does not loosen them.
+ */
 function tiedTo({ role, parent, privileged, source }: CreateFacts): readonly string[] {
   const own = role ? networksOf(role.terms, source) : []
   if (own.length > 0) return own

@@ -28,7 +28,10 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
   if (!table) return 'done'
   const dependencies: TokenDependencies = { ports: run.ports, mounts: table.data }
   const counts = { removed: 0, failed: 0 }
-  /** Removes of a page what `removal` names. A page is gone through to its end, or none might ever be. */
+  /**
+   * Removes of a page what `removal` names. A page is always finished, even past the deadline: otherwise a run whose
+   * pages take too long would never make progress.
+   */
   const removing =
     <T>(removal: (item: T) => Promise<IndependentChanges | undefined>) =>
     async (page: T[]) => {

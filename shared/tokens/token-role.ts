@@ -55,7 +55,7 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   const stored = subjectOf(call, 'token-role')
   const before = stored?.data ?? initial
   const { given } = call
-  // each name counts for itself: beside others `root` is one of them
+  // unlike a token's policies, lists of a token role keep other names beside `root`
   const names = (policies: readonly string[] | undefined, kept: readonly string[]) =>
     policies ? policySet(policies) : kept
   if (given.allowed_entity_aliases?.length)
@@ -97,8 +97,8 @@ function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRol
 }
 
 /**
- * What is merged. A deprecated name that a read always answers says nothing where it is neutral and the current
- * name stands beside it: so it is written back.
+ * The parameters to merge. A read answers some deprecated names even where they were never used: when a client writes
+ * such an answer back, a neutral deprecated name beside the current one does not count.
  */
 function parametersOf(given: Call<typeof tokenRoleFields>['given']): Parameters<typeof mergeParameters>[1] {
   const mute = termRows.flatMap(([_, { name, old, neutral }]) =>

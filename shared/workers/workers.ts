@@ -23,7 +23,7 @@ export const workers = {
     every: 60,
   },
   'on-job': {
-    // what is taken into a journal is stored anew, whatever it is
+    // beginning a journal stores items of every kind anew, so it needs all their grants
     uses: ['read', 'write', 'mint', 'genesis', 'scan', 'sweep', 'access-keys', 'background', 'journal'],
     summary: 'runs background jobs: tidy, removal of mounts, ends of rotations, journals begun and ended',
     timeout: 10,

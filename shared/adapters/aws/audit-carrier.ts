@@ -12,10 +12,10 @@ const content = v.object({
 })
 
 /**
- * Carries the audit entries that functions gave to the console to the log group of the audit log. Its name of the
- * stream is that of the stream they come from.
+ * Carries the audit entries that functions gave to the console to the log group of the audit log, into a stream named
+ * after the one they come from.
  * @param event as a subscription of CloudWatch Logs delivers it
- * @throws when not all could be written: the delivery is repeated, and lands in the queue of failed ones at last
+ * @throws when not all could be written: the delivery is repeated, and at last goes to the queue of failed ones
  */
 export async function carryEntries(event: unknown, group: string): Promise<void> {
   const { awslogs } = v.parse(delivered, event)
@@ -23,7 +23,7 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
     content,
     JSON.parse(gunzipSync(Buffer.from(awslogs.data, 'base64')).toString('utf8')),
   )
-  // the provider asks now and then whether anybody is there
+  // CloudWatch Logs sends control messages, which check that the function can be reached
   if (messageType === 'CONTROL_MESSAGE') return
   // names of streams may hold neither ":" nor "*"
   const rejected = await putEvents(group, logStream.replace(/[:*]/g, '-'), logEvents.map(entryIn))

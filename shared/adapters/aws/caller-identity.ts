@@ -42,7 +42,7 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
             'Host',
             given.host,
             ...given.headers.flat(),
-            // who stands in for all of AWS cannot tell by its own address which endpoint was meant
+            // an imitated AWS serves all endpoints at one address, and is told here which one was meant
             ...(redirected ? ['Forwarded', `host=${new URL(given.endpoint).host}`] : []),
           ],
           agent: secure ? agents['https:'] : agents['http:'],

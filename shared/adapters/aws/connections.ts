@@ -9,7 +9,7 @@ const LONGEST_REST_MS = 60_000
 
 const restingSince = new WeakMap<object, number>()
 
-/** Errors of connections that had served before. */
+/** Errors of requests on kept connections: these may have died unnoticed while they rested. */
 const died = new WeakSet<Error>()
 
 /**
@@ -34,7 +34,7 @@ function kept<A extends PlainAgent>(agent: A): A {
       request.once('error', (error: Error) => {
         // what ended this one has ended the others too: the next request makes a new one
         closeResting(agent)
-        // one that we gave up ourselves has had its time
+        // a request that timed out is not sent again: it has used up its time
         if (error.name !== 'TimeoutError') died.add(error)
       })
     },
@@ -42,8 +42,8 @@ function kept<A extends PlainAgent>(agent: A): A {
 }
 
 /**
- * Sends a request; when the connection was a kept one and turns out to be dead, it is sent again at once, on a
- * new one. That is no attempt: nobody counts it, and no limit of attempts forbids it.
+ * Sends a request; when the connection was a kept one and turns out to be dead, it is sent again at once, on a new one.
+ * The repetition does not count as an attempt.
  * @param send what may take effect twice
  */
 export async function overLivingConnection<T>(send: () => Promise<T>): Promise<T> {

@@ -22,7 +22,10 @@ const nameOf = (error: unknown): string =>
 /** Whether AWS does not know the key that signed: one that was made a moment ago is not known everywhere yet. */
 export const isUnknownKey = (error: unknown): boolean => UNKNOWN_KEY.includes(nameOf(error))
 
-/** Whether a service refused the session that signed. What STS itself refused is no such thing. */
+/**
+ * Whether a service refused the temporary credentials that signed. A refusal by STS itself does not count: it issues
+ * them.
+ */
 export const isLostSession = (error: unknown): boolean =>
   !(error instanceof ApiError) && SESSION_GONE.includes(nameOf(error))
 

@@ -100,7 +100,10 @@ const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
   ...(uses.includes('sweep') ? {} : { due: () => undeclared('store.due', 'sweep') }),
 })
 
-/** The uses of which a change needs one, as grants have it: deletions of a token's items are everybody's. */
+/**
+ * The uses of which a change needs one, as the grants have it: items of tokens may be deleted with `spend` as well as
+ * with `write`.
+ */
 export function usesFor(change: Change): readonly Use[] {
   const { kind } = keyOf(change)
   const { guard = 'write', voids } = specOf(kind)
@@ -113,6 +116,6 @@ export function usesFor(change: Change): readonly Use[] {
 
 function undeclared(port: string, use: Use | undefined): never {
   throw new Error(
-    use ? `${port} needs the use "${use}" in the endpoint table` : `${port}: nobody may do that`,
+    use ? `${port} needs the use "${use}" in the endpoint table` : `${port}: no declared use allows that`,
   )
 }

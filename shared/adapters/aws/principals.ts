@@ -11,7 +11,7 @@ function absent(error: unknown): undefined {
   throw error
 }
 
-/** @throws when the answer says nothing: what does not exist is told by an error */
+/** @throws Error when the answer holds no entity: for one that does not exist, IAM answers with an error */
 function principal(arn: string | undefined, uniqueId: string | undefined): Principal {
   if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
   return { arn, uniqueId }

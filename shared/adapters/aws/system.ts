@@ -11,7 +11,9 @@ export const systemClock: Clock = {
   },
 }
 
-/** Asked at request time, never at start: a container may be copied. */
+/**
+ * Random bytes are drawn at request time, never at start: copies of one snapshot of an environment would share them.
+ */
 export const systemEntropy: Entropy = { bytes: randomBytes, uuid: randomUUID }
 
 /** Counts calls by the work in whose course they are made; other calls are not counted. */

@@ -100,7 +100,7 @@ const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
 function baseUrlOf(address: string): string {
   const { protocol, hostname, origin, pathname } = new URL(address)
   if (protocol !== 'https:' && !(protocol === 'http:' && LOOPBACK.includes(hostname)))
-    throw new Error('only https is spoken, but to this machine itself')
+    throw new Error('the address of another cluster must be https, unless it is on this machine')
   return origin + pathname.replace(/\/+$/, '')
 }
 

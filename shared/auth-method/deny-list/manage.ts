@@ -75,11 +75,11 @@ export async function readDenied(call: Call): Promise<Outcome> {
 /** An entry is in force until it is removed, and no tag expires by itself. */
 function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidySettings): string {
   const removal = disablePeriodicTidy
-    ? 'until a tidy that is asked for removes its entry: the periodic one is disabled'
+    ? 'until a tidy by hand removes its entry, because periodic tidying is disabled'
     : `until tidy removes its entry, by schedule after ${printTime(expiresAt + safetyBuffer * 1000)}`
   return (
     `the tag stays denied to ${printTime(expiresAt)} at least, and ${removal}; then it is accepted again. ` +
-    'A role that is deleted and made again ends its tags for good'
+    'Deleting a role and making it again makes its tags invalid for good'
   )
 }
 

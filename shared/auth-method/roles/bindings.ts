@@ -73,7 +73,7 @@ const everyKey = (
         ? `${name}: "${key}" has no values and nothing would match it; leave the key out, or give ["*"] for any value, [""] for the empty one`
         : `${name}: a key must not be longer than ${LONGEST_TAG_KEY} characters`
     },
-    // the other tags are nobody’s business
+    // tags that the role does not list are not shown
     seen: (facts, bound) =>
       Object.fromEntries(Object.keys(bound).map(key => [key, valueAt(facts, key) ?? null])),
     meets: (bound, facts) =>

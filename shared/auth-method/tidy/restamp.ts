@@ -24,8 +24,8 @@ const DEFAULTS = 'none'
 const unstamped: TidyStamp = { seen: DEFAULTS, stamped: DEFAULTS }
 
 /**
- * Gives the entries of a list new times for the engine's own deletion, after its settings changed. Tidy itself
- * honours new settings at once; this is only the long stop behind it.
+ * Gives the entries of a list new times for the engine's own deletion, after its settings changed. Tidy itself honours
+ * new settings at once; the engine's deletion is only the backstop behind it.
  */
 export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> {
   const { store } = run.ports

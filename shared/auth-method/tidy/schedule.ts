@@ -35,7 +35,10 @@ export async function everyHour(run: JobRun): Promise<void> {
 /** Passes through the table in the hours after a journal was begun. */
 const LATE_PASSES = 3
 
-/** Who wrote without the journal later than anybody should is found by the rounds after it was begun. */
+/**
+ * Finds items that were written without the journal later than any writer should have: the rounds after it was begun
+ * look for them.
+ */
 async function lookForStragglers(run: JobRun): Promise<void> {
   const { store, background } = run.ports
   const [cluster, reindex] = await store.read([key('cluster'), key('reindex')])

@@ -32,13 +32,13 @@ describe('reading a licence', () => {
     ['four parts', `${good}.x`, publicKey, 'the licence is no signed token'],
     ['no signature', `${header}.${claims}.`, publicKey, 'the licence is no signed token'],
     ['blanks', `${header}.${claims}.${signature} `, publicKey, 'the licence is no signed token'],
-    ['no key', good, '', 'licensePublicKey is no Ed25519 key'],
-    ['nonsense for a key', good, 'AAAA', 'licensePublicKey is no Ed25519 key'],
+    ['no key', good, '', 'licensePublicKey is not an Ed25519 public key'],
+    ['nonsense for a key', good, 'AAAA', 'licensePublicKey is not an Ed25519 public key'],
     [
       'a key of another kind',
       good,
       es.export({ format: 'der', type: 'spki' }).toString('base64'),
-      'licensePublicKey is no Ed25519 key',
+      'licensePublicKey is not an Ed25519 public key',
     ],
     ['another key', good, other.publicKey, 'the licence is not signed by licensePublicKey'],
     [

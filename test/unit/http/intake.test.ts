@@ -247,7 +247,7 @@ describe('what is refused before anything is read', () => {
 
   test('the licence comes before the namespace, and says what to do', async () => {
     await expect(take({ path: '/v1/sys/licensed', ...elsewhere }, none)).rejects.toThrow(
-      'enterprise-only feature: this deployment has no licence; the settings license and licensePublicKey of the deployment decide',
+      'enterprise-only feature: this deployment has no licence; see the settings license and licensePublicKey of the deployment',
     )
     expect(await codeOf({ path: '/v1/sys/licensed', ...elsewhere })).toBe('unsupported_path')
   })

@@ -125,14 +125,17 @@ describe('on a DR secondary', () => {
       const { status, text } = await send({ bearer: 'hvs.root', body })
       expect(status).toBe(400)
       expect(text).toMatch(
-        /^dr_operation_token is required: .*generate-operation-token\/attempt.*batch token/,
+        /^dr_operation_token is required; .*generate-operation-token\/attempt.*batch token/,
       )
     },
   )
 
-  test.each([[['a']], [{ a: 1 }], [7]])('%j is no text', async dr_operation_token => {
+  test.each([[['a']], [{ a: 1 }], [7]])('%j is not a string', async dr_operation_token => {
     const { status, text } = await send({ body: { dr_operation_token } })
-    expect([status, text]).toEqual([400, 'dr_operation_token is no text; give the token as a JSON string'])
+    expect([status, text]).toEqual([
+      400,
+      'dr_operation_token is not a string; give the token as a JSON string',
+    ])
   })
 
   test.each([

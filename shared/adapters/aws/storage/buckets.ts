@@ -29,7 +29,7 @@ export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { bucket: 
 /** Marks end in the number of their position. */
 const turnOf = (mark = '0'): number => Number(mark.slice(-3))
 
-/** Attributes of sums that are not those of ended generations, as they shall be. */
+/** Sets the sums of a bucket, but for those of ended generations, if they still are as they were read. */
 export function bucketRenewal({ renew, sums, was }: Extract<Element, { renew: unknown }>, now: number) {
   const all = termsOf()
   const { name, value } = all

@@ -31,7 +31,8 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
   // a map may have a member named `constructor`, which makes it look like an instance of a class
   const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
   const documents = DynamoDBDocumentClient.from(connect(), { marshallOptions })
-  // a client keeps one way of translating: sums, which are longer than numbers can be, are read by another
+  // how numbers are read is fixed for each client: sums have more digits than a double keeps, and need a client of
+  // their own
   let reader: DynamoDBDocumentClient | undefined
   const exact = () => {
     reader ??= DynamoDBDocumentClient.from(connect(), {

@@ -19,7 +19,11 @@ export function plainWriter(engine: Engine): Commit {
     return specOf(keyOf(change).kind).table === 'data' ? belowJournal(write, since) : write
   }
 
-  /** A single write is a plain conditional one, except a deletion as read, whose repetition could not be told. */
+  /**
+   * A single change is one conditional write. A deletion of an item as it was read is a transaction all the same: the
+   * SDK may repeat a request whose answer was lost, and only a transaction's token tells such a repetition from a
+   * conflict.
+   */
   async function write(
     changes: readonly Change[],
     writes: readonly WriteItem[],
@@ -57,7 +61,8 @@ export function plainWriter(engine: Engine): Commit {
     }
   }
 
-  // The grant to count names the attributes that a request may speak of, so it cannot ask for the item in the way.
+  // The IAM grant for counting lists the attributes that a request may name, so an update cannot ask for the whole item
+  // that was in its way.
   async function counted(changes: readonly Change[], rev: string): Promise<'done' | 'conflict'> {
     const keys = changes.map(keyOf).map(key => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
     const [item] = (await get(keys)).values()

@@ -15,9 +15,12 @@ export interface Planned {
   /** what will stand there, but for position, leaf and bucket; null: nothing */
   readonly next: StoredItem | null
   readonly if: Test
-  /** what is there was looked up here, or assumed: who finds something else looks again, and the caller never knows */
+  /**
+   * what is there was looked up here, or is assumed: if it proves different it is looked up again, and the caller sees
+   * no conflict
+   */
   readonly assumed: boolean
-  /** only the counter changes: whoever may do no more than this must say so */
+  /** only the counter changes, by an update of that attribute: some functions are granted no more */
   readonly counts: boolean
 }
 

@@ -95,7 +95,7 @@ describe('what is told of a denied tag', () => {
     )
     return answer
   }
-  const FOREVER = 'A role that is deleted and made again ends its tags for good'
+  const FOREVER = 'Deleting a role and making it again makes its tags invalid for good'
 
   test.each<[string, Parameters<typeof told>[0], string]>([
     ['by default', undefined, '2030-01-04T00:00:00Z'],
@@ -110,11 +110,11 @@ describe('what is told of a denied tag', () => {
     })
   })
 
-  test('that only a tidy that is asked for ends the denial where the periodic one is disabled', async () => {
+  test('that only a tidy by hand ends the denial where periodic tidying is disabled', async () => {
     const { warnings } = await told({ safetyBuffer: HOUR, disablePeriodicTidy: true })
     expect(warnings).toEqual([
-      'the tag stays denied to 2030-01-01T00:00:00Z at least, and until a tidy that is asked for removes its entry: ' +
-        `the periodic one is disabled; then it is accepted again. ${FOREVER}`,
+      'the tag stays denied to 2030-01-01T00:00:00Z at least, and until a tidy by hand removes its entry, because ' +
+        `periodic tidying is disabled; then it is accepted again. ${FOREVER}`,
     ])
   })
 })
