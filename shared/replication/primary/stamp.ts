@@ -5,6 +5,7 @@ import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { inBatches, type LargestBatch } from '../../values/batches.ts'
 import { leafInLife } from '../tree.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
@@ -17,8 +18,11 @@ export interface StampJob {
   pass?: Pass | undefined
 }
 
-/** Items under one position: their transaction is far from the engine's limits, and one conflict costs little. */
-const TOGETHER = 20
+/**
+ * Items under one position. Their transaction holds each of them, its bucket and the cell with all of them: the engine
+ * takes a hundred elements and 4 MiB.
+ */
+const TOGETHER: LargestBatch = { elements: 40, bytes: 1_500_000 }
 /** Milliseconds between two positions: most of what a journal can take is left for logins. */
 const PACE = 66
 
@@ -27,17 +31,15 @@ const PACE = 66
  * gone through until a pass finds none: then no item is missing, whoever came late.
  */
 export async function stampAll(run: JobRun, job: StampJob): Promise<JobResult> {
-  const { ports } = run
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
   const left = await walk(run, job.at, pass, async items => {
     const cluster = await serving(run, job.life)
     if (!cluster) return false
     const loose = items.filter(item => !leafInLife(item, job.life))
-    for (let at = 0; at < loose.length; at += TOGETHER) {
-      const began = ports.clock.now()
-      pass.found += await stamped(run, loose.slice(at, at + TOGETHER), cluster)
-      await ports.clock.sleep(Math.max(0, PACE - (ports.clock.now() - began)))
+    for (const some of inBatches(loose, TOGETHER)) {
+      await stamped(run, some, cluster)
+      pass.found += some.length
     }
     return true
   })
@@ -54,15 +56,19 @@ const serving = async (run: JobRun, life: string): Promise<ClusterRead | undefin
   return cluster?.record.mode === 'primary' && cluster.record.life === life ? cluster : undefined
 }
 
-/** Together where nobody is in the way, else each alone; who is in the way has taken it into the journal himself. */
-async function stamped(run: JobRun, items: readonly StoredItem[], cluster: ClusterRead): Promise<number> {
-  const { journal } = run.ports
-  if ((await journal.stamp(items, cluster)) === 'done') return items.length
-  for (const item of items) {
-    const now = (await run.cluster()) ?? cluster
-    await journal.stamp([item], now)
-  }
-  return items.length
+/**
+ * Together where nobody is in the way, else each half for itself; who is in the way of a single one has taken it into the
+ * journal himself. Positions are taken at a pace.
+ */
+async function stamped(run: JobRun, items: readonly StoredItem[], cluster: ClusterRead): Promise<void> {
+  const { journal, clock } = run.ports
+  const began = clock.now()
+  const result = await journal.stamp(items, (await run.cluster()) ?? cluster)
+  await clock.sleep(Math.max(0, PACE - (clock.now() - began)))
+  if (result === 'done' || items.length === 1) return
+  const half = Math.ceil(items.length / 2)
+  await stamped(run, items.slice(0, half), cluster)
+  await stamped(run, items.slice(half), cluster)
 }
 
 /** A tree that was whole stays so while those who came late are looked for. */

@@ -2,11 +2,14 @@ import type { SourceLink } from '../../link/source.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { inBatches } from '../../values/batches.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
 import type { Element, Place } from '../journal.ts'
 import { PAGE, pageElements, type Wanted } from './page.ts'
 
 const SEGMENTS = 16
+/** Bytes of items in one transaction: the engine takes 4 MiB. */
+const LARGEST = 2 ** 21
 
 const keyOf = (index: number) => key('segment', String(index))
 
@@ -157,11 +160,11 @@ async function writePage(
   next: SyncSegment,
 ): Promise<HeldSegment | 'lost'> {
   let held = first
-  for (let at = 0; at === 0 || at < wanted.length; at += PAGE) {
-    const last = at + PAGE >= wanted.length
-    const data = last ? next : held.data
+  const batches = inBatches(wanted, { elements: PAGE, bytes: LARGEST })
+  for (const [index, some] of (batches.length > 0 ? batches : [[]]).entries()) {
+    const data = index >= batches.length - 1 ? next : held.data
     if (!data) return 'lost'
-    const written = await writeSome(work.own, held, wanted.slice(at, at + PAGE), data)
+    const written = await writeSome(work.own, held, some, data)
     if (written === 'lost') return 'lost'
     held = written
   }

@@ -187,6 +187,15 @@ describe('a journal is begun', () => {
     expect((await store.read([key('reindex')]))[0]?.data).toMatchObject({ stage: 'done', late: 1 })
   })
 
+  test('over items that are as large as they can be: as many go together as a transaction takes', async () => {
+    const large = 'x'.repeat(350_000)
+    for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
+    const life = await enabled()
+    await stamped(life)
+    expect((await items()).filter(item => !leafInLife(item, life))).toEqual([])
+    await sound(life)
+  })
+
   test('in runs that end in the middle, too', async () => {
     await seeded(60)
     const life = await enabled()

@@ -16,6 +16,8 @@ export interface Dependencies {
 /** Attempts of ours while the engine cannot take something; each is several of the SDK's. */
 export const TRIES = 5
 const LARGEST_BATCH = 100
+/** Batches of one read that are asked for at once: each may be megabytes, and has to come within an attempt's time. */
+const BATCHES_AT_ONCE = 10
 
 export const nameOf = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
 
@@ -74,7 +76,12 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
     const batches = Array.from({ length: Math.ceil(unique.length / LARGEST_BATCH) }, (_, index) =>
       unique.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
     )
-    return new Map((await Promise.all(batches.map(batch => batchGet(batch, numbers)))).flat())
+    const found: [string, Record<string, unknown>][] = []
+    for (let at = 0; at < batches.length; at += BATCHES_AT_ONCE) {
+      const some = batches.slice(at, at + BATCHES_AT_ONCE)
+      found.push(...(await Promise.all(some.map(batch => batchGet(batch, numbers)))).flat())
+    }
+    return new Map(found)
   }
 
   return { ...dependencies, documents, exact, pause, seconds, get }

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { expect, inject, test } from 'vitest'
+import { clientOf } from '../../infra/local/engine.ts'
+import { jobRun } from '../../shared/jobs/job.ts'
+import type { ClusterRecord } from '../../shared/model/cluster.ts'
+import type { ClusterRead, Ports } from '../../shared/ports.ts'
+import { beginJournal, endJournal, stamping, unstamping } from '../../shared/replication/primary/enable.ts'
+import { stampAll } from '../../shared/replication/primary/stamp.ts'
+import { unstampAll } from '../../shared/replication/primary/unstamp.ts'
+import { leafInLife } from '../../shared/replication/tree.ts'
+import { put, replace } from '../../shared/storage/changes.ts'
+import { key } from '../../shared/storage/kinds.ts'
+import { differences, replayed, standing, wrongSums } from '../support/journal.ts'
+import { asAlone, member } from '../support/pair.ts'
+
+// A journal is begun over many items, by the clock, while clients write, and ended again.
+
+/** Items that a journal is begun over. `ITEMS=10000 npm run test:long -- enable` takes fewer. */
+const ITEMS = Number(process.env['ITEMS'] ?? 100_000)
+/** Writes of clients in a second. */
+const RATE = 200
+/** Milliseconds for which somebody writes by a record from before the journal; a record may be so old. */
+const LATE_MS = 20_000
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(0)} s`
+const print = (text: string) => process.stderr.write(`${text}\n`)
+
+test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers that come late: all are in it; ended, all are plain again`, async () => {
+  const at = await member({
+    get ms() {
+      return Date.now()
+    },
+    set ms(_passed: number) {},
+  })
+  await asAlone(at)
+  const clock = { now: Date.now, sleep: async (ms: number) => void (await setTimeout(ms)) }
+  const ports = { ...at, clock } as unknown as Ports
+  const { store, journal } = at
+  const record = async (): Promise<ClusterRead> => {
+    const readAt = Date.now()
+    const [item] = await store.read([key('cluster')])
+    if (!item) throw new Error('there is no cluster record')
+    return { record: item.data, readAt }
+  }
+  const become = async (change: (before: ClusterRecord) => ClusterRecord) => {
+    const [item] = await store.read([key('cluster')])
+    if (!item) throw new Error('there is no cluster record')
+    expect(await store.commit([replace(item, item, change(item.data))], await record())).toBe('done')
+  }
+  const finished = async <T extends object>(work: (job: T) => Promise<unknown>, first: T) => {
+    for (let job = first; ; ) {
+      const result = (await work(job)) as 'done' | { again: T }
+      if (result === 'done') return
+      job = result.again
+    }
+  }
+  const run = () => jobRun(ports, Date.now() + 600_000)
+  const placeOf = (index: number) => key('sts-role', `owner${index % 97}`, `n${index}`)
+
+  await seed(at, placeOf)
+  const old = await record()
+  const { head, ...begun } = await beginJournal(ports, old.record)
+  expect(await journal.transact([head])).toBe('done')
+  await become(before => ({ ...before, mode: 'primary', built: false, ...begun }))
+
+  // clients that write all the time, and one that has read the record before
+  const counts = { written: 0, refused: 0, late: 0 }
+  let ended = false
+  const write = async (as: ClusterRead) => {
+    const index = Math.floor(Math.random() * ITEMS)
+    const change = put(placeOf(index), { role: `written ${index}`, externalId: '' })
+    return store.commit([change], as)
+  }
+  const client = async () => {
+    let as = await record()
+    let next = Date.now()
+    while (!ended) {
+      if (Date.now() - as.readAt > 5000) as = await record()
+      const result = await write(as).catch(() => 'busy')
+      if (result === 'done') counts.written += 1
+      else counts.refused += 1
+      next = Math.max(next + 10_000 / RATE, Date.now() - 1000)
+      await setTimeout(Math.max(0, next - Date.now()))
+    }
+  }
+  const latecomer = async () => {
+    while (Date.now() - old.readAt < LATE_MS) {
+      const result = await write(old).catch(() => 'busy')
+      if (result === 'done') counts.late += 1
+      await setTimeout(20)
+    }
+  }
+  const clients = [latecomer(), ...Array.from({ length: 10 }, client)]
+  const began = Date.now()
+  await finished(job => stampAll(run(), job), stamping(begun.life, began))
+  const took = Date.now() - began
+  ended = true
+  await Promise.all(clients)
+  expect((await record()).record.built).toBe(true)
+  const { seq = 0 } = (await journal.head()) ?? {}
+  const stamps = seq - counts.written
+  print(
+    `${ITEMS} items were taken in within ${seconds(took)}, of which 30 s are waited: ${((ITEMS / (took - 30_000)) * 1000).toFixed(0)} in a second, ${stamps} positions`,
+  )
+  print(
+    `clients wrote ${counts.written} times meanwhile (${((counts.written / took) * 1000).toFixed(0)} in a second), ${counts.refused} were refused, ${counts.late} came late`,
+  )
+
+  const items = await standing(journal)
+  expect(items.filter(item => !leafInLife(item, begun.life))).toEqual([])
+  const { holes, torn } = await replayed(journal)
+  expect({ holes, torn }).toEqual({ holes: [], torn: [] })
+  expect(await differences(journal)).toEqual([])
+  expect(await wrongSums(journal, begun.life)).toEqual([])
+
+  const { since } = await endJournal(ports)
+  await become(({ epoch: _epoch, life: _life, built: _built, ...before }) => ({
+    ...before,
+    mode: 'disabled',
+    since,
+  }))
+  const undone = Date.now()
+  await finished(job => unstampAll(run(), job), unstamping(since, begun.life, undone))
+  const back = Date.now() - undone
+  print(
+    `they were given back plain within ${seconds(back)}: ${((ITEMS / (back - 30_000)) * 1000).toFixed(0)} in a second`,
+  )
+  const plain = await standing(journal)
+  expect(plain.length).toBe(items.length)
+  expect(plain.filter(({ pos, leaf, bucket }) => (pos ?? leaf ?? bucket) !== undefined)).toEqual([])
+}, 1_800_000)
+
+/** Stores items as they stood before there was a journal. */
+async function seed(
+  { tables }: Awaited<ReturnType<typeof member>>,
+  placeOf: (index: number) => ReturnType<typeof key>,
+) {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
+  const documents = DynamoDBDocumentClient.from(clientOf(inject('ground').engine, 'us-east-1', credentials))
+  const itemOf = (index: number) => {
+    const { kind, pk, sk } = placeOf(index)
+    return {
+      kind,
+      pk,
+      sk,
+      rev: randomBytes(12).toString('base64url'),
+      data: { role: `old ${index}`, externalId: '' },
+    }
+  }
+  for (let from = 0; from < ITEMS; from += 25) {
+    const some = Array.from({ length: Math.min(25, ITEMS - from) }, (_, index) => itemOf(from + index))
+    const RequestItems = { [tables.data]: some.map(Item => ({ PutRequest: { Item } })) }
+    await documents.send(new BatchWriteCommand({ RequestItems }))
+  }
+}

@@ -1,0 +1,24 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { inBatches } from '../../../shared/values/batches.ts'
+
+const bytesOf = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0)
+
+test('batches hold everything in its order, and no more than they may but for a single element', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ maxLength: 60 })), fc.integer({ min: 1, max: 5 }), (texts, elements) => {
+      const batches = inBatches(texts, { elements, bytes: 50 })
+      expect(batches.flat()).toEqual(texts)
+      for (const batch of batches) {
+        expect(batch.length).toBeLessThanOrEqual(elements)
+        expect(batch.length === 1 || bytesOf(batch) <= 50).toBe(true)
+      }
+      // none could have taken the first of the next one
+      for (const [index, batch] of batches.entries()) {
+        const [next] = batches[index + 1] ?? []
+        if (next !== undefined) expect(batch.length === elements || bytesOf([...batch, next]) > 50).toBe(true)
+      }
+    }),
+  )
+})
