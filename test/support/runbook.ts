@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs'
 import { root } from '../../infra/checkout.ts'
 import { call } from './api.ts'
 
-/** What a line of a runbook does, as far as runbooks go: `curl -f`, `jq -r`, `echo`, and executions that are started. */
+/** What a line of a runbook does, as far as runbooks go: `curl -f`, `jq -r`, `echo`, deployments, and executions that are started. */
 export interface Shell {
   variables: Record<string, string>
   /** `aws stepfunctions start-execution` */
   startExecution(machine: string, input: string): Promise<void>
+  /** `npx cdk deploy`, with these settings */
+  deploy?(settings: string): Promise<void>
+  /** asks a cluster; absent: over HTTP */
+  call?: typeof call
 }
 
 /** The commands of all `sh` blocks of a runbook, in their order. */
@@ -49,12 +53,16 @@ function words(command: string, variables: Shell['variables']): string[] {
 
 async function plain([program, ...rest]: readonly string[], shell: Shell): Promise<string> {
   if (program === 'echo') return rest.join(' ')
-  if (program === 'curl') return curl(rest)
+  if (program === 'curl') return curl(rest, shell.call ?? call)
+  if (program === 'npx' && rest[0] === 'cdk' && shell.deploy) {
+    await shell.deploy(rest.at(-1) ?? '')
+    return ''
+  }
   if (program === 'aws') return aws(rest, shell)
   throw new Error(`runbooks know no ${program}`)
 }
 
-async function curl(given: readonly string[]): Promise<string> {
+async function curl(given: readonly string[], ask: typeof call): Promise<string> {
   const headers: Record<string, string> = {}
   let [url, method, body] = ['', 'GET', undefined as string | undefined]
   const rest = [...given]
@@ -67,7 +75,7 @@ async function curl(given: readonly string[]): Promise<string> {
       headers[name] = value
     } else url = next
   }
-  const { status, text } = await call(url, method, '', body, { headers })
+  const { status, text } = await ask(url, method, '', body, { headers })
   if (status >= 400) throw new Error(`${method} ${url}: ${status} ${text}`)
   return text
 }

@@ -18,6 +18,8 @@ export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOp
   memory?: boolean
   /** what is done to the journal of every cluster, to see that it is noticed */
   broken?: (journal: Journal) => Journal
+  /** the version that a cluster runs; absent: this one */
+  madeBy?: (name: string) => typeof setMember | undefined
   /** clusters that are put up again, instead of new ones */
   from?: SetSnapshot
 }
@@ -90,7 +92,12 @@ interface Surroundings {
 /** New clusters, or those of a snapshot. */
 async function membersOf(
   names: readonly string[],
-  { from, entropy = { bytes: randomBytes, uuid: randomUUID }, broken = same => same }: SetOptions,
+  {
+    from,
+    entropy = { bytes: randomBytes, uuid: randomUUID },
+    broken = same => same,
+    madeBy = () => undefined,
+  }: SetOptions,
   { recording, ground, ...around }: Surroundings,
 ): Promise<{ members: SetMember[]; at: (name: string) => SetMember }> {
   const { model } = inject('ground')
@@ -99,7 +106,15 @@ async function membersOf(
     const tables = await ground.newTables(known?.items)
     recording.watch(name, tables, known?.items)
     const { kms = ownKms(), token = '' } = known ?? {}
-    const one = setMember({ ...around, name, tables, model, entropy, kms, answered: recording.answered })
+    const one = (madeBy(name) ?? setMember)({
+      ...around,
+      name,
+      tables,
+      model,
+      entropy,
+      kms,
+      answered: recording.answered,
+    })
     one.ports.journal = broken(one.ports.journal)
     one.useToken(token)
     return one

@@ -1,0 +1,13 @@
+import { vi } from 'vitest'
+import type { setMember } from './member.ts'
+
+/** Makes clusters of a version whose format of journal and link is another one: all of the code, loaded once more. */
+export async function versionOf(format: number): Promise<typeof setMember> {
+  const source = '../../../shared/link/source.ts'
+  vi.resetModules()
+  vi.doMock(source, async original => ({ ...(await original<object>()), FORMAT: format }))
+  const loaded = (await import('./member.ts')) as { setMember: typeof setMember }
+  vi.doUnmock(source)
+  vi.resetModules()
+  return loaded.setMember
+}

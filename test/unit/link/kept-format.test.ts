@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createFileRegistry, type DescMessage, fromBinary, toJson } from '@bufbuild/protobuf'
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../../infra/checkout.ts'
+import { readActivation } from '../../../shared/link/activation-token.ts'
+import { type Method, methods } from '../../../shared/link/carry.ts'
+import { envelopeOf, isCallOf, outcomeOf } from '../../../shared/link/envelope.ts'
+import { AnswerSchema, CallSchema } from '../../../shared/link/gen/link_pb.ts'
+import { forms } from '../../../shared/link/messages.ts'
+import { FORMAT } from '../../../shared/link/source.ts'
+import { isStatementOf } from '../../../shared/link/statements.ts'
+import type { Statement } from '../../../shared/model/link.ts'
+import { type CellChange, decodeBody } from '../../../shared/replication/cell.ts'
+import {
+  type Limbs,
+  leafOf,
+  pageHash,
+  placed,
+  rootHash,
+  wholeRoot,
+} from '../../../shared/replication/tree.ts'
+import type { StoredItem } from '../../../shared/storage/requests.ts'
+
+// Clusters of a set are upgraded one after the other: for a while one follows a primary of an earlier version. What
+// that version has written, or computed, is kept here; what this one writes has to be understood by it.
+
+interface Kept {
+  interface: string
+  key: string
+  messages: Record<Method, Record<'question' | 'answer', string>>
+  signed: { call: string; nonce: string; answer: string; refusal: string; statement: Statement }
+  token: string
+  journal: { body: string; changes: CellChange[] }
+  tree: { life: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
+}
+
+const directory = `${root}test/vectors/formats`
+const numbers = readdirSync(directory).flatMap(name => /^(\d+)\.json$/.exec(name)?.[1] ?? [])
+
+test('every format that there was is kept, and the present one', () => {
+  expect(numbers.map(Number).toSorted((a, b) => a - b)).toEqual(
+    Array.from({ length: FORMAT }, (_, index) => index + 1),
+  )
+})
+
+describe.each(numbers)('format %s', number => {
+  const kept = JSON.parse(readFileSync(`${directory}/${number}.json`, 'utf8')) as Kept
+  const bytes = (text: string) => Buffer.from(text, 'base64')
+  const file = fromBinary(FileDescriptorProtoSchema, bytes(kept.interface))
+  const registry = createFileRegistry(file, () => undefined)
+  /** What its own version reads in bytes; what it does not know is left out. */
+  const asThen = (message: string, content: Uint8Array) => {
+    const schema = registry.getMessage(`cloudauth.link.v1.${message}`) as DescMessage
+    return toJson(schema, fromBinary(schema, content), { alwaysEmitImplicit: true })
+  }
+
+  test.each(
+    methods.flatMap(method => [
+      [method, 'question', `${method}Request`] as const,
+      [method, 'answer', `${method}Response`] as const,
+    ]),
+  )('%s, its %s: what it wrote is read, and it reads what is written of it', (method, part, message) => {
+    const before = bytes(kept.messages[method][part])
+    const form = forms[method][part] as {
+      read: (from: Uint8Array) => unknown
+      write: (value: unknown) => Uint8Array
+    }
+    expect(asThen(message, form.write(form.read(before)))).toEqual(asThen(message, before))
+  })
+
+  test('what it signed counts', () => {
+    const { signed } = kept
+    const [key, nonce] = [bytes(kept.key), bytes(signed.nonce)]
+    const call = fromBinary(CallSchema, bytes(signed.call))
+    const envelope = envelopeOf(call)
+    expect(envelope && isCallOf(key, 'Echo', envelope, call.body)).toBe(true)
+    const outcome = (answer: string) => outcomeOf(key, 'Echo', nonce, fromBinary(AnswerSchema, bytes(answer)))
+    expect(outcome(signed.answer)).toMatchObject({ body: expect.anything() })
+    expect(outcome(signed.refusal)).toEqual({
+      refusal: { code: 'permission_denied', text: 'revoked', addresses: ['https://east.example'] },
+    })
+    expect(isStatementOf(key, signed.statement)).toBe(true)
+  })
+
+  test('its activation tokens name set, name, address and key', () => {
+    expect(readActivation(kept.token)).toMatchObject({
+      ...{ addr: 'https://east.example', id: 'west', set: kept.signed.statement.set },
+      primaryKey: bytes(kept.key).toString('base64url'),
+    })
+  })
+
+  test('its cells are read', () => {
+    const position = { epoch: '000003.0123456789ab', seq: 44 }
+    expect(decodeBody(bytes(kept.journal.body), position)).toEqual(kept.journal.changes)
+  })
+
+  test('leaves, places and hashes are those that it computed', () => {
+    const { life, item, stored, page, root: hash, whole } = kept.tree
+    expect(leafOf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
+    expect(placed(item, life)).toEqual(stored)
+    const sums = new Map<string, Limbs>([
+      ['0a', [1n, 2n, 3n]],
+      ['0b', [4n, 5n, 6n]],
+    ])
+    expect([pageHash(sums), rootHash(['a', 'b']), wholeRoot('a', 'b')]).toEqual([page, hash, whole])
+  })
+})
