@@ -1,8 +1,9 @@
+import type { CellsAnswer, SourceLink } from '../../link/source.ts'
 import { pauseBefore } from '../apply/target.ts'
 import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
 import { newestTermIn } from '../terms.ts'
-import { type Follower, isReplaced, type Progress, stopped } from './follower.ts'
+import { type Ahead, type Follower, isReplaced, type Progress, stopped } from './follower.ts'
 import { countRound } from './loop-guard.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
@@ -11,6 +12,8 @@ import { nextCells, stage } from './stage.ts'
 
 /** Bytes of cells that are asked for at once. */
 const BYTES = 3 * 2 ** 20
+/** Cells in one answer from which on there are probably more. */
+const BEHIND = 200
 
 /** One step of following the primary. It may be taken by several at once, and be left at any point. */
 export async function followOn(follower: Follower): Promise<Progress> {
@@ -53,7 +56,7 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
 async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   const { link, own, life } = follower
   if (!link) return 'stopped'
-  const answer = await link.cells({ line: head.line, from: head.seq, bytes: BYTES })
+  const answer = await cellsBehind(follower, link, head)
   if ('trimmed' in answer) {
     follower.from = answer.trimmed
     return 'worked'
@@ -70,7 +73,26 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   if (staged === 'refused') return 'worked'
   const newest = cells.at(-1)
   if (newest) follower.newest = { seq: newest.seq, at: newest.at }
+  if (cells.length >= BEHIND) follower.ahead = askAhead(link, staged)
   return afterRedo(follower, staged, await redo(own, life, staged, cells))
+}
+
+const askFor = (link: SourceLink, { line, seq }: Head): Promise<CellsAnswer> =>
+  link.cells({ line, from: seq, bytes: BYTES })
+
+/** Asks for what comes next while what has come is applied. Whether it fails is seen when it is wanted. */
+const askAhead = (link: SourceLink, head: Head): Ahead => ({
+  seq: head.seq,
+  hold: head.hold,
+  answer: askFor(link, head).catch(() => undefined),
+})
+
+/** What the source has behind a head: asked for before, where the head has not moved since. */
+async function cellsBehind(follower: Follower, link: SourceLink, head: Head): Promise<CellsAnswer> {
+  const { ahead } = follower
+  delete follower.ahead
+  const known = ahead?.seq === head.seq && ahead.hold === head.hold ? await ahead.answer : undefined
+  return known ?? askFor(link, head)
 }
 
 async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {

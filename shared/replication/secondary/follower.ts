@@ -1,8 +1,16 @@
-import type { EchoAnswer, SourceLink } from '../../link/source.ts'
+import type { CellsAnswer, EchoAnswer, SourceLink } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import type { Own } from '../apply/target.ts'
 import type { Head } from '../head.ts'
+
+/** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
+export interface Ahead {
+  readonly seq: number
+  readonly hold: number
+  /** undefined: it failed */
+  readonly answer: Promise<CellsAnswer | undefined>
+}
 
 /** A secondary at work: what it may reach, and what it has learnt of its source in this run. */
 export interface Follower {
@@ -24,6 +32,7 @@ export interface Follower {
   source?: EchoAnswer
   /** the last cell that was staged in this run: its position, and when it was written, epoch milliseconds */
   newest?: { seq: number; at: number }
+  ahead?: Ahead
   /** behind this position the source keeps cells, as it told */
   from: number
   /** whether a change of the cluster's role is under way: then only what keeps up is done, and no sync is begun */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { SourceLink } from '../../../shared/link/source.ts'
-import type { Cell } from '../../../shared/replication/cell.ts'
+import { type Cell, noopCell } from '../../../shared/replication/cell.ts'
 import type { Element, Journal, Transacted } from '../../../shared/replication/journal.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
 import type { Follower } from '../../../shared/replication/secondary/follower.ts'
@@ -193,6 +193,77 @@ describe('a secondary under load', () => {
     const all = await Promise.all([1, 2, 3].map(() => redo(own, west.life, head)))
     expect(all).toContain('done')
     expect(await redo(own, west.life, head)).toBe('moved')
+    await isEqual()
+  })
+})
+
+describe('a secondary that is far behind', () => {
+  const EACH = 210
+  /** A primary with so many commits, which gives some at a time, and counts what it was asked. */
+  async function farAhead(): Promise<{
+    link: SourceLink
+    asked: number[]
+    fails: () => void
+  }> {
+    await synced()
+    for (let index = 0; index < 3; index++) await commit(east, [a, `${index}`])
+    const { epoch, seq } = await headOf(east)
+    await east.journal.putCells(
+      Array.from({ length: 2 * EACH }, (_, index) => noopCell({ epoch, seq: seq + 1 + index }, east.turn.ms)),
+    )
+    await east.journal.moveHead({ seq }, { seq: seq + 2 * EACH })
+    await commit(east, [b, 'last'])
+    const asked: number[] = []
+    const failing = { next: false }
+    const link: SourceLink = {
+      ...linkTo(east),
+      cells: async question => {
+        asked.push(question.from)
+        const fault = failing.next && asked.length === 2
+        const answer = await linkTo(east).cells(question)
+        if (fault) throw new Error('the link is broken')
+        return 'cells' in answer ? { ...answer, cells: answer.cells.slice(0, EACH) } : answer
+      },
+    }
+    return { link, asked, fails: () => Object.assign(failing, { next: true }) }
+  }
+
+  test('asks for more while it applies what has come', async () => {
+    const { link, asked } = await farAhead()
+    /** how often it had asked when it said that something was applied */
+    const before: number[] = []
+    const one = await withJournal(
+      {
+        moveHead: (expect, next) => {
+          if (next.done !== undefined) before.push(asked.length)
+          return west.journal.moveHead(expect, next)
+        },
+      },
+      link,
+    )
+    await caughtUp(one)
+    // each is asked for once, and the second and the third before what came earlier is applied
+    expect(asked).toEqual([0, 210, 420, 424])
+    expect(before).toEqual([2, 3, 3])
+    await isEqual()
+  })
+
+  test('asks again for what it asked in vain', async () => {
+    const { link, asked, fails } = await farAhead()
+    fails()
+    await caughtUp(await follower(west, link))
+    expect(asked).toEqual([0, 210, 210, 420, 424])
+    await isEqual()
+  })
+
+  test('does not take what was asked for before the head was another one', async () => {
+    const { link, asked } = await farAhead()
+    const one = await follower(west, link)
+    await followOn(one)
+    const { seq, hold } = await headOf(west)
+    await west.journal.moveHead({ seq, hold }, { hold: hold + 1 })
+    await caughtUp(one)
+    expect(asked).toEqual([0, 210, 210, 420, 424])
     await isEqual()
   })
 })
