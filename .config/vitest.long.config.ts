@@ -13,6 +13,7 @@ export default defineConfig({
     include: [
       'test/long/**/*.test.ts',
       'test/unit/link/serve/chaos.test.ts',
+      'test/integration/replication/conflicts.alone.test.ts',
       'test/integration/replication/enable.alone.test.ts',
       'test/integration/replication/games.alone.test.ts',
       'test/integration/replication/requests.alone.test.ts',

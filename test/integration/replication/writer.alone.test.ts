@@ -275,7 +275,7 @@ describe('positions', () => {
     },
   )
 
-  test('three positions at most, then busy; every one of them is closed', async () => {
+  test('five positions at most, then busy; every one of them is closed', async () => {
     await storage.fault({
       kind: 'conflict',
       when: 'before',
@@ -286,7 +286,7 @@ describe('positions', () => {
     await expect(commit(put('a'))).rejects.toMatchObject({ code: 'busy' })
     await storage.reset()
     const { head, cells } = await replayed(journal)
-    expect([head.seq, cells.every(cell => cell?.noop)]).toEqual([3, true])
+    expect([head.seq, cells.every(cell => cell?.noop)]).toEqual([5, true])
     expect(await roles('a')).toEqual([undefined])
     await sound()
   })

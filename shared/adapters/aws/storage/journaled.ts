@@ -15,7 +15,7 @@ import { type ItemSeen, type Planned, planOf, planOfStamp } from './plan.ts'
 import { busy } from './verdict.ts'
 
 /** Positions that a commit may use up while buckets are taken or the engine is busy. */
-const POSITIONS = 3
+const POSITIONS = 5
 /** How often a position of ours is settled while other writes to it are under way. */
 const SETTLINGS = 6
 
