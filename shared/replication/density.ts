@@ -101,26 +101,34 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ 
   return { isOld }
 }
 
+/** Which epoch ends: one, whatever has become of its cluster since, or any that is lower than another one. */
+export type WhichEpoch = { readonly epoch: string } | { readonly below: string }
+
+const isMeant = (ending: WhichEpoch, { epoch }: Pick<Head, 'epoch'>): boolean =>
+  'epoch' in ending ? epoch === ending.epoch : epoch < ending.below
+
 /**
  * Ends this cluster's epoch for good: nothing is committed in it any more, and its last position is known. May be
- * repeated at any time.
- * @param as `below`: only an epoch lower than this one, which is remembered as seen; `heir`: UUID of the cluster that
- * may take it over, noted where this call is the one that closes
- * @returns the end, which may be acknowledged; undefined where there is no epoch of this cluster's to end
+ * repeated at any time, and come late: an epoch that this cluster has begun since stays open.
+ * @param ending `below` is remembered as seen
+ * @param heir UUID of the cluster that may take it over, noted where this call is the one that closes
+ * @returns the end, which may be acknowledged; undefined where there is no such epoch of this cluster's to end
  */
 export async function endEpoch(
   ports: Dependencies,
-  { below, heir = '' }: { below?: string | undefined; heir?: string | undefined } = {},
+  ending: WhichEpoch,
+  heir = '',
 ): Promise<{ epoch: string; seq: number } | undefined> {
   const { journal } = ports
   const before = await journal.head()
-  if (before?.mode === 'writing' && (below === undefined || before.epoch < below))
+  const seen = 'below' in ending ? epochNumber(ending.below) : 0
+  if (before?.mode === 'writing' && isMeant(ending, before))
     await journal.moveHead(
       { mode: 'writing', epoch: before.epoch },
-      { mode: 'closed', heir, n: Math.max(before.n, epochNumber(below ?? '')) },
+      { mode: 'closed', heir, n: Math.max(before.n, seen) },
     )
   const head = await journal.head()
-  if (head?.mode !== 'closed' || head.own !== head.epoch) return undefined
+  if (head?.mode !== 'closed' || head.own !== head.epoch || !isMeant(ending, head)) return undefined
   const { isOld } = await fillAll(ports, head)
   await journal.moveHead(
     { mode: 'closed', epoch: head.epoch, hold: head.hold },

@@ -10,9 +10,9 @@ import { roleEventChange } from './role-event.ts'
 
 /** Why a primary ceases to be one. */
 export type StepDown =
-  | { reason: 'demote' }
+  | { reason: 'demote'; epoch: string }
   /** `heir`: UUID of the secondary that asked */
-  | { reason: 'handover'; heir: string }
+  | { reason: 'handover'; epoch: string; heir: string }
   /** `heir`: UUID of the cluster that writes the higher epoch `below` */
   | { reason: 'fence'; heir: string; below: string }
 
@@ -32,8 +32,7 @@ export async function stepDown(
   why: StepDown,
   operation: string,
 ): Promise<Position | undefined> {
-  const { heir, below } = { heir: undefined, below: undefined, ...why }
-  const end = await endEpoch(ports, { heir, below })
+  const end = await endEpoch(ports, why, 'heir' in why ? why.heir : '')
   if (!end) return undefined
   for (let tries = 0; tries < TRIES; tries++) {
     const readAt = ports.clock.now()

@@ -115,7 +115,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   expect(await differences(journal)).toEqual([])
   expect(await wrongSums(journal, begun.life)).toEqual([])
 
-  const { since } = await endJournal(ports)
+  const { since } = await endJournal(ports, (await record()).record)
   await become(({ epoch: _epoch, life: _life, built: _built, ...before }) => ({
     ...before,
     mode: 'disabled',

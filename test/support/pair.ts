@@ -231,7 +231,7 @@ export function linkTo(at: Member): SourceLink {
     keyring: never,
     tree: never,
     handover: async ({ epoch }) => {
-      const end = await endEpoch(at, { heir: 'the heir' })
+      const end = await endEpoch(at, { epoch }, 'the heir')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
       return { ...end, addresses: [] }
     },

@@ -28,7 +28,7 @@ export async function handover(
   if ((await ports.store.commit([seen], call)) === 'conflict')
     throw new LinkRefused('unavailable', 'two calls at once: repeat')
   const operation = Buffer.from(call.envelope.nonce).toString('hex')
-  const end = await stepDown(ports, { reason: 'handover', heir }, operation)
+  const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, heir }, operation)
   const now = await ports.journal.head()
   if (!end || !now) throw new LinkRefused('failed_precondition', 'this cluster is no primary any more')
   // somebody else's call may have closed the journal in between

@@ -12,8 +12,9 @@ import { stepDown } from '../step-down.ts'
 /** Ends the epoch of this cluster for good, and makes it a secondary that follows nobody. */
 const close: OperationStep = async (run, id) => {
   const stand = await standing(run, id)
-  if (stand.operation.data.status !== 'running') return DONE
-  const end = await stepDown(run.ports, { reason: 'demote' }, id)
+  const { operation, record } = stand
+  if (operation.data.status !== 'running' || record.data.operation !== id) return DONE
+  const end = await stepDown(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
   if (!end)
     throw new OperationFailed('busy', 'this cluster writes no journal of its own that could be closed')
   // read again: the record is another one since

@@ -82,7 +82,7 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
   const { ports, now, request } = call
   const item = recordOf(call)
   checkTransition('primary/disable', item.data)
-  const { since, end } = await endJournal(ports)
+  const { since, end } = await endJournal(ports, item.data)
   const gone = await forgetOthers(ports.store)
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
   await call.once('note', () => noteEvent('primary-disabled', request.id, item.data, { since }, ports))

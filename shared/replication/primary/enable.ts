@@ -34,13 +34,15 @@ export async function beginJournal(
 
 /**
  * Ends this cluster's journal. May be repeated until the record says so.
+ * @param epoch of the record
  * @returns `since`: what the record takes, together with the mode `disabled` and without epoch, life and tree; `end`: the
  * last position, as text
  */
 export async function endJournal(
   ports: Pick<Ports, 'journal' | 'clock'>,
+  { epoch = '' }: Pick<ClusterRecord, 'epoch'>,
 ): Promise<{ since: string; end: string }> {
-  const end = await endEpoch(ports)
+  const end = await endEpoch(ports, { epoch })
   if (!end) throw new ApiError('busy', 'this cluster does not write a journal of its own', { retryAfter: 1 })
   return { since: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
 }

@@ -27,7 +27,8 @@ export async function readyHead(
   const head = await journal.head()
   if (!head || head.mode === 'writing')
     throw new OperationFailed('internal', 'this cluster has no journal of another one to take over')
-  if (head.mode === 'closed') return (await endEpoch({ clock, journal })) && resting(journal, 'closed')
+  if (head.mode === 'closed')
+    return (await endEpoch({ clock, journal }, { epoch: head.epoch })) && resting(journal, 'closed')
   if (head.mode === 'syncing') {
     if (!force) throw new OperationFailed('busy', 'a sync has begun meanwhile (merkle-sync)')
     const stopped = await stopSync(own, life, head)

@@ -42,7 +42,7 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
   drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.life)),
   finish: async (follower, head) => {
     // one that was opened again meanwhile is of a later epoch, and stays open
-    follower.filled = (await endEpoch(follower.own, { below: head.epoch })) !== undefined
+    follower.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
     return follower.filled ? 'worked' : 'waiting'
   },
   follow: async ({ own }, { mode, hold, seq, link }) => {

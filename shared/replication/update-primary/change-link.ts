@@ -48,9 +48,9 @@ async function stopped({ ports }: OperationRun, head: Head, id: string): Promise
  * Whether everything that was staged is applied, and the own closed journal has its exact end. What cannot be applied,
  * because it does not fit what stands here, is fetched anew from the next primary, all of it.
  */
-async function settled({ ports }: OperationRun, { mode, hold }: Head, life: string): Promise<boolean> {
+async function settled({ ports }: OperationRun, { mode, hold, epoch }: Head, life: string): Promise<boolean> {
   if (mode === 'syncing') return true
-  if (mode === 'closed') return (await endEpoch(ports)) !== undefined
+  if (mode === 'closed') return (await endEpoch(ports, { epoch })) !== undefined
   const applied = await drain(ports, life)
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false

@@ -4,7 +4,6 @@ import { put } from '../../../shared/storage/changes.ts'
 import { key, partitions } from '../../../shared/storage/kinds.ts'
 import type { Reply } from '../../support/api.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
-import { sized } from '../../support/size.ts'
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const DISABLE = '/sys/replication/dr/secondary/disable'
@@ -13,7 +12,7 @@ const TOKEN = 'hvs.operation-token-of-the-test'
 let set: ClusterSet
 
 beforeEach(async () => {
-  set = await clusterSet(['east', 'west'])
+  set = await clusterSet(['east', 'west'], { memory: true })
   await set.enable('east')
   await set.join('west', 'east')
   await set.at('east').ok('POST', '/sys/policies/acl/shared', POLICY)
@@ -118,18 +117,4 @@ describe('a secondary that leaves its set', () => {
     await set.converge()
     expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
   })
-})
-
-test('killed at any call, it is gone on with, and ends once', async () => {
-  let deaths = 0
-  for (let at = 2; at < sized(60, 200); at += sized(7, 3))
-    set.trap({
-      ...{ cluster: 'west', process: 'on-operation', at, when: at % 2 ? 'before' : 'after', does: 'dies' },
-      struck: () => {
-        deaths += 1
-      },
-    })
-  expect((await disable()).status).toBe(200)
-  expect(deaths).toBeGreaterThan(3)
-  await isAlone()
 })

@@ -66,7 +66,7 @@ async function enabled(): Promise<string> {
 
 /** What primary/disable does. */
 async function disabled(): Promise<string> {
-  const { since } = await endJournal(ports)
+  const { since } = await endJournal(ports, await recordNow())
   await become(({ epoch: _epoch, life: _life, built: _built, ...record }) => ({
     ...record,
     mode: 'disabled',
@@ -275,9 +275,9 @@ describe('a journal is ended', () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     const [held] = [await journal.allocate(epoch), await write(create(place('x'), role('x')))]
-    const end = await endEpoch(ports)
+    const end = await endEpoch(ports, { epoch })
     expect(end).toEqual({ epoch, seq: 2 })
-    expect(await endEpoch(ports)).toEqual(end)
+    expect(await endEpoch(ports, { epoch })).toEqual(end)
     expect(await journal.allocate(epoch)).toBe('refused')
     if (held === 'refused') throw new Error('held')
     const cell = { ...noopCell({ epoch, seq: held.seq }, 0), id: 'late' }
@@ -290,8 +290,17 @@ describe('a journal is ended', () => {
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await journal.allocate(epoch)
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0, times: 3, operation: 'PutItem' })
-    expect(await endEpoch(ports)).toEqual({ epoch, seq: 1 })
+    expect(await endEpoch(ports, { epoch })).toEqual({ epoch, seq: 1 })
     expect((await replayed(journal)).holes).toEqual([])
+  })
+
+  test('of the one epoch that is meant: one that was begun since stays open, however late the call', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    await disabled()
+    const later = await enabled().then(() => journal.head())
+    expect(await endEpoch(ports, { epoch })).toBeUndefined()
+    expect(await journal.head()).toEqual(later)
   })
 
   test('not below an epoch that is no higher than its own', async () => {

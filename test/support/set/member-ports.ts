@@ -36,7 +36,13 @@ export interface Told {
 export function portsOf(
   { name, tables, clock, transport, entropy, kms, carryTo }: PortSettings,
   { background, wake, workflow }: Started,
-): { ports: Ports; told: Told[]; audited: Record<string, unknown>[]; events: BusEvent[] } {
+): {
+  ports: Ports
+  told: Told[]
+  audited: Record<string, unknown>[]
+  events: BusEvent[]
+  newMemory: () => void
+} {
   const told: Told[] = []
   const events: BusEvent[] = []
   const audited: Record<string, unknown>[] = []
@@ -45,9 +51,11 @@ export function portsOf(
     void told.push({ level, message, fields })
   const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, transport.connect)
   const copy = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>
+  const newCipher = () => kmsCipher({ store, clock, entropy, kms })
+  let current = newCipher()
   const ports: Ports = {
     ...{ store, journal, journalView, clock, entropy, meter },
-    cipher: kmsCipher({ store, clock, entropy, kms }),
+    cipher: new Proxy(current, { get: (_, member) => Reflect.get(current, member) }),
     genesis: kmsGenesis({ keyArn: `key of ${name}`, entropy, kms }),
     ...{ instances: noAws, principals: noAws, callerIdentity: noAws, accessKeys: noAws },
     background: { start: async job => background(copy(job)) },
@@ -62,7 +70,10 @@ export function portsOf(
     keyHints: new Map(),
     memory: {},
   }
-  return { ports, told, audited, events }
+  const newMemory = (): void => {
+    current = newCipher()
+  }
+  return { ports, told, audited, events, newMemory }
 }
 
 const noAws = new Proxy({} as never, {

@@ -48,7 +48,7 @@ export function setMember(settings: MemberSettings) {
   const { name, simulation, net, tables, kms } = settings
   const { clock } = simulation
   const address = addressFor(name)
-  const { ports, told, audited, events } = portsOf(
+  const { ports, told, audited, events, newMemory } = portsOf(
     { ...settings, clock, carryTo: net.carryFrom(name) },
     {
       background: payload => simulation.start(() => lambdas.job(payload)),
@@ -66,6 +66,8 @@ export function setMember(settings: MemberSettings) {
   return {
     ...{ name, address, ports, told, audited, events, tables, kms, ...lambdas },
     request: rooted,
+    /** from now on processes have nothing of the keyring in memory that those before them have, or wait for */
+    newMemory,
     /** a request that succeeds */
     ok: async (...given: Parameters<typeof rooted>): Promise<Reply> => {
       const reply = await rooted(...given)

@@ -30,7 +30,7 @@ export function network({ step, run, within }: Simulated) {
     calls.push(seen)
     const answer = await step(`${method} to ${seen.to}`, async () => {
       if (!to || !answering || cut.has(`${from}>${to}`)) throw new Error(`${address} is not reached`)
-      const work = run(to, 'link', () => answering(method, call, address))
+      const work = run(to, `link/${method}`, () => answering(method, call, address))
       const said = await within(timeoutMs, method, work).catch((cause: unknown) => {
         throw new Error(`the connection to ${address} broke`, { cause })
       })

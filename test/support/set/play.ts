@@ -26,12 +26,14 @@ export interface Played {
   history: History
 }
 
-/** A primary with two secondaries that have everything: what games begin from. */
-export async function warmSnapshot({ memory = false } = {}): Promise<Warm> {
-  const set = await clusterSet(NAMES, { memory, start: START, entropy: seededEntropy(seededRandom(0)) })
+/** A primary and its secondaries, which have everything: what games begin from. */
+export async function warmSnapshot({
+  memory = false,
+  names = NAMES as readonly string[],
+} = {}): Promise<Warm> {
+  const set = await clusterSet(names, { memory, start: START, entropy: seededEntropy(seededRandom(0)) })
   await set.enable('east')
-  await set.join('west', 'east')
-  await set.join('north', 'east')
+  for (const name of names) if (name !== 'east') await set.join(name, 'east')
   await set.at('east').ok('POST', '/sys/policies/acl/operator', { policy: OPERATOR })
   const { body } = await set.at('east').ok('POST', '/auth/token/create', {
     ...{ type: 'batch', policies: ['operator'], no_parent: true, ttl: '700h' },

@@ -3,7 +3,7 @@ export interface Process {
   /** no two have the same */
   readonly id: number
   readonly cluster: string
-  /** `api`, `link`, or the folder of a worker */
+  /** `api`, `link/<method>`, or the folder of a worker */
   readonly name: string
   /** nothing of it goes on: why */
   dead?: Error
@@ -22,6 +22,7 @@ export interface Step {
 export interface Spot {
   /** whose steps count; absent: everybody's */
   cluster?: string
+  /** a name, or its part before the slash */
   process?: string
   /** what it asks for begins so */
   step?: string
@@ -39,13 +40,16 @@ export interface Trap extends Spot {
   struck?: (step: Step) => void
 }
 
+const isNamed = ({ name }: Process, wanted: string): boolean =>
+  name === wanted || name.startsWith(`${wanted}/`)
+
 /** Traps that are set. */
 export function newTraps() {
   let traps: (Trap & { seen: number })[] = []
 
   function meets(trap: Trap & { seen: number }, { process, what }: Step): boolean {
     if (trap.cluster !== undefined && trap.cluster !== process.cluster) return false
-    if (trap.process !== undefined && trap.process !== process.name) return false
+    if (trap.process !== undefined && !isNamed(process, trap.process)) return false
     if (trap.step !== undefined && !what.startsWith(trap.step)) return false
     trap.seen += 1
     return trap.seen === trap.at

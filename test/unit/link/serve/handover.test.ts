@@ -25,7 +25,7 @@ async function admitted(name = 'west') {
 }
 
 const record = async () => (await w.store.read([key('cluster')]))[0]?.data
-const demote = () => stepDown(w.ports, { reason: 'demote' }, 'a request')
+const demote = () => stepDown(w.ports, { reason: 'demote', epoch: w.epoch }, 'a request')
 
 describe('a handover', () => {
   test('ends the epoch exactly, for the secondary that asks, and makes a secondary of the primary', async () => {
