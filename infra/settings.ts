@@ -126,6 +126,26 @@ const fields = v.strictObject({
       ),
     ),
   ),
+  /**
+   * a planned switch to another cluster of the set, and back, on a schedule: when (EventBridge's `rate(…)` or `cron(…)`),
+   * the other cluster's address, and the name of the policy that an administrator has written for it
+   */
+  drill: v.optional(
+    v.strictObject({
+      schedule: v.pipe(v.string(), v.regex(/^(?:rate|cron)\(.+\)$/, 'must be "rate(…)" or "cron(…)"')),
+      peer: v.pipe(
+        v.string(),
+        v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end'),
+      ),
+      policy: v.pipe(
+        v.string(),
+        v.regex(
+          /^(?!root$|default$)[a-z0-9][a-z0-9._-]{0,127}$/,
+          'must be the name of a policy, and not "root" or "default"',
+        ),
+      ),
+    }),
+  ),
   /** what alarms notify: ARNs of SNS topics, say; none: alarms only change their state */
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
   /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */
@@ -159,6 +179,14 @@ const schema = v.pipe(
       'needs apiAddress: without one nobody could reach the API',
     ),
     ['closeDefaultEndpoint'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['drill'], ['apiAddress']],
+      ({ drill, apiAddress }) => !drill || (apiAddress !== undefined && apiAddress !== drill.peer),
+      'needs apiAddress, and another one as its peer: a drill asks both clusters by their addresses',
+    ),
+    ['drill'],
   ),
   v.forward(
     v.partialCheck(

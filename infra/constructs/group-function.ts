@@ -191,6 +191,9 @@ export class GroupFunction extends Construct {
       WORKER_FUNCTION: uses.includes('background') ? nameOf(settings, 'on-job') : undefined,
       PULL_FUNCTION: uses.includes('pull') ? nameOf(settings, 'on-pull') : undefined,
       WORKFLOWS: uses.includes('workflow') ? workflowArns(this, settings) : undefined,
+      ...(name === 'on-drill' && settings.drill
+        ? { DRILL_PEER: settings.drill.peer, DRILL_POLICY: settings.drill.policy }
+        : {}),
       INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
       STRICT_CEREMONY: name === 'ceremony' ? String(settings.strictCeremony) : undefined,
       CEREMONY_TABLE:

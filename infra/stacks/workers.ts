@@ -6,8 +6,9 @@ import type { Construct } from 'constructs'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
-import { type Workflow, workflows } from '../../shared/workers/workflows.ts'
+import { DRILL_WORKFLOW, type Workflow, workflows } from '../../shared/workers/workflows.ts'
 import { attemptDefinition } from '../constructs/attempt-definition.ts'
+import { drillDefinition } from '../constructs/drill-definition.ts'
 import { GroupFunction, type Surroundings } from '../constructs/group-function.ts'
 import { StreamSource } from '../constructs/stream-source.ts'
 import { WorkflowMachine } from '../constructs/workflow.ts'
@@ -45,6 +46,14 @@ export class WorkersStack extends Stack {
     for (const [name, workflow] of Object.entries<Workflow>(workflows))
       machine(name, 'on-operation', arns => definitionOf(name, workflow, arns))
     machine(ATTEMPT_WORKFLOW, 'on-attempt', attemptDefinition)
+    machine(DRILL_WORKFLOW, 'on-drill', drillDefinition)
+    const rehearses = lambdas.get('on-drill')
+    if (settings.drill && rehearses)
+      new Rule(this, 'drill schedule', {
+        description: 'begins a rehearsal of a planned switch and the way back, on the primary',
+        schedule: Schedule.expression(settings.drill.schedule),
+        targets: [new LambdaTarget(rehearses, { retryAttempts: 2 })],
+      })
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {

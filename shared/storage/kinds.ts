@@ -4,6 +4,7 @@ import type { OperationToken, Slot, Watcher } from '../model/ceremony.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
+import type { Drill } from '../model/drill.ts'
 import type {
   Fences,
   Member,
@@ -73,6 +74,7 @@ export interface Stored {
   waiting: WaitingExecution
   'pending-link': PendingLink
   promoted: Promoted
+  drill: Drill
   'role-event': RoleEvent
   segment: SyncSegment
   report: Report
@@ -280,6 +282,7 @@ export const kinds = {
   // the newest execution of each workflow that waits to be adopted
   waiting: { ...OF_LINK, pk: 'waiting', encrypted: ['token'] },
   promoted: { ...OF_LINK, pk: 'link', sk: 'promoted' },
+  drill: { ...OF_LINK, pk: 'link', sk: 'drill' },
   // written together with what it tells, and deleted once it has been told
   'role-event': { ...OF_LINK, pk: 'role-event' },
   // its own key is encrypted for the place in the cluster record where it will stand

@@ -57,6 +57,11 @@ export const workers = {
     summary: 'has executions wait for attempts to make a DR operation token, and for what becomes of them',
     timeout: 1,
   },
+  'on-drill': {
+    uses: ['read', 'link', 'workflow', 'events'],
+    summary: 'rehearses a planned switch and the way back, where a deployment has the setting for it',
+    timeout: 15,
+  },
   'on-journal': {
     uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities'],
     summary:

@@ -10,6 +10,9 @@ export interface Workflow {
   steps: readonly (string | { seconds: number })[]
 }
 
+/** The workflow that rehearses a planned switch and the way back; its steps are those of `on-drill`. */
+export const DRILL_WORKFLOW = 'drill'
+
 /** The error after which a step is not tried again. */
 export const FINAL = 'OperationFailed'
 

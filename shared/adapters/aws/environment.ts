@@ -32,6 +32,8 @@ const schema = v.object({
   LEGACY_SIGNATURES: flag,
   LICENSE: text,
   LICENSE_PUBLIC_KEY: text,
+  DRILL_PEER: text,
+  DRILL_POLICY: text,
   INIT_PGP_KEYS: text,
   STRICT_CEREMONY: flag,
   PLAIN_ENDPOINTS: flag,
@@ -58,6 +60,8 @@ export interface Environment extends Deployment {
   /** what the ARNs of all state machines begin with; their names follow */
   workflows: string
   auditGroup: string
+  /** rehearsals of a switch: where the other cluster is reached, and the policy that allows them; empty: there are none */
+  drill: { peer: string; policy: string }
   /** a file for the audit log instead of the console; empty: none */
   auditFile: string
   /** a file with certificates of authorities; empty: none */
@@ -104,6 +108,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     pullFunction: e.PULL_FUNCTION,
     workflows: e.WORKFLOWS,
     auditGroup: e.AUDIT_GROUP,
+    drill: { peer: e.DRILL_PEER, policy: e.DRILL_POLICY },
     auditFile: e.AUDIT_FILE,
     authoritiesFile: e.AUTHORITIES && resolve(e.LAMBDA_TASK_ROOT, e.AUTHORITIES),
     framedJson:

@@ -30,7 +30,8 @@ export function successorFault(
   if (!contact) return 'it has never sent a heartbeat'
   const age = now - contact.at
   if (age >= LOST_MS) return `its last heartbeat was ${Math.round(age / 1000)} s ago`
-  if (contact.state !== 'stream-wals') return `its state is ${contact.state}`
+  // one that is idle has just begun, or has stopped: then it is behind
+  if (contact.state.startsWith('merkle')) return `its state is ${contact.state}`
   if (contact.epoch !== epoch)
     return `it has applied epoch ${contact.epoch}, and this cluster writes ${epoch}`
   return lag > MOST_LAG ? `it was ${Math.round(lag / 1000)} s behind at its last heartbeat` : ''

@@ -1,0 +1,66 @@
+import { drillSteps } from '../../shared/replication/drill/steps.ts'
+import { DRILL_WORKFLOW } from '../../shared/workers/workflows.ts'
+import { type Arns, RETRY } from './workflow-definition.ts'
+
+/** Errors after which a step is not tried again, and the seconds after which a drill is over in any case. */
+const STOPPED = 'DrillStopped'
+const LONGEST = 7200
+const PAUSE = 2
+
+/**
+ * The workflow of a drill: a planned switch and the way back, one step after the other. A step that fails for good is
+ * followed by `stopped`, which tells why. Nothing but names and the drill's id goes through the machine, which is its
+ * execution's name where it was started by hand.
+ */
+export function drillDefinition(arns: Arns) {
+  const names = [...drillSteps.map(({ name }) => name), 'report']
+  const invoke = (payload: object) => ({
+    Type: 'Task',
+    Resource: arns.invoke,
+    Arguments: {
+      FunctionName: arns.worker,
+      Payload: { workflow: DRILL_WORKFLOW, operation: '{% $states.context.Execution.Name %}', ...payload },
+    },
+    Retry: [{ ErrorEquals: [STOPPED], MaxAttempts: 0 }, ...RETRY],
+  })
+  const states = names.map((step, index) => ({
+    [step]: {
+      ...invoke({ step }),
+      Output: { next: '{% $states.result.Payload.next %}' },
+      Catch: [
+        {
+          ErrorEquals: ['States.ALL'],
+          Output: { at: step, error: '{% $states.errorOutput.Error %}' },
+          Next: 'stopped',
+        },
+      ],
+      Next: `${step} done?`,
+    },
+    [`${step} done?`]: {
+      Type: 'Choice',
+      Choices: [{ Condition: "{% $states.input.next = 'again' %}", Next: `${step} goes on` }],
+      Default: names[index + 1] ?? 'done',
+    },
+    [`${step} goes on`]: { Type: 'Wait', Seconds: PAUSE, Next: step },
+  }))
+  return {
+    Comment: 'rehearses a planned switch to another cluster of the set, and the way back',
+    QueryLanguage: 'JSONata',
+    StartAt: names[0],
+    TimeoutSeconds: LONGEST,
+    States: {
+      ...Object.assign({}, ...states),
+      done: { Type: 'Succeed' },
+      stopped: {
+        ...invoke({ step: 'stopped', error: '{% $states.input.error %}' }),
+        Output: '{% $states.input %}',
+        Next: 'ended',
+      },
+      ended: {
+        Type: 'Fail',
+        Error: STOPPED,
+        Cause: "{% $states.input.at & ': ' & $states.input.error %}",
+      },
+    },
+  }
+}

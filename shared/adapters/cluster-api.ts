@@ -1,0 +1,31 @@
+import type { AskCluster } from '../replication/drill/run.ts'
+
+/** Milliseconds that a cluster may take: its gateway waits no longer either. */
+const PATIENCE = 30_000
+
+/**
+ * The APIs of two clusters, by their public addresses.
+ * @param bases scheme and host of each
+ */
+export const clusterApi =
+  (bases: Readonly<Record<'own' | 'peer', string>>): AskCluster =>
+  async (to, method, path, { body, token } = {}) => {
+    const answer = await fetch(`${bases[to]}/v1/${path}`, {
+      method,
+      redirect: 'error',
+      signal: AbortSignal.timeout(PATIENCE),
+      headers: token ? { 'x-vault-token': token } : {},
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    const read = parsed(text)
+    return { status: answer.status, data: read.data ?? {}, text: read.errors?.join('; ') ?? '' }
+  }
+
+function parsed(text: string): { data?: Record<string, unknown> | null; errors?: readonly string[] } {
+  try {
+    return (JSON.parse(text) as ReturnType<typeof parsed> | null) ?? {}
+  } catch {
+    return {}
+  }
+}

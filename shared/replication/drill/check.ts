@@ -1,0 +1,61 @@
+import { primaryOf } from '../../model/cluster.ts'
+import type { Drill } from '../../model/drill.ts'
+import { key } from '../../storage/kinds.ts'
+import { type DrillRun, DrillStopped } from './run.ts'
+import { couldTakeOver, statusAt } from './switch-over.ts'
+import { drillToken } from './token.ts'
+
+/** Seconds that a licence has to last: a former primary needs a token of its successor. */
+const LICENCE_S = 86_400
+
+/** What readiness says, as far as a drill looks at it. */
+interface Ready {
+  checks?: readonly { name: string; passes: boolean; text: string }[]
+  lag?: { primary?: string }
+  license?: { seconds_left?: number }
+  operation_token?: { presented?: { counts?: boolean; why?: string } }
+}
+
+/** Why a cluster is not ready for a drill; empty: it is. */
+export function readinessFault(side: string, given: object): string {
+  const { checks = [], license, operation_token } = given as Ready
+  const presented = operation_token?.presented
+  if (!presented?.counts) return `${side}: the token of the drill does not do: ${presented?.why}`
+  // what a primary has heard of its secondaries may be old: the other cluster says it itself
+  const faults = checks.filter(({ name, passes }) => !passes && name !== 'secondaries')
+  if (faults.length > 0) return `${side}: ${faults.map(({ text }) => text).join('; ')}`
+  return (license?.seconds_left ?? 0) < LICENCE_S
+    ? `${side}: the licence ends within a day, and without it no cluster can come back`
+    : ''
+}
+
+/**
+ * Whether the set may be switched for a drill: both clusters say that they are ready, and mean each other.
+ * @returns the name of the other cluster here
+ * @throws DrillStopped
+ */
+export async function checkBoth(run: DrillRun): Promise<Drill['peer']> {
+  const { ports, ask } = run
+  const [record] = await ports.store.read([key('cluster')])
+  if (record?.data.mode !== 'primary')
+    throw new DrillStopped('this cluster is no primary: the one that is rehearses')
+  const peer = await statusAt(run, 'peer')
+  if (peer['mode'] !== 'secondary' || peer['cluster_id'] !== record.data.set)
+    throw new DrillStopped(`peer: it is no secondary of this set, but ${String(peer['mode'])}`)
+  const token = await drillToken(run)
+  const own = await ask('own', 'GET', 'sys/replication/dr/readiness', { token })
+  if (own.status !== 200) throw new DrillStopped(`own readiness answers ${own.status}: ${own.text}`)
+  const other = await couldTakeOver(run, 'peer')
+  const fault = readinessFault('own', own.data) || readinessFault('peer', other)
+  if (fault) throw new DrillStopped(fault)
+  // a silent primary is in nobody's way, and a drill must not take it for lost
+  if ((other as Ready).lag?.primary !== 'answers')
+    throw new DrillStopped('peer: it does not reach this cluster')
+  return String(peer['secondary_id'] ?? '')
+}
+
+/** A name for this cluster at its successor. */
+export async function ownName({ ports }: DrillRun): Promise<string> {
+  const [record] = await ports.store.read([key('cluster')])
+  return (record && (primaryOf(record.data)?.id || record.data.name)) || ports.deployment.clusterName
+}

@@ -1,0 +1,96 @@
+import type { Drill } from '../../model/drill.ts'
+import { key } from '../../storage/kinds.ts'
+import { printTime } from '../../values/time.ts'
+import { DONE, type StepResult } from '../operation/run.ts'
+import { type DrillRun, drillOf, noteDrill } from './run.ts'
+import { adviceAt } from './steps.ts'
+
+/** A drill that has not ended by then has died: another one may begin. */
+const LONGEST_MS = 2 * 3_600_000
+
+const nothingYet = { unserved: null, lost: null }
+
+/**
+ * Notes that a drill begins.
+ * @returns false: this cluster is no primary, or another drill runs
+ */
+export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
+  const { store, clock } = run.ports
+  const now = clock.now()
+  const [record, last] = await store.read([key('cluster'), key('drill')])
+  if (last?.data.id === id) return true
+  if (record?.data.mode !== 'primary') return false
+  if (last?.data.status === 'running' && now - last.data.startedAt < LONGEST_MS) return false
+  const drill: Drill = {
+    ...{ id, status: 'running', step: 'check', startedAt: now, stepAt: now, peer: '' },
+    ...{ there: nothingYet, back: nothingYet },
+  }
+  await noteDrill(run, last, drill)
+  return true
+}
+
+/** The drill is over: it is told what it came to, as event and as metric. It is told again where noting it fails. */
+export async function reportDrill(run: DrillRun, id: string): Promise<StepResult> {
+  const item = await drillOf(run, id)
+  if (item.data.status === 'running') await tell(run, item, { ...item.data, status: 'done' })
+  return DONE
+}
+
+/** The drill goes no further. @param text why */
+export async function stopDrill(run: DrillRun, id: string, text: string): Promise<StepResult> {
+  const [item] = await run.ports.store.read([key('drill')])
+  // one that never began has nothing to tell
+  if (item?.data.id !== id) return DONE
+  const { status, step } = item.data
+  if (status === 'running')
+    await tell(run, item, { ...item.data, status: step === 'check' ? 'refused' : 'stopped', text })
+  return DONE
+}
+
+async function tell(run: DrillRun, item: Parameters<typeof noteDrill>[1], drill: Drill): Promise<void> {
+  const { ports } = run
+  const now = ports.clock.now()
+  const [record] = await ports.store.read([key('cluster')])
+  const { id: cluster = '', name = '', set = '' } = record?.data ?? {}
+  const { status: result, there, back, step, text = '', startedAt } = drill
+  const next = result === 'done' ? '' : adviceAt(step)
+  const detail = {
+    ...{ cluster, name, set, drill: drill.id, result, step, text, next, took: now - startedAt },
+    ...{ unserved: [there.unserved, back.unserved], lost: [there.lost, back.lost] },
+  }
+  await ports.events.put([{ type: 'DR drill', time: printTime(now), detail }])
+  const line = result === 'done' ? ports.log.info : ports.log.error
+  line('drill', { ...detail, ...metricsOf(drill, name, now) })
+  await noteDrill(run, item, drill)
+}
+
+/** What CloudWatch makes metrics of, in a line of the log. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
+function metricsOf({ status, there, back, startedAt }: Drill, name: string, now: number) {
+  const values = {
+    DrillSucceeded: status === 'done' ? 1 : 0,
+    DrillUnserved: mostOf(there.unserved, back.unserved),
+    DrillLost: sumOf(there.lost, back.lost),
+    DrillDuration: now - startedAt,
+  }
+  const known = Object.entries(values).filter((one): one is [string, number] => one[1] !== undefined)
+  const Metrics = known.map(([Name]) => ({
+    Name,
+    Unit: MILLISECONDS.includes(Name) ? 'Milliseconds' : 'Count',
+  }))
+  return {
+    _aws: {
+      Timestamp: now,
+      CloudWatchMetrics: [{ Namespace: 'cloud-auth', Dimensions: [['Cluster']], Metrics }],
+    },
+    Cluster: name,
+    ...Object.fromEntries(known),
+  }
+}
+
+const MILLISECONDS = ['DrillUnserved', 'DrillDuration']
+
+const known = (values: readonly (number | null)[]): number[] => values.filter(one => one !== null)
+const mostOf = (...values: readonly (number | null)[]): number | undefined =>
+  known(values).length > 0 ? Math.max(...known(values)) : undefined
+const sumOf = (...values: readonly (number | null)[]): number | undefined =>
+  known(values).length > 0 ? known(values).reduce((sum, one) => sum + one, 0) : undefined

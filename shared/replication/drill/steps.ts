@@ -1,0 +1,111 @@
+import type { Drill } from '../../model/drill.ts'
+import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
+import { checkBoth, ownName, readinessFault } from './check.ts'
+import { type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
+import { couldTakeOver, followBack, lostSince, type Side, takeOver } from './switch-over.ts'
+
+interface DrillStep {
+  name: string
+  /** does it, as often as it is asked; `again`: it is not done yet. @returns what is noted of the drill */
+  work(run: DrillRun, drill: Drill): Promise<Partial<Drill> | 'again'>
+  /** what an operator does where it stopped here */
+  next: string
+}
+
+/** Milliseconds for which a step may be repeated, and between two looks. */
+const PATIENCE = 15 * 60_000
+const PAUSE_MS = 2000
+
+/** The same for what is in the way of a drill's beginning. */
+const CHECK_PATIENCE = 30_000
+const CHECK_PAUSE = 5000
+
+const WELL = 'nothing has changed on either cluster: see to what it names, or wait for the next drill'
+const THERE =
+  'look at sys/replication/dr/status of both: whichever is primary serves; where none is, repeat secondary/promote on the peer, or promote this cluster again with force (runbook planned-switch)'
+const FOLLOW =
+  'the peer is primary and serves; have this cluster follow it by its token and secondary/update-primary (runbook planned-switch, step 4), then go back (runbook failback)'
+const BACK =
+  'look at sys/replication/dr/status of both: whichever is primary serves; where none is, repeat secondary/promote here, or promote the peer again with force (runbook failback)'
+const FOLLOWED =
+  'this cluster is primary again and serves; have the peer follow it by its token and secondary/update-primary (runbook failback)'
+
+/** The steps of a drill, in their order: a planned switch to the peer, and back. None of them uses force. */
+export const drillSteps: readonly DrillStep[] = [
+  { name: 'check', work: check, next: WELL },
+  {
+    name: 'there',
+    work: async (run, drill) => ({ there: { ...drill.there, unserved: await takeOver(run, 'peer') } }),
+    next: THERE,
+  },
+  { name: 'follow', work: async run => follow(run, 'own', await ownName(run)), next: FOLLOW },
+  {
+    name: 'settle',
+    work: async (run, drill) => settle(run, drill, 'own', 'there'),
+    next: FOLLOW,
+  },
+  {
+    name: 'back',
+    work: async (run, drill) => ({ back: { ...drill.back, unserved: await takeOver(run, 'own') } }),
+    next: BACK,
+  },
+  { name: 'follow back', work: async (run, drill) => follow(run, 'peer', drill.peer), next: FOLLOWED },
+  { name: 'settle back', work: async (run, drill) => settle(run, drill, 'peer', 'back'), next: FOLLOWED },
+]
+
+/** What passes by itself is waited for: between two heartbeats a primary may know little of its secondary. */
+async function check(run: DrillRun, { stepAt }: Drill): Promise<Partial<Drill> | 'again'> {
+  const { clock } = run.ports
+  try {
+    return { peer: await checkBoth(run) }
+  } catch (error) {
+    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= CHECK_PATIENCE) throw error
+    await clock.sleep(CHECK_PAUSE)
+    return 'again'
+  }
+}
+
+async function follow(run: DrillRun, side: Side, name: string): Promise<Partial<Drill>> {
+  await followBack(run, side, name)
+  return {}
+}
+
+/** Waits until a former primary could take over again; then what was lost on the way is known. */
+async function settle(
+  run: DrillRun,
+  drill: Drill,
+  side: Side,
+  way: 'there' | 'back',
+): Promise<Partial<Drill> | 'again'> {
+  const { clock } = run.ports
+  const fault = readinessFault(side, await couldTakeOver(run, side))
+  if (fault) {
+    if (clock.now() - drill.stepAt >= PATIENCE) throw new DrillStopped(fault)
+    await clock.sleep(PAUSE_MS)
+    return 'again'
+  }
+  return { [way]: { ...drill[way], lost: await lostSince(run, side, drill.startedAt) } }
+}
+
+const stepAfter = (name: string): string =>
+  drillSteps[drillSteps.findIndex(one => one.name === name) + 1]?.name ?? 'report'
+
+/**
+ * Does a step of a drill. It may be taken any number of times, and be left at any point.
+ * @throws DrillStopped where the drill goes no further
+ */
+export async function takeDrillStep(run: DrillRun, id: string, name: string): Promise<StepResult> {
+  const item = await drillOf(run, id)
+  const { data: drill } = item
+  const step = drillSteps.find(one => one.name === name)
+  if (!step) throw new Error(`a drill has no step ${name}`)
+  // a try before has gone on already
+  if (drill.step !== name || drill.status !== 'running') return DONE
+  const done = await step.work(run, drill)
+  if (done === 'again') return AGAIN
+  await noteDrill(run, item, { ...drill, ...done, step: stepAfter(name), stepAt: run.ports.clock.now() })
+  return DONE
+}
+
+/** What an operator does when a drill stopped at a step. */
+export const adviceAt = (name: string): string => drillSteps.find(one => one.name === name)?.next ?? THERE

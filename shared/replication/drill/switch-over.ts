@@ -1,0 +1,126 @@
+import type { Measured } from '../../model/drill.ts'
+import { type DrillAnswer, type DrillRun, DrillStopped } from './run.ts'
+import { drillToken } from './token.ts'
+
+const DR = 'sys/replication/dr'
+/** Milliseconds between two looks at who serves, and between two requests that have to wait. */
+const LOOK_MS = 250
+const PAUSE_MS = 1000
+/** Milliseconds for which a promotion is repeated that goes on by itself. */
+const PATIENCE = 5 * 60_000
+
+export type Side = 'own' | 'peer'
+export const otherSide = (side: Side): Side => (side === 'own' ? 'peer' : 'own')
+
+/** Status of replication of a cluster. @throws DrillStopped where it tells none */
+export async function statusAt({ ask }: DrillRun, side: Side): Promise<DrillAnswer['data']> {
+  const { status, data, text } = await ask(side, 'GET', `${DR}/status`)
+  if (status !== 200) throw new DrillStopped(`${DR}/status of ${side} answers ${status}: ${text}`)
+  return data
+}
+
+/** A request that has to succeed. @throws DrillStopped with what was answered, Error where it may be repeated */
+export async function asked(
+  { ask }: DrillRun,
+  side: Side,
+  path: string,
+  body: object,
+  token?: string,
+): Promise<DrillAnswer['data']> {
+  const answer = await ask(side, 'POST', `${DR}/${path}`, { body, ...(token ? { token } : {}) })
+  if (answer.status < 300) return answer.data
+  const said = `${path} on ${side} answers ${answer.status}: ${answer.text}`
+  if (answer.status === 503) throw new Error(said)
+  throw new DrillStopped(said)
+}
+
+/**
+ * Has a secondary take over from the primary, without force: it refuses, or is handed everything. Where it has done so
+ * already, in a try before, nothing is done.
+ * @returns milliseconds in which nobody served; null: a try before looked
+ */
+export async function takeOver(run: DrillRun, to: Side): Promise<Measured['unserved']> {
+  const { clock } = run.ports
+  if ((await statusAt(run, to))['mode'] === 'primary') return null
+  const body = { dr_operation_token: await drillToken(run) }
+  const end = Math.min(clock.now() + PATIENCE, run.deadline)
+  const watch = watchServing(run)
+  try {
+    for (;;)
+      try {
+        await asked(run, to, 'secondary/promote', body)
+        break
+      } catch (error) {
+        if (error instanceof DrillStopped || clock.now() >= end) throw error
+        await clock.sleep(PAUSE_MS)
+      }
+  } finally {
+    watch.end()
+  }
+  const unserved = await watch.seen
+  if ((await statusAt(run, otherSide(to)))['mode'] === 'primary')
+    throw new DrillStopped('both clusters say that they are primary')
+  return unserved
+}
+
+/** Looks who serves until it is told to end; a last look is taken then. @returns the longest time without anybody */
+function watchServing({ ask, ports: { clock } }: DrillRun): { end(): void; seen: Promise<number> } {
+  let ended = false
+  const serves = (side: Side) =>
+    ask(side, 'GET', 'sys/health').then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  const look = async (): Promise<number> => {
+    let [served, longest] = [clock.now(), 0]
+    for (;;) {
+      const last = ended
+      const [own, peer] = await Promise.all([serves('own'), serves('peer')])
+      const now = clock.now()
+      if (own || peer) {
+        longest = Math.max(longest, now - served)
+        served = now
+      }
+      if (last) return Math.max(longest, now - served)
+      await clock.sleep(LOOK_MS)
+    }
+  }
+  return {
+    end: () => {
+      ended = true
+    },
+    seen: look(),
+  }
+}
+
+/**
+ * Has a former primary follow its successor, as the runbook does: a key, a name that is freed, a token for that key.
+ * Where it follows already nothing is done.
+ * @param name under which it is known there
+ */
+export async function followBack(run: DrillRun, side: Side, name: string): Promise<void> {
+  const { known_primary_cluster_addrs: known } = await statusAt(run, side)
+  if (Array.isArray(known) && known.length > 0) return
+  const token = await drillToken(run)
+  const to = otherSide(side)
+  const { secondary_public_key } = await asked(run, side, 'secondary/generate-public-key', {}, token)
+  await asked(run, to, 'primary/revoke-secondary', { id: name }, token)
+  const made = await asked(run, to, 'primary/secondary-token', { id: name, secondary_public_key }, token)
+  await asked(run, side, 'secondary/update-primary', { dr_operation_token: token, token: made['token'] })
+}
+
+/** Whether a secondary says that it could take over. */
+export async function couldTakeOver(run: DrillRun, side: Side): Promise<DrillAnswer['data']> {
+  const body = { dr_operation_token: await drillToken(run) }
+  return asked(run, side, 'secondary/readiness', body)
+}
+
+/** Commits that a former primary had and its successor has not, since a moment, epoch milliseconds. */
+export async function lostSince({ ask, ...run }: DrillRun, side: Side, since: number): Promise<number> {
+  const token = await drillToken({ ask, ...run })
+  const answer = await ask(side, 'GET', `${DR}/divergence?limit=1000`, { token })
+  if (answer.status !== 200)
+    throw new DrillStopped(`divergence of ${side} answers ${answer.status}: ${answer.text}`)
+  const lost = (answer.data['lost'] ?? []) as readonly { time: string }[]
+  return lost.filter(({ time }) => Date.parse(time) >= since).length
+}

@@ -1,0 +1,23 @@
+import type { Token } from '../../model/token.ts'
+import { key } from '../../storage/kinds.ts'
+import { issueBatch } from '../../tokens/mint.ts'
+import { defaultParameters, keptTerms } from '../../tokens/parameters.ts'
+import type { DrillRun } from './run.ts'
+
+/** Seconds for which a step's token counts: a step asks for another one each time. */
+const TTL = 1800
+
+/**
+ * A batch token for one step of a drill, by the set's keyring: it may what the drill's policy allows and nothing else,
+ * on both clusters, and it is stored nowhere. Where an administrator has written no such policy it may nothing.
+ */
+export async function drillToken({ ports: { cipher, clock, store }, policy }: DrillRun): Promise<string> {
+  const [record] = await store.read([key('cluster')])
+  if (record) cipher.expect(record.data)
+  const token: Token = {
+    ...keptTerms(defaultParameters),
+    ...{ type: 'batch', hash: '', path: 'drill', displayName: 'drill', policies: [policy] },
+    ...{ meta: null, depth: 0, renewable: false, createdAt: clock.now(), ttl: TTL, creationTtl: TTL },
+  }
+  return (await issueBatch(token, cipher)).text
+}

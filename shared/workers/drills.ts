@@ -1,0 +1,63 @@
+import type { Context } from 'aws-lambda'
+import * as v from 'valibot'
+import type { Ports } from '../ports.ts'
+import { beginDrill, reportDrill, stopDrill } from '../replication/drill/report.ts'
+import { type AskCluster, type DrillRun, DrillStopped } from '../replication/drill/run.ts'
+import { takeDrillStep } from '../replication/drill/steps.ts'
+import { DONE, type StepResult } from '../replication/operation/run.ts'
+import { DRILL_WORKFLOW } from './workflows.ts'
+
+/** What the state machine of a drill asks for; everything else is the schedule. */
+const order = v.object({
+  workflow: v.literal(DRILL_WORKFLOW),
+  operation: v.pipe(v.string(), v.nonEmpty()),
+  step: v.pipe(v.string(), v.nonEmpty()),
+  error: v.optional(v.string(), ''),
+})
+
+/** Time to note what is done, milliseconds. */
+const REST_MS = 10_000
+
+/**
+ * Starts a drill when the schedule says so, and does its steps.
+ * @param drill absent: the deployment has no drill
+ */
+export const drillHandler =
+  (ports: Ports, drill: { policy: string; ask: AskCluster } | undefined) =>
+  async (event: unknown, context: Context): Promise<StepResult> => {
+    const given = v.safeParse(order, event)
+    if (!drill) {
+      if (given.success) throw new DrillStopped('the setting drill of this deployment is not there')
+      return DONE
+    }
+    const run: DrillRun = {
+      ports,
+      ...drill,
+      deadline: ports.clock.now() + context.getRemainingTimeInMillis() - REST_MS,
+    }
+    return given.success ? stepOf(run, given.output) : scheduled(run, ports)
+  }
+
+async function scheduled(run: DrillRun, { workflows, entropy }: Ports): Promise<StepResult> {
+  const id = entropy.uuid()
+  if (await beginDrill(run, id)) await workflows.start(DRILL_WORKFLOW, id)
+  return DONE
+}
+
+async function stepOf(
+  run: DrillRun,
+  { operation, step, error }: v.InferOutput<typeof order>,
+): Promise<StepResult> {
+  if (step === 'stopped') return stopDrill(run, operation, `the step failed: ${error}`)
+  if (step === 'report') return reportDrill(run, operation)
+  // one that was started by hand begins here
+  if (step === 'check' && !(await beginDrill(run, operation)))
+    throw new DrillStopped('this cluster is no primary, or another drill runs')
+  try {
+    return await takeDrillStep(run, operation, step)
+  } catch (cause) {
+    // the machine learns nothing but the error's name: the text is told here
+    if (cause instanceof DrillStopped) await stopDrill(run, operation, cause.message)
+    throw cause
+  }
+}
