@@ -4,6 +4,7 @@ import { Template } from 'aws-cdk-lib/assertions'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { describe, expect, test } from 'vitest'
 import { attemptDefinition } from '../../infra/constructs/attempt-definition.ts'
+import { drillDefinition } from '../../infra/constructs/drill-definition.ts'
 import { WorkflowMachine } from '../../infra/constructs/workflow.ts'
 import { definitionOf } from '../../infra/constructs/workflow-definition.ts'
 import { readSettings } from '../../infra/settings.ts'
@@ -18,6 +19,10 @@ const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda
 describe('the state machine of a workflow', () => {
   test('that watches attempts is one that AWS would take', async () => {
     expect((await validate(attemptDefinition(arns))).errors).toEqual([])
+  })
+
+  test('that rehearses a switch is one that AWS would take', async () => {
+    expect((await validate(drillDefinition(arns))).errors).toEqual([])
   })
 
   test('is one that AWS would take', async () => {

@@ -10,7 +10,7 @@ const PAUSE_MS = 1000
 const PATIENCE = 5 * 60_000
 
 export type Side = 'own' | 'peer'
-export const otherSide = (side: Side): Side => (side === 'own' ? 'peer' : 'own')
+const otherSide = (side: Side): Side => (side === 'own' ? 'peer' : 'own')
 
 /** Status of replication of a cluster. @throws DrillStopped where it tells none */
 export async function statusAt({ ask }: DrillRun, side: Side): Promise<DrillAnswer['data']> {
@@ -20,7 +20,7 @@ export async function statusAt({ ask }: DrillRun, side: Side): Promise<DrillAnsw
 }
 
 /** A request that has to succeed. @throws DrillStopped with what was answered, Error where it may be repeated */
-export async function asked(
+async function asked(
   { ask }: DrillRun,
   side: Side,
   path: string,

@@ -6,20 +6,13 @@ import { drillSteps } from '../../../shared/replication/drill/steps.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { drillHandler } from '../../../shared/workers/drills.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
+import { commandsOf } from '../../support/runbook.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const DR = 'sys/replication/dr'
-const POLICY = [
-  ...['secondary/promote', 'secondary/update-primary', 'secondary/generate-public-key'],
-  ...['secondary/readiness', 'primary/revoke-secondary'],
-]
-  .map(path => `path "${DR}/${path}" { capabilities = ["update"] }`)
-  .concat([
-    `path "${DR}/primary/secondary-token" { capabilities = ["update", "sudo"] }`,
-    `path "${DR}/readiness" { capabilities = ["read", "sudo"] }`,
-    `path "${DR}/divergence" { capabilities = ["read", "sudo"] }`,
-  ])
-  .join('\n')
+/** What the runbook has an administrator write. */
+const [command = ''] = commandsOf('drill')
+const POLICY = JSON.parse(/-d '(.*)'$/.exec(command)?.[1] ?? '{}').policy as string
 
 let set: ClusterSet
 let write: ReturnType<typeof promotions>['write']
