@@ -13,6 +13,8 @@ export interface SyncSegment {
   phase: 'source' | 'own' | 'closed'
   /** nothing of this tree was there before the sync */
   fresh?: true
+  /** what was fetched is to be compared with the source; absent: it is not, or it has been */
+  compare?: true
   /** of the page that comes next; absent: the first one */
   cursor?: { pk: string; sk: string }
   /** keys seen so far; of a list, where it goes on */

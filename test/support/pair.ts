@@ -6,6 +6,7 @@ import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
+import { tree } from '../../shared/link/serve/reading.ts'
 import { LinkRefused, type SourceLink } from '../../shared/link/source.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
@@ -229,7 +230,7 @@ export function linkTo(at: Member): SourceLink {
   return {
     activate: never,
     keyring: never,
-    tree: never,
+    tree: request => tree(at.journal, request, at.life, at.turn.ms),
     handover: async ({ epoch }) => {
       const end = await endEpoch(at, { epoch }, 'the heir')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')

@@ -1,7 +1,7 @@
 import type { TreeCheck } from '../../model/tree-work.ts'
 import type { OperationRun, StepResult } from '../operation/run.ts'
 import { DONE } from '../operation/run.ts'
-import { countAll, lastingFaults, suspectsOf } from './examine.ts'
+import { lastingFaultsOf } from './examine.ts'
 import { findingsOf, isCorrupt, type TreeFault } from './findings.ts'
 import { endTreeWork, inTime, passing, treeStanding } from './tree-run.ts'
 import { viewTree } from './view.ts'
@@ -16,10 +16,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
   const { ports } = run
   const { view, faults } = await passing(async () => {
     const view = await viewTree(ports, stand.life)
-    const timely = async () => inTime(run)
-    await countAll(view, timely)
-    const faults = await lastingFaults(view, await suspectsOf(view, timely))
-    return { view, faults }
+    return { view, faults: await lastingFaultsOf(view, async () => inTime(run)) }
   })
   const hashOf = (of: 'replicated' | 'local'): string => view.hashes.roots.get(of)?.hash ?? ''
   const findings = findingsOf(faults, { replicated: hashOf('replicated'), local: hashOf('local') })

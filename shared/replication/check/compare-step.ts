@@ -2,8 +2,8 @@ import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
 import { DONE, OperationFailed, type OperationRun, type StepResult } from '../operation/run.ts'
 import { newFollower } from '../secondary/new-follower.ts'
+import { differencesTo } from '../sync/compare.ts'
 import { haveFetched } from '../sync/have-fetched.ts'
-import { differencesTo } from './compare.ts'
 import { endTreeWork, inTime, type TreeStand, treeStanding } from './tree-run.ts'
 
 /** Names of keys that an operation keeps, and a line of the log has room for; the report names all of them. */

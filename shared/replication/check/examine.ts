@@ -1,14 +1,16 @@
 import type { StoredItem } from '../../storage/requests.ts'
+import { inParallel } from '../../values/in-parallel.ts'
 import { lastEnded } from '../generation.ts'
 import type { StoredBucket } from '../journal.ts'
 import { hashOfPageAt } from '../page-at.ts'
+import { allPages, bucketAt, type PagePlace, pkOfPage } from '../page-places.ts'
 import { positionOf } from '../position.ts'
 import { SUBTREES, type Subtree } from '../refresh.ts'
 import { pageNames, rootHash, wholeRoot } from '../tree.ts'
 import { type BucketFacts, type BucketVerdict, judgeBucket } from './bucket.ts'
 import type { TreeFault } from './findings.ts'
-import { inParallel, lasting } from './lasting.ts'
-import { allPages, bucketAt, countIn, misplacedIn, type PagePlace, pkOfPage, suspectsIn } from './tally.ts'
+import { lasting } from './lasting.ts'
+import { countIn, misplacedIn, suspectsIn } from './tally.ts'
 import { lookAgain, type TreeView } from './view.ts'
 
 const SEGMENTS = 4
@@ -68,6 +70,15 @@ export const lastingFaults = (view: TreeView, suspects: readonly TreeFault[]): P
     },
     () => lookAgain(view),
   )
+
+/**
+ * What is wrong with a tree, by content of all items and by what is stored on each level.
+ * @param progress after every page; may throw to end it
+ */
+export async function lastingFaultsOf(view: TreeView, progress: () => Promise<void>): Promise<TreeFault[]> {
+  await countAll(view, progress)
+  return lastingFaults(view, await suspectsOf(view, progress))
+}
 
 const LOOKS = 5
 

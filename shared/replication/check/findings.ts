@@ -1,7 +1,7 @@
 import type { Findings, PageFindings, SubtreeFindings } from '../../model/tree-work.ts'
 import { printTime } from '../../values/time.ts'
+import type { PagePlace } from '../page-places.ts'
 import { SUBTREES, type Subtree } from '../refresh.ts'
-import type { PagePlace } from './tally.ts'
 
 /** Faults as a check meets them. */
 export type TreeFault =

@@ -1,25 +1,11 @@
 import type { Clock } from '../../ports.ts'
+import { inParallel } from '../../values/in-parallel.ts'
 
 /**
  * Milliseconds before each look at what seems wrong. A transaction of the engine may be seen half for some seconds,
  * and its index lags behind: what is wrong stays so.
  */
 const PAUSES = [0, 3000, 6000]
-const AT_ONCE = 16
-
-/** Does something with each element, sixteen at a time. @returns the results, in the elements' order */
-export async function inParallel<T, R>(
-  elements: readonly T[],
-  work: (element: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = []
-  const waiting = elements.entries()
-  const worker = async () => {
-    for (const [index, element] of waiting) results[index] = await work(element)
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  return results
-}
 
 /**
  * Those that are judged wrong, and in the same way, again and again.

@@ -1,11 +1,11 @@
 import { key } from '../../storage/kinds.ts'
+import { inParallel } from '../../values/in-parallel.ts'
 import { DONE, OperationFailed, type OperationRun, type StepResult } from '../operation/run.ts'
+import { allPages, pkOfPage } from '../page-places.ts'
 import { forgetHashes, type Pages, refreshTree, SUBTREES } from '../refresh.ts'
 import { countAll, lastingFaults, suspectsOf } from './examine.ts'
 import type { TreeFault } from './findings.ts'
-import { inParallel } from './lasting.ts'
 import { repairBucket } from './repair.ts'
-import { allPages, pkOfPage } from './tally.ts'
 import { passing, reindexNotes, type TreeStand, treeStanding } from './tree-run.ts'
 import { type TreeView, viewTree } from './view.ts'
 

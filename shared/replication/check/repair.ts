@@ -3,10 +3,10 @@ import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { generationOf, ttlOf } from '../generation.ts'
 import type { Element } from '../journal.ts'
+import type { PagePlace } from '../page-places.ts'
 import { leafOf, placed } from '../tree.ts'
 import { type BucketFacts, type BucketVerdict, judgeBucket, leafByContent } from './bucket.ts'
 import { readBucket } from './examine.ts'
-import type { PagePlace } from './tally.ts'
 import type { TreeView } from './view.ts'
 
 const TRIES = 8

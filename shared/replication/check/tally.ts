@@ -1,42 +1,14 @@
 import type { StoredItem } from '../../storage/requests.ts'
 import { ended } from '../generation.ts'
 import type { StoredBucket } from '../journal.ts'
-import { SUBTREES, type Subtree } from '../refresh.ts'
+import type { PagePlace } from '../page-places.ts'
+import { SUBTREES } from '../refresh.ts'
 import type { DataKey } from '../tail.ts'
-import {
-  type Bucket,
-  bucketOf,
-  type Leaf,
-  type Limbs,
-  limbsOf,
-  liveSums,
-  PAGES,
-  pageNames,
-  pagePk,
-} from '../tree.ts'
+import { bucketOf, type Leaf, type Limbs, limbsOf, liveSums, PAGES, pageNames } from '../tree.ts'
 import { isMisplaced, isOfTree, leafByContent } from './bucket.ts'
 
 /** Buckets of a page. */
 const SUBPAGES = 256
-
-/** A page of a subtree, by its number. */
-export interface PagePlace {
-  readonly of: Subtree
-  readonly page: number
-}
-
-/** All pages of both subtrees. */
-export const allPages: readonly PagePlace[] = SUBTREES.flatMap(of =>
-  pageNames.map((_, page) => ({ of, page })),
-)
-
-export const pkOfPage = (life: string, { of, page }: PagePlace): string =>
-  pagePk(life, of, pageNames[page] ?? '')
-
-export const bucketAt = (life: string, place: PagePlace, subpage: number): Bucket => ({
-  pk: pkOfPage(life, place),
-  sk: pageNames[subpage] ?? '',
-})
 
 const numberOf = ({ of, page }: PagePlace, subpage: number): number =>
   (SUBTREES.indexOf(of) * PAGES + page) * SUBPAGES + subpage

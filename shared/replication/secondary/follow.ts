@@ -3,6 +3,7 @@ import { pauseBefore } from '../apply/target.ts'
 import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
 import { newestTermIn } from '../terms.ts'
+import { compareOn } from './comparison.ts'
 import { type Ahead, type Follower, isReplaced, type Progress, stopped } from './follower.ts'
 import { countRound } from './loop-guard.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
@@ -38,7 +39,12 @@ type Simple = Exclude<Step, SyncStep>['do']
 const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>> = {
   nothing: async () => 'stopped',
   redo: async (follower, head) => afterRedo(follower, head, await redo(follower.own, follower.life, head)),
-  stage: stageOn,
+  stage: async (follower, head) => {
+    const progress = await stageOn(follower, head)
+    if (progress !== 'worked' && progress !== 'waiting') return progress
+    const compared = await compareOn(follower)
+    return compared === 'waiting' ? progress : compared
+  },
   drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.life)),
   finish: async (follower, head) => {
     // one that was opened again meanwhile is of a later epoch, and stays open

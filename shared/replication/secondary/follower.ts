@@ -3,6 +3,9 @@ import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import type { Own } from '../apply/target.ts'
 import type { Head } from '../head.ts'
+import type { Place } from '../journal.ts'
+import type { PagePlace } from '../page-places.ts'
+import type { Looked } from '../sync/compare.ts'
 
 /** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
 export interface Ahead {
@@ -10,6 +13,19 @@ export interface Ahead {
   readonly hold: number
   /** undefined: it failed */
   readonly answer: Promise<CellsAnswer | undefined>
+}
+
+/** How far the comparison after a full sync is, in this run. */
+export interface Comparison {
+  /** pages whose hashes differ, and have not been looked at; absent: the own hashes are not known to be new */
+  pages?: PagePlace[] | undefined
+  /** epoch milliseconds: whether they are is not looked at before */
+  notBefore?: number
+  /** keys in them that seem to differ; what the primary has just written is among them */
+  suspects: Place[]
+  /** some of these, as the primary had them */
+  looked?: Looked
+  found: Place[]
 }
 
 /** A secondary at work: what it may reach, and what it has learnt of its source in this run. */
@@ -37,6 +53,8 @@ export interface Follower {
   from: number
   /** whether a change of the cluster's role is under way: then only what keeps up is done, and no sync is begun */
   handsOff?: boolean
+  /** of the last sync with the primary; absent: nobody has looked yet whether there is one to make */
+  comparison?: Comparison | 'none'
   /** whether the own closed journal is known to have no hole */
   filled: boolean
   /** what status shows */

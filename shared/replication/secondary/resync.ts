@@ -10,17 +10,20 @@ import type { SyncStep } from './next-step.ts'
 
 /**
  * Goes on with the sync that is under way, or begins one.
- * @param wrong items that were found not to be as cells say
+ * @param wrong items that were found not to be as the primary has them
+ * @param compare whether all is compared with the primary afterwards; after a sync of everything it is in any case
  */
 export async function resync(
   follower: Follower,
   head: Head,
   step: SyncStep,
   wrong: readonly Place[] = [],
+  compare = false,
 ): Promise<Progress> {
   const { own, link, source, life, hasTime, holdTerm, told } = follower
   if (!link || !source) return 'stopped'
   told.state = 'merkle-sync'
+  delete follower.comparison
   const place: SyncPlace = {
     own,
     link,
@@ -35,7 +38,7 @@ export async function resync(
   const running = await underWay(place, head, source)
   if (running) return toItsEnd(follower, place, running)
   told.synced = 0
-  const begun = await begin(place, head, await scopeOf(follower, head, step, wrong), source)
+  const begun = await begin(place, head, { ...(await scopeOf(follower, head, step, wrong)), compare }, source)
   return begun === 'again' ? 'worked' : toItsEnd(follower, place, begun)
 }
 

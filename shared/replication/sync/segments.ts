@@ -58,6 +58,16 @@ export async function closeSegments(own: Own, segments: readonly HeldSegment[]):
   await insist(own, () => own.journal.transact(elements))
 }
 
+/** The closed segments say no more that what they have fetched is to be compared. */
+export async function noteCompared(own: Own): Promise<void> {
+  const elements = (await readSegments(own)).flatMap(held => {
+    if (held.data?.phase !== 'closed') return []
+    const { compare: _, ...data } = held.data
+    return [nextElement(own, held, data).element]
+  })
+  if (elements.length === SEGMENTS) await insist(own, () => own.journal.transact(elements))
+}
+
 const TRIES = 12
 
 /** Repeats what a conflict has left undecided. */

@@ -11,7 +11,9 @@ import { type HeldSegment, openSegments, readSegments, workOn } from './segments
 import { startOf } from './start.ts'
 
 /** What a sync fetches: everything, or keys that a stored report names, to be replayed from a position on. */
-export type Scope =
+export type Scope = {
+  /** whether all is compared afterwards; what fetched everything always is */ readonly compare?: boolean
+} & (
   | { readonly what: 'all' }
   | {
       readonly what: 'touched'
@@ -19,6 +21,7 @@ export type Scope =
       readonly keys: readonly Place[]
       readonly start: number
     }
+)
 
 export interface SyncPlace {
   own: Own
@@ -96,6 +99,7 @@ export async function begin(
     phase: 'source',
     seen: 0,
     fresh: fresh || undefined,
+    compare: scope.what === 'all' || scope.compare || undefined,
   })
   const segments = await openSegments(own, segment)
   return segments === 'lost' ? 'again' : { hold: moved.hold, fresh, segments }

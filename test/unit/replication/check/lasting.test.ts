@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { inParallel, lasting } from '../../../../shared/replication/check/lasting.ts'
+import { lasting } from '../../../../shared/replication/check/lasting.ts'
+import { inParallel } from '../../../../shared/values/in-parallel.ts'
 
 let ms = 0
 const clock = {

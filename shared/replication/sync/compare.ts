@@ -1,45 +1,58 @@
 import type { SourceLink } from '../../link/source.ts'
+import type { Clock } from '../../ports.ts'
 import { type Key, kinds } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { inParallel } from '../../values/in-parallel.ts'
 import { bucketLine, readBucketLine } from '../bucket-line.ts'
 import { ended, generationOfTtl } from '../generation.ts'
-import type { Place } from '../journal.ts'
+import type { Journal, Place } from '../journal.ts'
+import { allPages, bucketAt, type PagePlace, pkOfPage } from '../page-places.ts'
 import { amountOf, bucketOf, bucketText, leafOf, pageNames } from '../tree.ts'
-import { inParallel } from './lasting.ts'
-import { allPages, bucketAt, type PagePlace, pkOfPage } from './tally.ts'
-import type { TreeView } from './view.ts'
 
 /** A secondary beside its primary. */
-export interface Beside extends Pick<TreeView, 'journal' | 'clock' | 'life' | 'now'> {
+export interface Beside {
+  journal: Journal
+  /** names the own tree */
+  life: string
+  /** epoch seconds */
+  now: number
   link: Pick<SourceLink, 'tree' | 'items'>
+}
+
+interface Comparing extends Beside {
+  clock: Clock
   /** after every page; may throw to end it */
   progress(): Promise<void>
 }
 
 /** Keys that are fetched for one comparison: the next one finds the others. */
-const MOST = 10_000
-const TOGETHER = 100
+export const MOST_COMPARED = 10_000
+/** Keys that are looked at at once. */
+export const COMPARED_AT_ONCE = 100
 
 /**
  * Keys that this secondary holds otherwise than its primary, though it has applied everything that the primary had
  * written when it was asked.
  * @throws Error when it does not keep up
  */
-export async function differencesTo(beside: Beside): Promise<Place[]> {
+export async function differencesTo(beside: Comparing): Promise<Place[]> {
   const found = await inParallel(allPages, async place => {
     const keys = await differingIn(beside, place)
     await beside.progress()
     return keys
   })
-  const suspects = found.flat().slice(0, MOST)
+  const suspects = found.flat().slice(0, MOST_COMPARED)
   const real: Place[] = []
-  for (let at = 0; at < suspects.length; at += TOGETHER)
-    real.push(...(await realOf(beside, suspects.slice(at, at + TOGETHER))))
+  for (let at = 0; at < suspects.length; at += COMPARED_AT_ONCE) {
+    const looked = await lookAtSource(beside, suspects.slice(at, at + COMPARED_AT_ONCE))
+    await caughtUp(beside, looked.seq)
+    real.push(...(await stillDiffering(beside, looked)))
+  }
   return real
 }
 
 /** Keys in the buckets of a page whose sums differ. What the primary has written just now is among them. */
-async function differingIn({ journal, life, now, link }: Beside, place: PagePlace): Promise<Key[]> {
+export async function differingIn({ journal, life, now, link }: Beside, place: PagePlace): Promise<Key[]> {
   const page = `${place.of === 'replicated' ? 'r' : 'l'}#${pageNames[place.page]}`
   const [own, { hashes }] = await Promise.all([
     journal.page(pkOfPage(life, place)),
@@ -74,15 +87,28 @@ function keysThatDiffer(mine: readonly string[], theirs: readonly string[], now:
 const isIn = (bucket: { pk: string; sk: string }, life: string, { kind, pk, sk }: Key): boolean =>
   bucketText(bucketOf(life, kind, pk, sk)) === bucketText(bucket)
 
-/** Those of the keys whose items stay different once this cluster has applied all that the primary had then. */
-async function realOf({ journal, clock, now, link }: Beside, keys: readonly Key[]): Promise<Place[]> {
-  const first = await link.items({ keys })
-  await caughtUp({ journal, clock }, first.seq)
+/** Items of the primary as they were, and the last position that it had given away by then. */
+export interface Looked {
+  readonly keys: readonly Key[]
+  readonly items: readonly (StoredItem | undefined)[]
+  readonly seq: number
+}
+
+export async function lookAtSource({ link }: Pick<Beside, 'link'>, keys: readonly Key[]): Promise<Looked> {
+  const { items, seq } = await link.items({ keys })
+  return { keys, items, seq }
+}
+
+/** Those of the keys whose items are different, after this cluster has applied all that the primary had then. */
+export async function stillDiffering(
+  { journal, now, link }: Beside,
+  { keys, items }: Looked,
+): Promise<Place[]> {
   const own = await journal.raw(keys)
   const second = await link.items({ keys })
   return keys.filter((_, index) => {
     const theirs = second.items[index]
-    const isStill = theirs?.rev === first.items[index]?.rev && theirs?.pos === first.items[index]?.pos
+    const isStill = theirs?.rev === items[index]?.rev && theirs?.pos === items[index]?.pos
     return isStill && !agree(own[index], theirs, now)
   })
 }
@@ -96,7 +122,10 @@ function agree(own: StoredItem | undefined, theirs: StoredItem | undefined, now:
 const PATIENCE_MS = 30_000
 const EVERY_MS = 200
 
-async function caughtUp({ journal, clock }: Pick<Beside, 'journal' | 'clock'>, seq: number): Promise<void> {
+async function caughtUp(
+  { journal, clock }: Pick<Comparing, 'journal' | 'clock'>,
+  seq: number,
+): Promise<void> {
   const end = clock.now() + PATIENCE_MS
   for (;;) {
     const head = await journal.head()

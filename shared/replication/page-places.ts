@@ -1,0 +1,21 @@
+import { SUBTREES, type Subtree } from './refresh.ts'
+import { type Bucket, pageNames, pagePk } from './tree.ts'
+
+/** A page of a subtree, by its number. */
+export interface PagePlace {
+  readonly of: Subtree
+  readonly page: number
+}
+
+/** All pages of both subtrees. */
+export const allPages: readonly PagePlace[] = SUBTREES.flatMap(of =>
+  pageNames.map((_, page) => ({ of, page })),
+)
+
+export const pkOfPage = (life: string, { of, page }: PagePlace): string =>
+  pagePk(life, of, pageNames[page] ?? '')
+
+export const bucketAt = (life: string, place: PagePlace, subpage: number): Bucket => ({
+  pk: pkOfPage(life, place),
+  sk: pageNames[subpage] ?? '',
+})

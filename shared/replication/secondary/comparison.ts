@@ -1,0 +1,127 @@
+import { inParallel } from '../../values/in-parallel.ts'
+import { lastEnded } from '../generation.ts'
+import type { Head } from '../head.ts'
+import type { Place } from '../journal.ts'
+import { allPages, type PagePlace } from '../page-places.ts'
+import { rootsPk, SUBTREES } from '../refresh.ts'
+import {
+  type Beside,
+  COMPARED_AT_ONCE,
+  differingIn,
+  lookAtSource,
+  MOST_COMPARED,
+  stillDiffering,
+} from '../sync/compare.ts'
+import { noteCompared, readSegments } from '../sync/segments.ts'
+import { pageNames, pagePk } from '../tree.ts'
+import { type Comparison, type Follower, type Progress, stopped } from './follower.ts'
+import { countRound } from './loop-guard.ts'
+import { resync } from './resync.ts'
+
+/** Pages that are looked at in one step: heartbeats come in between. */
+const PAGES = 32
+
+/** Milliseconds between two looks at whether the hashes of the own tree were made anew. */
+const LOOK_MS = 10_000
+
+/**
+ * A step of comparing what a full sync has brought with what the primary has, page by page, while everything else goes
+ * on. It begins once the hashes of the own tree were made anew. What differs is fetched, and compared again.
+ * @returns `waiting`: there is nothing to compare, or not yet
+ * @see docs/spec/replication.md#syncs
+ */
+export async function compareOn(follower: Follower): Promise<Progress> {
+  const { link, own, handsOff, life } = follower
+  if (!link || handsOff !== false || follower.comparison === 'none') return 'waiting'
+  follower.comparison ??= await isDue(follower)
+  const { comparison } = follower
+  if (comparison === 'none' || (comparison.notBefore ?? 0) > own.clock.now()) return 'waiting'
+  const head = await own.journal.head()
+  if (head?.mode !== 'applying' || head.until > 0 || head.dirty !== null) return 'waiting'
+  comparison.pages ??= await differingPages({ own, life, link })
+  if (!comparison.pages) {
+    comparison.notBefore = own.clock.now() + LOOK_MS
+    return 'waiting'
+  }
+  const beside = { journal: own.journal, life, now: Math.floor(own.clock.now() / 1000), link }
+  return compareSome(follower, head, comparison, { beside, pages: comparison.pages })
+}
+
+/** Whether the last sync is to be compared, and has not been. */
+async function isDue({ own, life }: Follower): Promise<Comparison | 'none'> {
+  const segments = await readSegments(own)
+  return segments.every(({ data }) => data?.life === life && data.phase === 'closed' && data.compare === true)
+    ? { suspects: [], found: [] }
+    : 'none'
+}
+
+/** Pages whose hashes are not the primary's; undefined while the own ones are those from before the sync. */
+async function differingPages({
+  own: { journal, clock },
+  life,
+  link,
+}: Pick<Follower, 'own' | 'life'> & Pick<Beside, 'link'>): Promise<PagePlace[] | undefined> {
+  const roots = await journal.pageHashes(rootsPk(life))
+  const ended = lastEnded(Math.floor(clock.now() / 1000))
+  if (!SUBTREES.every(of => roots.get(of)?.gen === ended)) return undefined
+  const [own, { hashes }] = await Promise.all([
+    Promise.all(SUBTREES.map(of => journal.pageHashes(pagePk(life, of, 'root')))),
+    link.tree({ level: 'root' }),
+  ])
+  return allPages.filter(({ of, page }, index) => {
+    const mine = own[SUBTREES.indexOf(of)]?.get(pageNames[page] ?? '')?.hash
+    return mine === undefined || mine !== hashes[index]
+  })
+}
+
+/** What was asked in vain is asked again. */
+async function compareSome(
+  follower: Follower,
+  head: Head,
+  comparison: Comparison,
+  { beside, pages }: { beside: Beside; pages: PagePlace[] },
+): Promise<Progress> {
+  const { suspects, looked, found } = comparison
+  if (pages.length > 0) {
+    const keys = await inParallel(pages.slice(0, PAGES), place => differingIn(beside, place))
+    pages.splice(0, PAGES)
+    suspects.push(...keys.flat().slice(0, MOST_COMPARED - suspects.length))
+    return 'worked'
+  }
+  if (looked) {
+    if (head.done < looked.seq) return 'waiting'
+    found.push(...(await stillDiffering(beside, looked)))
+    delete comparison.looked
+    return 'worked'
+  }
+  if (suspects.length > 0) {
+    comparison.looked = await lookAtSource(beside, suspects.slice(0, COMPARED_AT_ONCE))
+    suspects.splice(0, COMPARED_AT_ONCE)
+    return 'worked'
+  }
+  return conclude(follower, head, found)
+}
+
+/** What differs is fetched once more, or is given up by now. */
+async function conclude(follower: Follower, head: Head, found: readonly Place[]): Promise<Progress> {
+  const { own } = follower
+  follower.comparison = 'none'
+  if (found.length === 0) {
+    await noteCompared(own)
+    return 'waiting'
+  }
+  const items = found.slice(0, 10).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
+  own.log.error('items are not as the primary has them after a sync', { count: found.length, items })
+  const left = await countRound(follower, found)
+  if (left === 'again') return 'waiting'
+  if (left === 'stop')
+    return stopped(
+      follower,
+      `more items than can be kept are not as the primary has them: ${items.join(', ')}`,
+    )
+  if (left.length === 0) {
+    await noteCompared(own)
+    return 'waiting'
+  }
+  return resync(follower, head, { do: 'sync', what: 'touched', cut: head.done, diverged: false }, left, true)
+}
