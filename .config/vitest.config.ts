@@ -6,6 +6,9 @@ const root = new URL('../', import.meta.url).pathname
 const ALONE = 'test/integration/**/*.alone.test.ts'
 const engine = './test/support/running-engine.ts'
 
+/** Files of a worker share what it has loaded from packages; of the project each file has modules of its own. */
+const afresh = { isolate: false, setupFiles: './test/support/afresh.ts' }
+
 /** These share processors and background work; what is broken fails twice. */
 const AGAIN = 1
 
@@ -44,6 +47,7 @@ export default defineConfig({
           retry: AGAIN,
           include: [ALONE],
           globalSetup: engine,
+          ...afresh,
           provide: { tap: true },
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -1,12 +1,6 @@
-import {
-  Agent,
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request,
-  type ServerResponse,
-} from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
+import { type EngineWire, engineWire } from './engine-wire.ts'
 import { endServer, listen } from './loopback.ts'
 import { type Connections, newConnections } from './provider/drills/connections.ts'
 import {
@@ -83,7 +77,7 @@ interface Tap {
 }
 
 export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const wire = engineWire(engineUrl)
   const tap: Tap = {
     calls: [],
     faults: [],
@@ -93,7 +87,7 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
     conflicts: newConflicts(),
     takesFor: undefined,
     sinceReset: new AbortController(),
-    forward: forwardTo(new URL(engineUrl), agent),
+    forward: forwardTo(wire),
   }
   const server = createServer((incoming, response) => {
     const serve = incoming.url?.startsWith('/_tap/') ? command : pass
@@ -102,7 +96,7 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTap> {
   return {
     url: await listen(server),
     close: () => {
-      agent.destroy()
+      wire.close()
       return endServer(server)
     },
   }
@@ -113,28 +107,11 @@ const passing = ({ sinceReset }: Tap, ms: number): Promise<void> =>
   setTimeout(ms, undefined, { signal: sinceReset.signal, ref: false }).catch(() => undefined)
 
 const forwardTo =
-  ({ hostname, port }: URL, agent: Agent): Tap['forward'] =>
-  ({ method, url, headers }, body) =>
-    new Promise((resolve, reject) => {
-      const outgoing = request(
-        {
-          host: hostname,
-          port,
-          method,
-          path: url,
-          headers: { ...headers, 'content-length': body.length },
-          agent,
-        },
-        answer => {
-          contentOf(answer).then(
-            content => resolve({ status: answer.statusCode ?? 502, headers: answer.headers, body: content }),
-            reject,
-          )
-        },
-      )
-      outgoing.on('error', reject)
-      outgoing.end(body)
-    })
+  ({ send }: EngineWire): Tap['forward'] =>
+  async ({ headers }, body) => {
+    const { statusCode: status, ...answer } = await send({ headers, body })
+    return { status, ...answer }
+  }
 
 async function pass(tap: Tap, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const operation = String(incoming.headers['x-amz-target'] ?? '').split('.')[1] ?? ''

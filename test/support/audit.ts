@@ -26,4 +26,4 @@ export const auditOf = (path: string): AuditEntry[] =>
     auditText()
       .split('\n')
       .filter(line => line.includes(path.slice(1))),
-  ).filter(entry => String(entry.request.path).startsWith(path.slice(1)))
+  ).filter(entry => String(entry.request?.path).startsWith(path.slice(1)))

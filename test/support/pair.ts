@@ -24,6 +24,7 @@ import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import type { Doing } from '../builders/journal.ts'
 import { everythingIn } from './everything.ts'
+import { leanClient } from './lean-client.ts'
 import { ownKms } from './own-kms.ts'
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
@@ -58,7 +59,7 @@ export async function member(clock = { ms: Date.now() }) {
     entropy: { bytes: randomBytes, uuid: randomUUID },
     meter: callMeter(),
   }
-  const { store, journal } = dynamoTables(around)
+  const { store, journal } = dynamoTables(around, leanClient(engine, credentials.accessKeyId))
   const as = async (): Promise<ClusterRead> => ({
     record: {} as ClusterRead['record'],
     readAt: clock.ms,

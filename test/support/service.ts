@@ -30,6 +30,7 @@ import { operationHandler } from '../../shared/workers/operations.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from './api.ts'
 import { frontEvent, replyOf } from './front.ts'
+import { leanClient } from './lean-client.ts'
 
 /**
  * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine
@@ -61,6 +62,7 @@ export interface Service {
 }
 
 type Tables = Environment['tables']
+type TablesClient = Parameters<typeof awsPorts>[5]
 type Handler = (event: never, context: Context) => Promise<unknown>
 
 /** Where the engine is, and what the template says. */
@@ -114,20 +116,11 @@ export async function startService(
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
   const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
-  const { lambdas, settled } = functionsOf(model, () => environment, options)
+  // what a tap does to connections is the adapters' own client's to bear
+  const client = tap ? undefined : leanClient(engine, key.accessKeyId)
+  const { lambdas, settled } = functionsOf(model, () => environment, { ...options, client })
   const service = await startLambdaService(lambdas)
-  Object.assign(process.env, {
-    AWS_REGION: HOME.region,
-    AWS_ACCESS_KEY_ID: key.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
-    AWS_ENDPOINT_URL_DYNAMODB: engineUrl,
-    AWS_ENDPOINT_URL_EC2: provider.url,
-    AWS_ENDPOINT_URL_IAM: provider.url,
-    AWS_ENDPOINT_URL_KMS: provider.url,
-    AWS_ENDPOINT_URL_STS: provider.url,
-    AWS_ENDPOINT_URL_LAMBDA: service.url,
-    AWS_ENDPOINT_URL_EVENTBRIDGE: provider.url,
-  })
+  clientsFind(key, { tables: engineUrl, functions: service.url, rest: provider.url })
   const environment = readEnvironment({
     ...process.env,
     ...suffixed(model, suffix),
@@ -166,6 +159,22 @@ export async function startService(
   }
 }
 
+/** Tells the SDK in this process where AWS is. */
+function clientsFind(key: EngineCredentials, at: { tables: string; functions: string; rest: string }): void {
+  Object.assign(process.env, {
+    AWS_REGION: HOME.region,
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+    AWS_ENDPOINT_URL_DYNAMODB: at.tables,
+    AWS_ENDPOINT_URL_EC2: at.rest,
+    AWS_ENDPOINT_URL_IAM: at.rest,
+    AWS_ENDPOINT_URL_KMS: at.rest,
+    AWS_ENDPOINT_URL_STS: at.rest,
+    AWS_ENDPOINT_URL_LAMBDA: at.functions,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: at.rest,
+  })
+}
+
 async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
   const reply = await call('PUT', '/sys/init', {})
   if (reply.status === 200) return reply
@@ -177,13 +186,13 @@ async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
 function functionsOf(
   model: Model,
   environment: () => Environment,
-  { clock = systemClock, timeouts = {} }: ServiceOptions,
+  { clock = systemClock, timeouts = {}, client }: ServiceOptions & { client: TablesClient },
 ): { lambdas: Omit<Lambdas, 'complain'>; settled: Service['settled'] } {
   const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
   const handlers = new Map<string, Handler>()
   const invoke = async (name: string, event: unknown): Promise<unknown> => {
     const folder = folders[name] ?? name
-    const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock)
+    const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock, client)
     handlers.set(folder, handler)
     return handler(event as never, contextOf(name, timeouts[folder]))
   }
@@ -205,8 +214,8 @@ function functionsOf(
 }
 
 /** What a function does when it is first asked, as its `index.ts` does. */
-function handlerOf(folder: string, environment: Environment, clock: Clock): Handler {
-  const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock, linkCarrier())
+function handlerOf(folder: string, environment: Environment, clock: Clock, client: TablesClient): Handler {
+  const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock, linkCarrier(), client)
   if (folder === 'on-job') return jobHandler(portsOf(workers['on-job'].uses))
   if (folder === 'on-operation') {
     const ports = portsOf(workers['on-operation'].uses)

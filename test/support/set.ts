@@ -14,7 +14,7 @@ import { type TransportOptions, tableTransport } from './set/transport.ts'
 
 export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOptions, 'aws'> {
   entropy?: Entropy
-  /** tables in memory instead of the real engine's */
+  /** tables in memory instead of the real engine's; so they are unless it is wanted by `ENGINE=real` */
   memory?: boolean
   /** what is done to the journal of every cluster, to see that it is noticed */
   broken?: (journal: Journal) => Journal
@@ -38,7 +38,7 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
   const { from, start = from?.at ?? Date.now(), random, aws = false } = options
   const world = simulation({ start, ...(random ? { random } : {}) })
   const recording = recorder(world)
-  const ground = options.memory ? memoryGround() : engineGround()
+  const ground = (options.memory ?? process.env['ENGINE'] !== 'real') ? memoryGround() : engineGround()
   const transport = tableTransport(world, { engine: ground.engine, aws, onWrite: recording.wrote })
   const net = network(world)
   const { members, at } = await membersOf(names, options, {

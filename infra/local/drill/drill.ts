@@ -39,8 +39,14 @@ export interface Rehearsal {
   close(): Promise<void>
 }
 
+/** `pauseMs`: milliseconds for which each workload rests between two logins. */
+type RehearsalOptions = PairOptions & { pauseMs?: number }
+
 /** Starts a pair under load. @param say told what takes long */
-export async function startRehearsal(options: PairOptions, say: (text: string) => void): Promise<Rehearsal> {
+export async function startRehearsal(
+  { pauseMs, ...options }: RehearsalOptions,
+  say: (text: string) => void,
+): Promise<Rehearsal> {
   const authority = newAuthority('drill')
   const caBundles = mkdtempSync(`${tmpdir()}/cloud-auth-`)
   writeFileSync(`${caBundles}/drill.pem`, authority.cert)
@@ -53,7 +59,7 @@ export async function startRehearsal(options: PairOptions, say: (text: string) =
     await join(pair, say, { address: tap.url, ca_file: 'drill.pem' })
     await demonstrate(east, () => ({}))
     const token = await failoverToken(east)
-    const load = startLoad(east, await loginProof(east))
+    const load = startLoad(east, await loginProof(east), pauseMs)
     const close = async () => {
       await load.end()
       await tap.close()

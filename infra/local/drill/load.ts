@@ -19,10 +19,15 @@ export interface Load {
 const WORKLOADS = 4
 const PAUSE_MS = 20
 
-/** Workloads that log in one after the other, each again and again. @param proof of an iam login that may be repeated */
+/**
+ * Workloads that log in one after the other, each again and again.
+ * @param proof of an iam login that may be repeated
+ * @param pauseMs milliseconds for which a workload rests between two logins
+ */
 export function startLoad(
   first: Pick<Host, 'base_url' | 'cluster'>,
   proof: Readonly<Record<string, unknown>>,
+  pauseMs = PAUSE_MS,
 ): Load {
   const acknowledged: Acknowledged[] = []
   let [host, failures, ended] = [first, 0, false]
@@ -32,7 +37,7 @@ export function startLoad(
       const accessor = await loginAt(base_url, proof)
       if (accessor === undefined) failures += 1
       else acknowledged.push({ accessor, cluster })
-      await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+      await new Promise(resolve => setTimeout(resolve, pauseMs))
     }
   }
   const running = Promise.all(Array.from({ length: WORKLOADS }, workload))

@@ -1,3 +1,4 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Use } from '../../api/endpoint.ts'
 import type { CarryTo } from '../../link/carry.ts'
 import type { Clock, Ports, Store } from '../../ports.ts'
@@ -37,6 +38,7 @@ const guarded: Partial<Record<keyof Ports, Use>> = {
 /**
  * The ports of a Lambda. A port whose use was not declared throws when it is touched: without the grant that
  * follows from the declaration it would fail on AWS only.
+ * @param tablesClient makes a client of the tables' engine, unless it is to be the usual one
  */
 export function awsPorts(
   service: string,
@@ -44,10 +46,12 @@ export function awsPorts(
   environment: Environment = readEnvironment(),
   clock: Clock = systemClock,
   carryTo: CarryTo = nobodyCarries,
+  tablesClient?: () => DynamoDBClient,
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
-  const { store, journal, journalView } = dynamoTables({ tables: environment.tables, clock, entropy, meter })
+  const { tables } = environment
+  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, tablesClient)
   const kms = lazyKms(meter)
   const calls = provider({ environment, clock, meter })
   const ports: Ports = {

@@ -10,7 +10,8 @@ import { commandsOf, perform, type Shell } from '../../support/runbook.ts'
 let rehearsal: Rehearsal
 let shell: Shell
 beforeAll(async () => {
-  rehearsal = await startRehearsal({ port: 0, memory: true }, () => undefined)
+  // some logins at any moment are enough to lose one: more of them are for drills
+  rehearsal = await startRehearsal({ port: 0, memory: true, pauseMs: 150 }, () => undefined)
   const { east, west, root } = rehearsal
   const shares = east.recovery_keys.map((share, index) => [`SHARE_${index + 1}`, share])
   shell = {

@@ -13,6 +13,7 @@ interface Request extends Terms {
   IndexName?: string
   Segment?: number
   TotalSegments?: number
+  ReturnValues?: 'ALL_NEW'
   ReturnValuesOnConditionCheckFailure?: string
 }
 
@@ -27,7 +28,8 @@ export interface EngineAnswer {
   body: object
 }
 
-type Table = Map<string, WireItem>
+/** Items by partition and sort key. */
+type Table = Map<string, Map<string, WireItem>>
 
 const done = (body: object): EngineAnswer => ({ statusCode: 200, body })
 const fault = (name: string, more: object): EngineAnswer => ({
@@ -35,31 +37,30 @@ const fault = (name: string, more: object): EngineAnswer => ({
   body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, ...more },
 })
 
-const nameOf = ({ pk, sk }: WireItem): string => `${pk?.S}\n${sk?.S}`
 const FAILED = 'ConditionalCheckFailed'
 
 /** The sort key of each index, beside that of the table. */
 const SORTED: Readonly<Record<string, string>> = { expiry: 'due' }
 
 /**
- * As much of DynamoDB as this project uses, in memory and at once. That it does what the engine does is shown by playing
- * the same games on both.
+ * As much of DynamoDB as this project uses, in memory and at once. That it does what the engine does is shown by
+ * `memory-engine.test.ts`, and by playing the same games on both.
  */
 export function memoryEngine() {
-  const { tableOf, select, batchGet } = newTables()
+  const { tableOf, at, put, remove, select, batchGet } = newTables()
   const tokens = new Set<string>()
-  const found = (request: Request) => tableOf(request).get(nameOf(request.Item ?? request.Key ?? {}))
+  const found = (request: Request) => at(request, request.Item ?? request.Key ?? {})
   const passes = (request: Request) => holds(request.ConditionExpression, found(request), request)
+
   /** Does a write whose condition holds. @returns the item as it is then */
   function write(request: Request): WireItem | undefined {
-    const name = nameOf(request.Item ?? request.Key ?? {})
     const next =
       request.Item ??
       (request.UpdateExpression === undefined
         ? undefined
         : updatedBy(request.UpdateExpression, found(request) ?? { ...request.Key }, request))
-    if (next) tableOf(request).set(name, next)
-    else tableOf(request).delete(name)
+    if (next) put(request, next)
+    else remove(request, request.Key ?? {})
     return next
   }
 
@@ -72,7 +73,7 @@ export function memoryEngine() {
       })
     }
     const Attributes = write(request)
-    return done(Attributes ? { Attributes } : {})
+    return done(Attributes && request.ReturnValues ? { Attributes } : {})
   }
 
   function transact({ TransactItems, ClientRequestToken = '' }: Input): EngineAnswer {
@@ -109,9 +110,9 @@ export function memoryEngine() {
       if (!work) throw new Error(`${operation} is not imitated`)
       return work(input as Input)
     },
-    items: (TableName: string): readonly WireItem[] => [...tableOf({ TableName }).values()],
+    items: (TableName: string): readonly WireItem[] => itemsOf(tableOf({ TableName })),
     fill: (TableName: string, items: readonly WireItem[]): void => {
-      for (const item of items) tableOf({ TableName }).set(nameOf(item), item)
+      for (const item of items) put({ TableName }, item)
     },
   }
 }
@@ -124,33 +125,71 @@ export const batchIn = ({
     ([TableName, requests]) => requests.map(({ PutRequest }) => ({ TableName, ...PutRequest })),
   )
 
+const itemsOf = (table: Table): WireItem[] =>
+  [...table.values()].flatMap(partition => [...partition.values()])
+
+/** What a query begins with: its partition, in the table or in an index. */
+const PARTITION = /^(#?\w+) = (:\w+)/
+
 /** Tables, and what is looked for in them. */
 function newTables() {
+  type In = Pick<Request, 'TableName'>
   const tables = new Map<string, Table>()
-  const tableOf = ({ TableName }: Pick<Request, 'TableName'>): Table => {
-    const table = tables.get(TableName) ?? new Map<string, WireItem>()
+  const tableOf = ({ TableName }: In): Table => {
+    const table: Table = tables.get(TableName) ?? new Map()
     tables.set(TableName, table)
     return table
+  }
+  const partitionOf = (where: In, pk = ''): Map<string, WireItem> => {
+    const partition = tableOf(where).get(pk) ?? new Map<string, WireItem>()
+    tableOf(where).set(pk, partition)
+    return partition
+  }
+
+  /** Items among which all that are looked for are: conditions are slow. */
+  function candidates(request: Request): WireItem[] {
+    const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = request
+    const [, term = '', value = ''] = PARTITION.exec(request.KeyConditionExpression ?? '') ?? []
+    const [name, partition] = [names[term] ?? term, values[value]?.S]
+    const table = tableOf(request)
+    if (partition === undefined) return itemsOf(table)
+    if (name === 'pk') return [...(table.get(partition)?.values() ?? [])]
+    return itemsOf(table).filter(item => item[name]?.S === partition)
   }
 
   function select(request: Request): EngineAnswer {
     const sorted = SORTED[request.IndexName ?? ''] ?? 'sk'
-    const Items = [...tableOf(request).values()]
+    const Items = candidates(request)
       .filter(item => holds(request.KeyConditionExpression, item, request) && inSegment(item, request))
       .filter(item => holds(request.FilterExpression, item, request))
       .sort((a, b) => order(a[sorted], b[sorted]))
     return done({ Items, Count: Items.length, ScannedCount: Items.length })
   }
 
+  const at = (where: In, { pk, sk }: WireItem): WireItem | undefined =>
+    tableOf(where)
+      .get(pk?.S ?? '')
+      ?.get(sk?.S ?? '')
+
   function batchGet({ RequestItems }: Input): EngineAnswer {
     const read = Object.entries(RequestItems).map(([TableName, { Keys }]) => {
-      const items = Keys.flatMap(key => tableOf({ TableName }).get(nameOf(key)) ?? [])
+      const items = Keys.flatMap(key => at({ TableName }, key) ?? [])
       return [TableName, items] as const
     })
     return done({ Responses: Object.fromEntries(read), UnprocessedKeys: {} })
   }
 
-  return { tableOf, select, batchGet }
+  return {
+    ...{ tableOf, at, select, batchGet },
+    put: (where: In, item: WireItem): void => {
+      partitionOf(where, item['pk']?.S).set(item['sk']?.S ?? '', item)
+    },
+    remove: (where: In, { pk, sk }: WireItem): void => {
+      tableOf(where)
+        .get(pk?.S ?? '')
+        ?.delete(sk?.S ?? '')
+    },
+  }
 }
 
 const order = (a: WireItem[string] | undefined, b: WireItem[string] | undefined): number =>

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { Agent, request } from 'node:http'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { engineWire } from '../../../infra/local/engine-wire.ts'
 import {
   conflictError,
   type ItemWrite,
   itemWritesOf,
   newConflicts,
 } from '../../../infra/local/storage-conflicts.ts'
+import { bytesOf, noSigner, unsigned } from '../lean-client.ts'
 import type { memoryEngine } from './memory-engine.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -87,30 +88,18 @@ export function tableTransport(
         ...{ endpoint: 'http://tables.test', region: 'us-east-1', maxAttempts: 1 },
         credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
         requestHandler: requestHandler as never,
-        // neither engine looks at signatures, and they are a third of what a call costs
-        signer: { sign: async (request: unknown) => request } as never,
+        signer: noSigner,
       }),
   }
 }
 
-/** The engine wants to be told who asks, and believes it. */
-const SIGNED = {
-  authorization:
-    'AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
-  'x-amz-date': '20260101T000000Z',
-}
-
 /** The engine of this run of tests, over HTTP. */
 export function realEngine(url: string): { engine: TableEngine; close: () => void } {
-  const agent = new Agent({ keepAlive: true })
+  const { send, close } = engineWire(url)
   const salt = randomUUID().slice(0, 8)
-  const engine: TableEngine = asked =>
-    forwarded(new URL(url), agent, {
-      ...asked,
-      headers: { ...asked.headers, ...SIGNED },
-      body: salted(asked.body, salt),
-    })
-  return { engine, close: () => agent.destroy() }
+  const engine: TableEngine = ({ headers, body }) =>
+    send({ headers: { ...headers, ...unsigned('test') }, body: salted(body, salt) })
+  return { engine, close }
 }
 
 /** An engine in memory, as one that answers calls. */
@@ -120,10 +109,6 @@ export const engineOf =
     const { statusCode, body: said } = answer(operation, JSON.parse(body.toString('utf8')) as object)
     return { ...answered(said), statusCode }
   }
-
-// a view of the same bytes: the SDK warns of whoever takes them for a text
-const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength)
 
 /** Seeds make the same tokens again and again, and the engine remembers them for ten minutes. */
 const salted = (body: Buffer, salt: string): Buffer =>
@@ -136,23 +121,3 @@ const answered = (body: object): Answered => ({
   headers: { 'content-type': 'application/x-amz-json-1.0' },
   body: Buffer.from(JSON.stringify(body)),
 })
-
-/** A call on the engine, with its answer to the last byte. */
-const forwarded = ({ hostname, port }: URL, agent: Agent, { headers, body }: Asked): Promise<Answered> =>
-  new Promise((resolve, reject) => {
-    const sent = { ...headers, 'content-length': String(body.length) }
-    const outgoing = request({ hostname, port, agent, method: 'POST', path: '/', headers: sent }, answer => {
-      const chunks: Buffer[] = []
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-      answer.on('error', reject)
-      answer.on('end', () =>
-        resolve({
-          statusCode: answer.statusCode ?? 502,
-          headers: answer.headers as Record<string, string>,
-          body: Buffer.concat(chunks),
-        }),
-      )
-    })
-    outgoing.on('error', reject)
-    outgoing.end(body)
-  })
