@@ -10,6 +10,7 @@ import {
 import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
+import { STREAM_BATCH } from '../../shared/workers/workers.ts'
 import type { Settings } from '../settings.ts'
 import { alarm } from './alarm.ts'
 
@@ -44,7 +45,7 @@ export class StreamSource extends Construct {
       target: lambda,
       eventSourceArn: stream,
       startingPosition: StartingPosition.LATEST,
-      batchSize: 100,
+      batchSize: STREAM_BATCH,
       bisectBatchOnError: true,
       retryAttempts: 3,
       onFailure: new SqsDlq(queue),

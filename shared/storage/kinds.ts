@@ -304,6 +304,10 @@ type Name<K extends Kind> = (typeof kinds)[K] extends { sk: string } ? [] : [nam
 const SHARDS = 16
 const HEX = 16
 
+/** Whether a text names a kind: what stands in a table may have been put there by hand. */
+export const isKind = (text: string | undefined): text is Kind =>
+  text !== undefined && Object.hasOwn(kinds, text)
+
 /** The row of a kind, with its optional columns. */
 export const specOf = (kind: Kind): Spec => kinds[kind]
 

@@ -4,11 +4,12 @@ import { jobRun } from '../jobs/job.ts'
 import type { CarryTo } from '../link/carry.ts'
 import type { Ports } from '../ports.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
-import { tendJournal } from '../replication/primary/tend.ts'
+import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
 import { tellRoleEvents } from '../replication/tell-events.ts'
 import { runJob } from './jobs.ts'
+import { STREAM_BATCH } from './workers.ts'
 
 /** Time to finish the step in hand and to start the next run, milliseconds. */
 const REST_MS = 2000
@@ -26,20 +27,32 @@ export const jobHandler =
  * no change of role untold.
  * @param others `notify` tells secondaries that there is something to fetch; `chase` has other primaries end their epochs
  */
-export const journalHandler =
-  (ports: Ports, { notify, chase }: { notify: () => Promise<void>; chase: () => Promise<void> }) =>
-  async (event: unknown): Promise<void> => {
-    const minute = !isStream(event)
-    // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
-    const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
-    if (minute) await tendOperation(ports).catch(otherwise('an operation waits'))
-    await tendJournal(ports, minute ? 'all' : 'below')
-    if (!minute) return notify()
+export function journalHandler(
+  ports: Ports,
+  { notify, chase }: { notify: () => Promise<void>; chase: () => Promise<void> },
+): (event: unknown) => Promise<void> {
+  const refresh = pacedRefresh(ports)
+  // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
+  const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
+  return async event => {
+    const records = recordsIn(event)
+    if (records !== undefined) {
+      await closeHoles(ports)
+      await notify().catch(otherwise('secondaries are not told'))
+      return refresh(records >= STREAM_BATCH)
+    }
+    await tendOperation(ports).catch(otherwise('an operation waits'))
+    await tendJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
     await chase().catch(otherwise('other primaries were not asked'))
   }
+}
 
-const isStream = (event: unknown): boolean => Array.isArray((event as { Records?: unknown } | null)?.Records)
+/** How many changes of a table an event tells of; undefined: it is none of a stream. */
+function recordsIn(event: unknown): number | undefined {
+  const { Records } = (event ?? {}) as { Records?: unknown }
+  return Array.isArray(Records) ? Records.length : undefined
+}
 
 /** The hourly round. */
 export const roundHandler =

@@ -14,6 +14,9 @@ export interface Worker {
   withApi?: true
 }
 
+/** Changes of a table that a worker is told of at once, at most. */
+export const STREAM_BATCH = 100
+
 /** One line per worker, named after its folder in functions/. */
 export const workers = {
   'on-tidy-schedule': {

@@ -3,7 +3,7 @@ import type { ScanPlace } from '../../jobs/scan.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
-import { key } from '../../storage/kinds.ts'
+import { isKind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { inBatches, type LargestBatch } from '../../values/batches.ts'
 import { leafInLife } from '../tree.ts'
@@ -36,7 +36,8 @@ export async function stampAll(run: JobRun, job: StampJob): Promise<JobResult> {
   const left = await walk(run, job.at, pass, async items => {
     const cluster = await serving(run, job.life)
     if (!cluster) return false
-    const loose = items.filter(item => !leafInLife(item, job.life))
+    // what is of no kind of ours was put there by hand, and is nobody's
+    const loose = items.filter(item => isKind(item.kind) && !leafInLife(item, job.life))
     for (const some of inBatches(loose, TOGETHER)) {
       await stamped(run, some, cluster)
       pass.found += some.length

@@ -1,5 +1,5 @@
 import type { LostChange, Report } from '../../model/secondary.ts'
-import { type Kind, kinds } from '../../storage/kinds.ts'
+import { isKind } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import type { Cell } from '../cell.ts'
 import type { Place } from '../journal.ts'
@@ -67,5 +67,3 @@ export function keysIn(parts: readonly Report[]): Place[] {
   const places = named.flatMap(({ kind, pk, sk }) => (isKind(kind) ? [{ kind, pk, sk }] : []))
   return [...new Map(places.map(place => [`${place.pk}\n${place.sk}`, place])).values()]
 }
-
-const isKind = (kind: string): kind is Kind => Object.hasOwn(kinds, kind)

@@ -196,6 +196,15 @@ describe('a journal is begun', () => {
     await sound(life)
   })
 
+  test('over items that are of no kind, too: they stay what they are', async () => {
+    await seeded(3)
+    const foreign = { ...place('foreign'), kind: 'put by hand', rev: 'r', data: {} } as unknown as StoredItem
+    await journal.transact([{ item: place('foreign'), put: foreign, if: 'absent' }])
+    await stamped(await enabled())
+    expect((await recordNow()).built).toBe(true)
+    expect((await items()).filter(({ leaf }) => leaf === undefined)).toEqual([foreign])
+  })
+
   test('in runs that end in the middle, too', async () => {
     await seeded(60)
     const life = await enabled()

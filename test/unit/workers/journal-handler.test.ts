@@ -8,7 +8,10 @@ test.each([
   ['a minute that has passed is none, but for other primaries', { source: 'aws.events' }, 0],
 ])('%s', async (_, event, expected) => {
   let notices = 0
-  const ports = { store: { read: async () => [undefined], list: async () => [] } } as unknown as Ports
+  const ports = {
+    store: { read: async () => [undefined], list: async () => [] },
+    clock: { now: () => 1, sleep: async () => undefined },
+  } as unknown as Ports
   let chases = 0
   await journalHandler(ports, {
     notify: async () => void notices++,
@@ -28,7 +31,7 @@ test('a minute that has passed has an operation go on, and tends the journal alt
       },
       list: async () => [],
     },
-    clock: { now: () => 1 },
+    clock: { now: () => 1, sleep: async () => undefined },
     workflows: { start: () => Promise.reject(new Error('not now')) },
     log: { warn: () => undefined },
   } as unknown as Ports
@@ -37,5 +40,33 @@ test('a minute that has passed has an operation go on, and tends the journal alt
   await handler({ source: 'aws.events' })
   expect(reads).toEqual(['cluster', 'operation', 'cluster'])
   await handler({ Records: [{}] })
-  expect(reads).toEqual(['cluster', 'operation', 'cluster', 'cluster'])
+  expect(reads).toEqual(['cluster', 'operation', 'cluster', 'cluster', 'cluster'])
+})
+
+test('hashes are not made anew all the time while cells are written: full batches leave it to others, the last one waits', async () => {
+  const clock = { ms: 1_000_000 }
+  const refreshed: number[] = []
+  const ports = {
+    store: { read: async () => [{ data: { mode: 'secondary', life: 'l' } }], list: async () => [] },
+    // a refresh begins by looking at the head
+    journal: { head: async () => void refreshed.push(clock.ms) },
+    clock: {
+      now: () => clock.ms,
+      sleep: async (ms: number) => {
+        clock.ms += ms
+      },
+    },
+  } as unknown as Ports
+  const nothing = async () => undefined
+  const handler = journalHandler(ports, { notify: nothing, chase: nothing })
+  const full = { Records: Array.from({ length: 100 }, () => ({})) }
+  for (let batches = 0; batches < 50; batches++) {
+    await handler(full)
+    clock.ms += 100
+  }
+  expect(refreshed).toEqual([0, 1, 2, 3, 4].map(second => 1_000_000 + second * 1000))
+  const end = clock.ms
+  await handler({ Records: [{}] })
+  expect(refreshed.length).toBe(6)
+  expect((refreshed.at(-1) ?? 0) - end).toBeLessThanOrEqual(1000)
 })
