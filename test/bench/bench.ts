@@ -1,5 +1,6 @@
 // `npm run bench`: what a login and a tidy cost, as ratios to floors measured in the same run. Never part of the
-// tests. `npm run bench -- --tidy 1000` removes fewer entries than 100,000, `--tidy 0` none.
+// tests. `npm run bench -- --tidy 1000` removes fewer entries than 100,000, `--tidy 0` none. `npm run bench --
+// --replication` measures replication instead.
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import { root } from '../../infra/checkout.ts'
 import { type Host, startHost } from '../../infra/local/host.ts'
 import { remoteControl } from '../../infra/local/provider/control.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
+import { replicationBench } from './replication.ts'
 import { tidyCost } from './tidy.ts'
 import { loginEvent, makeWorld, type World } from './world.ts'
 
@@ -17,7 +19,12 @@ const INSTANCES = 400
 const SEQUENTIAL = { warmUp: 100, counted: 400 }
 const SECONDS = 5
 const STARTS = 15
-const { values: asked } = parseArgs({ options: { tidy: { type: 'string', default: '100000' } } })
+const { values: asked } = parseArgs({
+  options: {
+    tidy: { type: 'string', default: '100000' },
+    replication: { type: 'boolean', default: false },
+  },
+})
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
@@ -197,24 +204,36 @@ async function bundleFloor(directory: string): Promise<string> {
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-bench-`)
 const provider = await providerProcess()
-const host = await startHost({
-  cluster: 'bench',
-  port: 0,
-  memory: true,
-  provider: { url: provider.url, control: remoteControl(provider.url) },
-})
+
+async function measureLogins(floor: string): Promise<void> {
+  const shared = { url: provider.url, control: remoteControl(provider.url) }
+  const host = await startHost({ cluster: 'bench', port: 0, memory: true, provider: shared })
+  try {
+    const world = await makeWorld(host, INSTANCES)
+    await ownCost(host, world, floor)
+    await throughput(host, world)
+    sizes(host)
+    await coldStart(host, world, directory, floor)
+    await tidy(host, Number(asked.tidy))
+  } finally {
+    await host.close()
+  }
+}
+
 try {
-  const world = await makeWorld(host, INSTANCES)
   const floor = await bundleFloor(directory)
-  await ownCost(host, world, floor)
-  await throughput(host, world)
-  sizes(host)
-  await coldStart(host, world, directory, floor)
-  await tidy(host, Number(asked.tidy))
-  writeFileSync(`${root}.build/bench.json`, `${JSON.stringify(results, null, 2)}\n`)
-  print('\nThe numbers are in .build/bench.json')
+  if (asked.replication)
+    await replicationBench(provider, {
+      print,
+      results,
+      load: order => ordered<LoadResult>('load.ts', [], {}, order),
+      ownCost: (host, world) => ownCost(host, world, floor),
+    })
+  else await measureLogins(floor)
+  const file = asked.replication ? 'bench-replication.json' : 'bench.json'
+  writeFileSync(`${root}.build/${file}`, `${JSON.stringify(results, null, 2)}\n`)
+  print(`\nThe numbers are in .build/${file}`)
 } finally {
-  await host.close()
   provider.stop()
   rmSync(directory, { recursive: true, force: true })
 }

@@ -92,6 +92,13 @@ async function askSts(event: FloorEvent): Promise<void> {
 
 const put = (table: string, size: number) => {
   count += 1
-  const Item = { pk: `bench#${process.pid}#${count}`, sk: 'floor', data: 'x'.repeat(size) }
+  // like an item of ours: a journal may be begun over it
+  const Item = {
+    pk: `bench#${process.pid}#${count}`,
+    sk: 'floor',
+    kind: 'child',
+    rev: 'x',
+    data: 'x'.repeat(size),
+  }
   return { Put: { TableName: table, Item, ConditionExpression: 'attribute_not_exists(pk)' } }
 }

@@ -1,12 +1,15 @@
 // A process that logs in as fast as it is answered: so many at a time, each with the next body in turn.
 import { Agent, request } from 'node:http'
 import { performance } from 'node:perf_hooks'
+import { setTimeout } from 'node:timers/promises'
 
 export interface LoadOrder {
   url: string
   bodies: string[]
   concurrency: number
   seconds: number
+  /** so many in a second; absent: as many as are answered */
+  perSecond?: number
 }
 
 export interface LoadResult {
@@ -32,7 +35,7 @@ function post(url: URL, agent: Agent, body: string): Promise<number> {
   })
 }
 
-async function load({ url, bodies, concurrency, seconds }: LoadOrder): Promise<LoadResult> {
+async function load({ url, bodies, concurrency, seconds, perSecond }: LoadOrder): Promise<LoadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency })
   const target = new URL(url)
   const times: number[] = []
@@ -40,7 +43,9 @@ async function load({ url, bodies, concurrency, seconds }: LoadOrder): Promise<L
   const started = performance.now()
   const client = async () => {
     while (performance.now() - started < seconds * 1000) {
-      const body = bodies[next++ % bodies.length] ?? ''
+      const turn = next++
+      if (perSecond) await setTimeout(Math.max(0, started + (turn * 1000) / perSecond - performance.now()))
+      const body = bodies[turn % bodies.length] ?? ''
       const sent = performance.now()
       if ((await post(target, agent, body)) === 200) times.push(performance.now() - sent)
       else refused += 1

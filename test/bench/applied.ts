@@ -1,0 +1,135 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import { setTimeout } from 'node:timers/promises'
+import type { Model } from '../../infra/local/assembly.ts'
+import { clientOf, createTables } from '../../infra/local/engine.ts'
+import { HOME } from '../../infra/local/home.ts'
+import { startStorageTap } from '../../infra/local/storage-tap.ts'
+import { callMeter } from '../../shared/adapters/aws/system.ts'
+import { dynamoTables } from '../../shared/adapters/aws/table.ts'
+import type { SourceLink } from '../../shared/link/source.ts'
+import type { Cell, CellChange } from '../../shared/replication/cell.ts'
+import { generationOf, ttlOf } from '../../shared/replication/generation.ts'
+import { firstHead } from '../../shared/replication/head.ts'
+import { epochName, posText } from '../../shared/replication/position.ts'
+import { followOn } from '../../shared/replication/secondary/follow.ts'
+import type { Follower } from '../../shared/replication/secondary/follower.ts'
+import { leafIn, leafOf } from '../../shared/replication/tree.ts'
+import { key } from '../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../shared/storage/requests.ts'
+
+/** How fast a secondary takes what its primary has: cells of ec2 logins, of a token and an access-list entry each. */
+export interface AppliedRate {
+  cells: number
+  perSecond: number
+  /** milliseconds of this process for a cell */
+  cpuMs: number
+}
+
+const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
+const DAY = 86_400
+const EPOCH = epochName(1, randomUUID())
+
+/** What logins of a fleet leave in the journal. @param instances that log in in turn */
+function loginCells(count: number, instances: number): Cell[] {
+  const at = Date.now()
+  const now = Math.floor(at / 1000)
+  const entries = new Map<number, StoredItem>()
+  return Array.from({ length: count }, (_, index) => {
+    const seq = index + 1
+    const pos = posText({ epoch: EPOCH, seq })
+    const make = (place: StoredItem, dies: boolean, expires: number): StoredItem => {
+      const gen = dies ? generationOf(expires, now) : null
+      const item = { ...place, expires, pos, ...(gen === null ? {} : { ttl: ttlOf(gen) }) }
+      return { ...item, leaf: leafOf(item) }
+    }
+    const plain = (place: ReturnType<typeof key>, bytes: number): StoredItem => ({
+      ...{ kind: place.kind, pk: place.pk, sk: place.sk, rev: randomBytes(12).toString('base64url') },
+      data: { text: randomBytes(bytes / 2).toString('hex'), policies: ['default', 'dev'], role: 'fleet' },
+    })
+    const token = make(plain(key('token', randomBytes(16).toString('hex')), 440), true, now + 30 * DAY)
+    const instance = index % instances
+    const entry = make(plain(key('access', 'mount', `i-${instance}`), 160), false, now + DAY)
+    const change = (item: StoredItem, before?: StoredItem): CellChange => ({
+      ...{ kind: item.kind, pk: item.pk, sk: item.sk },
+      ...{ prev: before ? leafIn(before) : null, next: leafIn(item), item },
+    })
+    const body = [change(token), change(entry, entries.get(instance))]
+    entries.set(instance, entry)
+    return { epoch: EPOCH, seq, id: randomBytes(12).toString('base64url'), at, body }
+  })
+}
+
+const CELLS_AT_ONCE = 1200
+
+/** A primary that has all of its cells in memory: what the link costs is not counted. */
+function linkOver(cells: readonly Cell[]): SourceLink {
+  const line = [[EPOCH, 1]] as const
+  const never = async () => {
+    throw new Error('not asked for here')
+  }
+  return {
+    ...{ activate: never, keyring: never, tree: never, handover: never, items: never, scan: never },
+    echo: async () => ({
+      ...{ time: Date.now(), seq: cells.length, frontier: cells.length, epoch: EPOCH, line },
+      ...{ addresses: [], met: [], canaryAt: 0, format: 1, took: 0, skew: 0 },
+    }),
+    cells: async ({ from }) => ({
+      cells: cells.slice(from, from + CELLS_AT_ONCE),
+      line,
+      frontier: Math.min(cells.length, from + CELLS_AT_ONCE),
+    }),
+  } as SourceLink
+}
+
+/**
+ * Lets a secondary with tables of its own catch up with so many logins.
+ * @param takesFor milliseconds for which a transaction keeps its items at least, refusing others, as on AWS; absent: it does not
+ */
+export async function appliedRate(
+  { engine, model }: { engine: string; model: Model },
+  { count, instances, takesFor }: { count: number; instances: number; takesFor?: number },
+): Promise<AppliedRate> {
+  const suffix = randomUUID()
+  const named = model.tables.map(table => ({ ...table, name: `${table.name}-${suffix}` }))
+  await createTables(clientOf(engine, HOME.region, credentials), named)
+  const tap = takesFor === undefined ? undefined : await startStorageTap(engine)
+  if (tap) await fetch(`${tap.url}/_tap/aws`, { method: 'POST', body: JSON.stringify({ takesFor }) })
+  const nameOf = (word: string) => named.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
+  const clock = { now: Date.now, sleep: async (ms: number) => void (await setTimeout(ms)) }
+  const entropy = { bytes: randomBytes, uuid: randomUUID }
+  const { store, journal } = dynamoTables(
+    { tables: { data: nameOf('data'), cluster: nameOf('cluster') }, clock, entropy, meter: callMeter() },
+    () => clientOf(tap?.url ?? engine, HOME.region, credentials),
+  )
+  await journal.moveHead('none', { ...firstHead(EPOCH, 1), mode: 'applying', own: '' })
+  const cells = loginCells(count, instances)
+  const link = linkOver(cells)
+  const say = () => undefined
+  const follower: Follower = {
+    own: {
+      journal,
+      store,
+      clock,
+      entropy,
+      audit: { write: async () => undefined },
+      log: { info: say, warn: say, error: say },
+    },
+    cluster: async () => undefined,
+    link,
+    linkName: '',
+    life: suffix.slice(0, 8),
+    hasTime: () => true,
+    holdTerm: async () => undefined,
+    from: 0,
+    filled: false,
+    told: { state: 'idle', synced: 0 },
+    source: await link.echo({ position: { epoch: '', seq: 0 }, state: 'idle', address: '', apiAddress: '' }),
+  }
+  const [began, before] = [performance.now(), process.cpuUsage()]
+  while (((await journal.head())?.done ?? 0) < count) await followOn(follower)
+  const { user, system } = process.cpuUsage(before)
+  const perSecond = (count / (performance.now() - began)) * 1000
+  await tap?.close()
+  return { cells: count, perSecond, cpuMs: (user + system) / 1000 / count }
+}

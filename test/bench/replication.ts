@@ -1,0 +1,244 @@
+import { availableParallelism, cpus } from 'node:os'
+import { performance } from 'node:perf_hooks'
+import { setTimeout } from 'node:timers/promises'
+import { readAssembly } from '../../infra/local/assembly.ts'
+import { askReplication, drStatusOf, until } from '../../infra/local/dr-client.ts'
+import { clientOf } from '../../infra/local/engine.ts'
+import { HOME } from '../../infra/local/home.ts'
+import { type Host, startHost } from '../../infra/local/host.ts'
+import { join } from '../../infra/local/pair.ts'
+import { remoteControl } from '../../infra/local/provider/control.ts'
+import { synthesise } from '../../infra/local/synth.ts'
+import { callMeter, systemClock, systemEntropy } from '../../shared/adapters/aws/system.ts'
+import { dynamoTables } from '../../shared/adapters/aws/table.ts'
+import type { Journal } from '../../shared/replication/journal.ts'
+import { entry } from '../support/lists.ts'
+import { seed, tableStore } from '../support/store.ts'
+import { appliedRate } from './applied.ts'
+import type { LoadOrder, LoadResult } from './load.ts'
+import { writeUnits } from './units.ts'
+import { makeWorld, type World } from './world.ts'
+
+/** What the bench gives its parts. */
+export interface BenchTools {
+  print(text: string): void
+  /** what is written to the file of results */
+  results: Record<string, unknown>
+  /** logs in from a process of its own */
+  load(order: LoadOrder): Promise<LoadResult>
+  /** prints and notes what a login costs its process, beside its floor */
+  ownCost(host: Host, world: World): Promise<void>
+}
+
+const INSTANCES = 400
+const SECONDS = 8
+const AT_ONCE = 16
+/** Cells that are applied, and milliseconds for which transactions keep their items as on AWS. */
+const CELLS = 8000
+const TAKES_FOR = 5
+/** Items over which the journal is begun, and which the first sync fetches. */
+const ITEMS = 5000
+const SAMPLE_MS = 25
+const CHANGEOVER_MS = 30_000
+
+/** `npm run bench -- --replication`: what replication costs a primary, and how fast a secondary follows. */
+export async function replicationBench(provider: { url: string }, tools: BenchTools): Promise<void> {
+  const { print, results } = tools
+  const [processor] = cpus()
+  print(`${availableParallelism()} cores (${processor?.model ?? 'unknown'}), Node ${process.version}`)
+  const shared = {
+    port: 0,
+    memory: true,
+    provider: { url: provider.url, control: remoteControl(provider.url) },
+  }
+  const east = await startHost({ ...shared, cluster: 'east' })
+  try {
+    await applied(east, tools)
+    const world = await makeWorld(east, INSTANCES)
+    print('\nWithout a journal')
+    await tools.ownCost(east, world)
+    const plain = await logins(east, world, 'plain', tools)
+    await enabled(east, tools)
+    print('\nWith one')
+    await tools.ownCost(east, world)
+    const journaled = await logins(east, world, 'journaled', tools)
+    for (const type of ['ec2', 'iam'] as const)
+      print(`  ${type}   ${(journaled[type] / plain[type]).toFixed(2)} of the logins without`)
+    await units(east, world, tools)
+    const west = await startHost({ ...shared, cluster: 'west', region: 'us-west-2' })
+    try {
+      await joined({ east, west }, tools)
+      results['lag'] = await lag({ east, west }, world, journaled.ec2 / 2, tools)
+    } finally {
+      await west.close()
+    }
+  } finally {
+    await east.close()
+  }
+}
+
+const endpointOf = (host: Host): string =>
+  host.runtimeOf('login').environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? ''
+
+async function applied(host: Host, { print, results }: BenchTools): Promise<void> {
+  const assembly = await synthesise({ legacySignatures: false }, false)
+  const model = readAssembly(assembly, { account: HOME.account, region: HOME.region })
+  const ground = { engine: endpointOf(host), model }
+  print(
+    `\nCells that a secondary stores and applies, of ec2 logins (a token and an entry each), ${CELLS} behind`,
+  )
+  for (const [name, options] of [
+    [`fleet of ${INSTANCES}`, { instances: INSTANCES }],
+    ['each another instance', { instances: CELLS }],
+    [`fleet of ${INSTANCES}, as on AWS`, { instances: INSTANCES, takesFor: TAKES_FOR }],
+    ['each another instance, as on AWS', { instances: CELLS, takesFor: TAKES_FOR }],
+  ] as const) {
+    const rate = await appliedRate(ground, { count: CELLS, ...options })
+    results[`applied ${name}`] = rate
+    print(
+      `  ${name}: ${rate.perSecond.toFixed(0)}/s   (${rate.cpuMs.toFixed(2)} ms of its process for a cell)`,
+    )
+  }
+}
+
+async function logins(
+  host: Host,
+  world: World,
+  name: string,
+  { print, results, load }: BenchTools,
+): Promise<Record<'ec2' | 'iam', number>> {
+  const rates = { ec2: 0, iam: 0 }
+  for (const type of ['ec2', 'iam'] as const) {
+    const url = `${host.base_url}/auth/cloud/login`
+    const run = await load({ url, bodies: world[type], concurrency: AT_ONCE, seconds: SECONDS })
+    rates[type] = run.perSecond
+    results[`${name} ${type}`] = run
+    print(
+      `  ${type}   concurrency ${AT_ONCE}   ${run.perSecond.toFixed(0)}/s   p50 ${run.p50.toFixed(0)} ms   p99 ${run.p99.toFixed(0)} ms   refused ${run.refused}`,
+    )
+  }
+  return rates
+}
+
+/** Begins the journal over many items. */
+async function enabled(host: Host, { print, results }: BenchTools): Promise<void> {
+  const { environment } = host.runtimeOf('on-job')
+  const store = tableStore({
+    engine_url: endpointOf(host),
+    tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
+    credentials: credentialsOf(host),
+  })
+  await seed(
+    store,
+    Array.from({ length: ITEMS }, (_, index) => entry('access', 'nobody', `i-${index}`, -1000)),
+  )
+  const began = performance.now()
+  await askReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
+  for (let built = false; !built; await setTimeout(100)) {
+    const { state, reindex_in_progress: building } = await drStatusOf(host)
+    built = state === 'running' && building !== true
+  }
+  const perSecond = (ITEMS / (performance.now() - began - CHANGEOVER_MS)) * 1000
+  results['enable'] = { items: ITEMS, perSecond }
+  print(`\nThe journal is begun: ${perSecond.toFixed(0)} items/s, beside the 30 s that are waited`)
+}
+
+const credentialsOf = (host: Host) => {
+  const { environment } = host.runtimeOf('login')
+  return {
+    accessKeyId: environment['AWS_ACCESS_KEY_ID'] ?? '',
+    secretAccessKey: environment['AWS_SECRET_ACCESS_KEY'] ?? '',
+  }
+}
+
+function journalOf(host: Host): Journal {
+  const { environment } = host.runtimeOf('login')
+  const tables = { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' }
+  const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter() }
+  const region = environment['AWS_REGION'] ?? ''
+  return dynamoTables(given, () => clientOf(endpointOf(host), region, credentialsOf(host))).journal
+}
+
+/** Write units of a login on AWS, by what one has left in the journal. */
+async function units(host: Host, world: World, { print, results }: BenchTools): Promise<void> {
+  const MODEL = { ec2: [14, 12], iam: [8, 6] }
+  const journal = journalOf(host)
+  print('\nWrite units of a login on AWS, primary and secondary, by the sizes of what it wrote (model)')
+  for (const type of ['ec2', 'iam'] as const) {
+    await fetch(`${host.base_url}/auth/cloud/login`, { method: 'POST', body: world[type][0] ?? '' })
+    const head = await journal.head()
+    const cells = head ? await journal.cells(head.line, head.seq - 10, head.seq) : []
+    const cell = cells.findLast(one => one?.body.some(({ kind }) => kind === 'token'))
+    if (!cell) throw new Error('the login is not in the journal')
+    const { primary, secondary } = writeUnits(cell)
+    results[`units ${type}`] = { primary, secondary }
+    print(`  ${type}   ${primary} and ${secondary}   (${MODEL[type].join(' and ')})`)
+  }
+}
+
+/** Makes the second host a secondary. */
+async function joined(pair: { east: Host; west: Host }, { print, results }: BenchTools): Promise<void> {
+  let [from, to] = [0, 0]
+  const joining = join({ ...pair, close: async () => undefined }, () => undefined)
+  const watched = (async () => {
+    while (to === 0) {
+      const state = (await drStatusOf(pair.west).catch(() => ({}) as Record<string, unknown>))['state']
+      if (state === 'merkle-sync') from ||= performance.now()
+      if (state === 'stream-wals') to = performance.now()
+      await setTimeout(20)
+    }
+  })()
+  await Promise.all([joining, watched])
+  const perSecond = (ITEMS / (to - from)) * 1000
+  results['sync'] = { items: ITEMS, perSecond }
+  print(
+    `\nThe first sync: ${perSecond.toFixed(0)} items/s at least (${ITEMS} entries, and what logins have left besides)`,
+  )
+}
+
+interface Sample {
+  at: number
+  seq: number
+}
+
+/** How long a position of the primary takes to be applied on the secondary, while half of what the primary can take comes. */
+async function lag(
+  { east, west }: { east: Host; west: Host },
+  world: World,
+  perSecond: number,
+  { print, load }: BenchTools,
+) {
+  const [primary, secondary] = [journalOf(east), journalOf(west)]
+  const written: Sample[] = []
+  const done: Sample[] = []
+  let ended = false
+  const watch = async (journal: Journal, samples: Sample[], of: 'seq' | 'done') => {
+    while (!ended) {
+      const head = await journal.head()
+      if (head) samples.push({ at: performance.now(), seq: head[of] })
+      await setTimeout(SAMPLE_MS)
+    }
+  }
+  const watching = Promise.all([watch(primary, written, 'seq'), watch(secondary, done, 'done')])
+  const url = `${east.base_url}/auth/cloud/login`
+  const order = { url, bodies: world.ec2, concurrency: AT_ONCE, seconds: SECONDS, perSecond }
+  const run = await load(order)
+  await until(
+    'the secondary does not catch up',
+    async () => (done.at(-1)?.seq ?? 0) >= (written.at(-1)?.seq ?? 0),
+  )
+  ended = true
+  await watching
+  const lags = written
+    .flatMap(({ at, seq }) => {
+      const there = done.find(one => one.seq >= seq)
+      return there ? [Math.max(0, there.at - at)] : []
+    })
+    .sort((a, b) => a - b)
+  const share = (part: number) => lags[Math.floor(lags.length * part)] ?? 0
+  const found = { perSecond: run.perSecond, p50: share(0.5), p99: share(0.99) }
+  print(
+    `\nLag at ${found.perSecond.toFixed(0)} ec2 logins/s, half of what this machine takes: p50 ${found.p50.toFixed(0)} ms, p99 ${found.p99.toFixed(0)} ms`,
+  )
+  return found
+}

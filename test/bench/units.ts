@@ -1,0 +1,39 @@
+import type { Cell, CellChange } from '../../shared/replication/cell.ts'
+import { encodeBody } from '../../shared/replication/cell.ts'
+import { bucketOf, bucketText } from '../../shared/replication/tree.ts'
+
+/** Write units of a journaled commit on AWS, by the sizes of what it has written. */
+export interface WriteUnits {
+  primary: number
+  secondary: number
+}
+
+/** Bytes of a value as DynamoDB counts them, about. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (typeof value === 'number') return Math.ceil(String(Math.abs(value)).length / 2) + 1
+  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + 1 + bytesOf(one), 3)
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.entries(value).reduce((sum, [name, one]) => sum + 1 + name.length + bytesOf(one), 3)
+}
+
+const kilobytes = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024))
+
+/** What the text of a bucket, and what `id`, `at`, `ttl` and the names of a cell come to. */
+const BUCKET = 45
+const CELL = 120
+
+/** A transaction takes two units for a kilobyte, an index one; `expiry` is written twice where its sort key changes. */
+function unitsOfItem({ item, prev }: CellChange): number {
+  if (!item) return 2
+  const tree = prev ? 0 : 1
+  const expiry = item.due === undefined ? 0 : prev ? 2 : 1
+  return 2 * kilobytes(bytesOf(item) + BUCKET) + tree + expiry
+}
+
+export function writeUnits({ body }: Cell): WriteUnits {
+  const buckets = new Set(body.map(({ kind, pk, sk }) => bucketText(bucketOf('life', kind, pk, sk))))
+  const written = body.reduce((sum, change) => sum + unitsOfItem(change), 0) + 2 * buckets.size
+  const cell = kilobytes(encodeBody(body).length + CELL)
+  return { primary: 1 + 2 * cell + written, secondary: cell + written }
+}
