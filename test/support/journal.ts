@@ -57,6 +57,9 @@ export async function differences(journal: Journal, own: (item: { pk: string }) 
     .sort()
 }
 
+/** The sum of a bucket in which nothing counts. */
+const NOTHING = '0,0,0'
+
 /** Buckets of a tree whose sums are not those of the items in them, and items whose leaf is not that of their content. */
 export async function wrongSums(
   journal: Journal,
@@ -67,14 +70,16 @@ export async function wrongSums(
   const leaves = items.filter(item => leafOf(item) !== item.leaf).map(item => `leaf of ${nameOf(item)}`)
   const changes = items.map(item => ({ ...item, prev: null, next: leafIn(item) }))
   const wanted = new Map(
-    deltasOf(life, changes, now).map(({ bucket, sums }) => [bucketText(bucket), live(sums, now).join()]),
+    deltasOf(life, changes, now)
+      .map(({ bucket, sums }) => [bucketText(bucket), live(sums, now).join()] as const)
+      .filter(([, sum]) => sum !== NOTHING),
   )
   const found = new Map<string, string>()
   const touched = (await replayed(journal)).cells.flatMap(cell => deltasOf(life, cell?.body ?? [], now))
   for (const pk of new Set([...touched, ...deltasOf(life, changes, now)].map(({ bucket }) => bucket.pk)))
     for (const [sk, { sums }] of await journal.page(pk)) {
       const sum = live(sums, now).join()
-      if (sum !== '0,0,0') found.set(`${pk}/${sk}`, sum)
+      if (sum !== NOTHING) found.set(`${pk}/${sk}`, sum)
     }
   const buckets = [...new Set([...wanted.keys(), ...found.keys()])].filter(
     name => wanted.get(name) !== found.get(name),
