@@ -46,6 +46,8 @@ export interface LinkTap {
   close(): Promise<void>
 }
 
+const MOST_REMEMBERED = 10_000
+
 interface LinkAnswer {
   status: number
   headers: IncomingMessage['headers']
@@ -61,7 +63,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   const { hostname, port: targetPort } = new URL(target)
   let faults: (LinkFault & { left: number })[] = []
   let cut: LinkCut | undefined
-  const calls: LinkCall[] = []
+  let calls: LinkCall[] = []
   /** requests that wait for the next one to go first */
   const waiting: (() => void)[] = []
 
@@ -90,6 +92,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
     const fault = cut === undefined ? faultOf(path) : undefined
     const kind = cut === undefined ? fault?.kind : 'cut'
     calls.push(kind === undefined ? { path } : { path, fault: kind })
+    if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
     if (cut === 'there' || cut === 'both' || kind === 'drop-request') return void response.destroy()
     if (fault?.kind === 'delay') await setTimeout(fault.ms)
     if (kind === 'reorder') await new Promise<void>(resolve => waiting.push(resolve))
@@ -109,7 +112,9 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   const url = await listen(server)
   return {
     url: tls ? url.replace('http:', 'https:') : url,
-    arrange: fault => void faults.push({ ...fault, left: fault.times ?? 1 }),
+    arrange: fault => {
+      faults = [...faults.filter(({ left }) => left > 0), { ...fault, left: fault.times ?? 1 }]
+    },
     cut: way => {
       cut = way
     },

@@ -110,7 +110,7 @@ export async function switchOver(
 }
 
 /** A cluster that was the primary follows its successor: no wipe, no new shares. */
-async function follow(cluster: Host, primary: Host, token: string): Promise<void> {
+export async function follow(cluster: Host, primary: Host, token: string): Promise<void> {
   const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token)
   const id = cluster.cluster
   await askReplication(primary, 'primary/revoke-secondary', { id }, token)
@@ -125,7 +125,7 @@ async function follow(cluster: Host, primary: Host, token: string): Promise<void
 }
 
 /** Waits until a cluster follows another one closely. */
-async function caughtUp(cluster: Host, primary: Host): Promise<void> {
+export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
   await until(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
     const [own, other] = await Promise.all([drStatusOf(cluster), drStatusOf(primary)])
     const behind = Number(other['last_dr_wal']) - Number(own['last_remote_wal'])
@@ -176,8 +176,19 @@ export async function disaster(
 }
 
 /** Accessors of the tokens that a cluster's report names. */
-async function reportedTokens(cluster: Host, token: string): Promise<string[]> {
-  const { data } = await askReplication(cluster, 'divergence', undefined, token)
-  const found = JSON.stringify(data ?? {}).matchAll(/"token#([^"#]+)"/g)
-  return [...new Set([...found].map(([, accessor = '']) => accessor))]
+export async function reportedTokens(cluster: Host, token: string): Promise<string[]> {
+  const named = new Set<string>()
+  let after = ''
+  do {
+    const { data } = await askReplication(
+      cluster,
+      `divergence?after=${encodeURIComponent(after)}`,
+      undefined,
+      token,
+    )
+    const found = JSON.stringify(data ?? {}).matchAll(/"token#([^"#]+)"/g)
+    for (const [, accessor = ''] of found) named.add(accessor)
+    after = String(data?.['next'] ?? '')
+  } while (after !== '')
+  return [...named]
 }

@@ -54,7 +54,8 @@ export function startLoad(
   }
 }
 
-async function loginAt(base: string, proof: object): Promise<string | undefined> {
+/** @returns the accessor of the token; undefined where none was given */
+export async function loginAt(base: string, proof: object): Promise<string | undefined> {
   try {
     const answer = await fetch(`${base}/auth/cloud/login`, { method: 'POST', body: JSON.stringify(proof) })
     const body = (await answer.json()) as { auth?: { accessor?: string } }

@@ -1,0 +1,72 @@
+/** A change of role, as it came about. */
+export interface ChangeSeen {
+  kind: 'planned' | 'forced'
+  /** name of the new primary */
+  to: string
+  /** seconds from the first request to a primary that another cluster follows */
+  seconds: number
+  /** logins that were looked up on the new primary */
+  looked: number
+  /** accessors of those that it does not know */
+  lost: readonly string[]
+  /** accessors of `lost` that the report of the former primary does not name */
+  unnamed: readonly string[]
+}
+
+/** What a soak has seen. */
+export interface SoakSeen {
+  changes: readonly ChangeSeen[]
+  /** clusters that served at one moment, at most; moments in which a primary was cut off do not count */
+  mostAtOnce: number
+  logins: number
+  failed: number
+  /** position and root of both clusters, once all was quiet; a text: why they never came to one */
+  end: { position: number; root: string } | string
+  /** MiB that the process of both clusters had, in the order of time */
+  memory: readonly number[]
+  /** what came to nothing, in words */
+  faults: readonly string[]
+  /** how many faults of each kind were arranged */
+  weather: Readonly<Record<string, number>>
+}
+
+/** Memory may be so many times what it was in the second quarter of the time. */
+const GROWTH = 1.25
+/** Samples below which memory says nothing. */
+const FEW = 40
+
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+
+/** Memory of the second quarter of the time, and of the last; undefined where it was too short to tell. */
+export function growthOf(memory: readonly number[]): { before: number; after: number } | undefined {
+  if (memory.length < FEW) return undefined
+  const quarter = (index: number) =>
+    memory.slice((index * memory.length) / 4, ((index + 1) * memory.length) / 4)
+  return { before: median(quarter(1)), after: median(quarter(3)) }
+}
+
+/** What must never be, and was: nothing in a good soak. */
+export function brokenIn({ changes, mostAtOnce, logins, end, memory, faults }: SoakSeen): string[] {
+  const growth = growthOf(memory)
+  return [
+    ...faults,
+    ...(mostAtOnce > 1 ? [`${mostAtOnce} clusters served at once`] : []),
+    ...(logins === 0 ? ['nobody could log in'] : []),
+    ...changes.flatMap(({ kind, to, lost, unnamed }, index) => [
+      ...(kind === 'planned' && lost.length > 0
+        ? [`change ${index + 1}: the planned switch to ${to} lost ${lost.length} logins: ${some(lost)}`]
+        : []),
+      ...(unnamed.length > 0
+        ? [`change ${index + 1}: ${unnamed.length} lost logins are in no report: ${some(unnamed)}`]
+        : []),
+    ]),
+    ...(typeof end === 'string' ? [end] : []),
+    ...(growth && growth.after > GROWTH * growth.before
+      ? [`memory grew from ${growth.before} to ${growth.after} MiB`]
+      : []),
+  ]
+}
+
+const some = (names: readonly string[]): string =>
+  names.slice(0, 3).join(', ') + (names.length > 3 ? ' …' : '')
