@@ -14,7 +14,7 @@ export type LinkFault = {
   | {
       /**
        * `drop-request`: it never arrives. `drop-answer`: it arrives, and nobody hears so. `duplicate`: it arrives twice, and
-       * the second answer is lost. `reorder`: it arrives after the next one.
+       * the second answer is lost. `reorder`: it arrives after the next one, or some seconds later where none comes.
        */
       kind: 'drop-request' | 'drop-answer' | 'duplicate' | 'reorder'
     }
@@ -47,6 +47,7 @@ export interface LinkTap {
 }
 
 const MOST_REMEMBERED = 10_000
+const PATIENCE_MS = 5000
 
 interface LinkAnswer {
   status: number
@@ -95,7 +96,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
     if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
     if (cut === 'there' || cut === 'both' || kind === 'drop-request') return void response.destroy()
     if (fault?.kind === 'delay') await setTimeout(fault.ms)
-    if (kind === 'reorder') await new Promise<void>(resolve => waiting.push(resolve))
+    if (kind === 'reorder') await outOfOrder(waiting)
     const answer = await forward(incoming, body)
     if (kind === 'duplicate') await forward(incoming, body)
     for (const go of waiting.splice(0)) go()
@@ -130,6 +131,10 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
     },
   }
 }
+
+/** Until the next call has gone first, or none has come for some seconds. */
+const outOfOrder = (waiting: (() => void)[]): Promise<void> =>
+  Promise.race([new Promise<void>(resolve => waiting.push(resolve)), setTimeout(PATIENCE_MS)])
 
 /** Sends the head and the beginning of an answer, then breaks the connection. */
 function breakOff(response: ServerResponse, { status, headers, body }: LinkAnswer, bytes: number): void {

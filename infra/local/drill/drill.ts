@@ -110,7 +110,7 @@ export async function switchOver(
 }
 
 /** A cluster that was the primary follows its successor: no wipe, no new shares. */
-export async function follow(cluster: Host, primary: Host, token: string): Promise<void> {
+async function follow(cluster: Host, primary: Host, token: string): Promise<void> {
   const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token)
   const id = cluster.cluster
   await askReplication(primary, 'primary/revoke-secondary', { id }, token)

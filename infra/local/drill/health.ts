@@ -9,6 +9,8 @@ export interface Watched {
   /** milliseconds, between two samples at which a cluster served, that were longest */
   longestGap: number
   samples: number
+  /** what several said when they answered 200 at one moment, and when they had been asked */
+  witness?: string
 }
 
 /**
@@ -26,8 +28,12 @@ export function watchHealth(clusters: readonly Pick<Host, 'base_url'>[]): () => 
     const now = Date.now()
     watched.samples += 1
     // what was asked one after the other is asked once more: a change may have come between
-    let many = answers.filter(one => one).length
-    if (many > 1) many = (await Promise.all(clusters.map(serves))).filter(one => one).length
+    let many = answers.filter(one => one !== undefined).length
+    if (many > 1) {
+      const again = await Promise.all(clusters.map(serves))
+      many = again.filter(one => one !== undefined).length
+      if (many > 1) watched.witness ??= [new Date(asked).toISOString(), ...answers, ...again].join(' ')
+    }
     watched.mostAtOnce = Math.max(watched.mostAtOnce, many)
     if (many > 0) {
       watched.longestGap = Math.max(watched.longestGap, now - served)
@@ -45,8 +51,9 @@ export function watchHealth(clusters: readonly Pick<Host, 'base_url'>[]): () => 
   }
 }
 
-const serves = async ({ base_url }: Pick<Host, 'base_url'>): Promise<boolean> => {
+/** What a cluster says that serves. */
+const serves = async ({ base_url }: Pick<Host, 'base_url'>): Promise<string | undefined> => {
   const answer = await fetch(`${base_url}/sys/health`).catch(() => undefined)
-  await answer?.arrayBuffer().catch(() => undefined)
-  return answer?.status === 200
+  const text = await answer?.text().catch(() => undefined)
+  return answer?.status === 200 ? (text ?? '') : undefined
 }

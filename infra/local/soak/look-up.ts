@@ -32,7 +32,7 @@ async function isKnown({ base_url }: Pick<Host, 'base_url'>, token: string, acce
     const text = await answer?.text().catch(() => undefined)
     if (answer?.ok) return true
     // the API's words for a token that is not there
-    if (answer && [403, 404].includes(answer.status)) return false
+    if (text?.includes('invalid accessor')) return false
     if (tries === TRIES) throw new Error(`${accessor} cannot be looked up: ${answer?.status} ${text}`)
     await setTimeout(PAUSE_MS)
   }

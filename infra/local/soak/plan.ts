@@ -9,14 +9,14 @@ export interface SoakPlan {
   seed: number
 }
 
-export interface Planned {
+interface TimedChange {
   kind: 'planned' | 'forced'
   /** minutes from the beginning */
   at: number
 }
 
 /** Changes of role in their order. Where both kinds meet, it is the forced one. */
-export function changesOf({ minutes, planned, forced }: Omit<SoakPlan, 'rate' | 'seed'>): Planned[] {
+export function changesOf({ minutes, planned, forced }: Omit<SoakPlan, 'rate' | 'seed'>): TimedChange[] {
   const times = (every: number): number[] =>
     Array.from({ length: Math.max(0, Math.ceil(minutes / every) - 1) }, (_, index) => every * (index + 1))
   const byForce = times(forced)

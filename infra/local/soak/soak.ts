@@ -4,7 +4,7 @@ import { failoverToken } from '../drill/failover-token.ts'
 import { watchHealth } from '../drill/health.ts'
 import { type LinkTap, startLinkTap } from '../link-tap.ts'
 import { join, settled, startPair } from '../pair.ts'
-import { changeRole, type SoakSet } from './change.ts'
+import { changeRole, insist, type SoakSet } from './change.ts'
 import type { ChangeSeen, SoakSeen } from './judge.ts'
 import { startPacedLoad } from './paced-load.ts'
 import { chanceFrom, changesOf, type SoakPlan } from './plan.ts'
@@ -63,7 +63,8 @@ async function startSoak(
     const taps = { east: await tapped(east), west: await tapped(west) }
     // west takes the address at which it is asked to join for its own, by which others reach it
     const through = { ...west, base_url: `${taps.west.url}/v1` }
-    await join({ east, west: through, close: pair.close }, say, { address: taps.east.url })
+    // it goes on by itself where that takes longer than a request may
+    await insist(() => join({ east, west: through, close: pair.close }, say, { address: taps.east.url }))
     await demonstrate(east, () => ({}))
     const token = await failoverToken(east)
     const load = startPacedLoad(east, await loginProof(east), rate)
@@ -71,7 +72,11 @@ async function startSoak(
     const all = Object.values(taps)
     const weather = await startWeather({ hosts: [east, west], taps: all, chance })
     const root = east.root_token
-    return { set: { primary: east, secondary: west, taps: all, load, chance, token, root }, weather, close }
+    return {
+      set: { primary: east, secondary: west, taps: all, load, chance, token, root, names: 0 },
+      weather,
+      close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -90,28 +95,38 @@ async function throughAll(
   const faults: string[] = []
   let mostAtOnce = 0
   let watch = watchHealth([set.primary, set.secondary])
-  const noteWatched = async () => {
-    mostAtOnce = Math.max(mostAtOnce, (await watch()).mostAtOnce)
+  const noteWatched = async (counts: boolean) => {
+    const { mostAtOnce: most, witness } = await watch()
+    if (counts && most > 1) faults.push(`both served: ${witness}`)
+    if (counts) mostAtOnce = Math.max(mostAtOnce, most)
   }
   try {
     for (const { kind, at } of changesOf(plan)) {
       await sinceMinute(at)
-      // both may serve for a while where one of them is cut off
-      if (kind === 'forced') await noteWatched()
+      if (kind === 'forced') {
+        await noteWatched(true)
+        watch = watchHealth([set.primary, set.secondary])
+      }
       const seen = await changeRole(set, kind)
       changes.push(seen)
-      if (kind === 'forced') watch = watchHealth([set.primary, set.secondary])
-      const { logins, failed } = set.load.counts()
-      say(
-        `minute ${at}: ${kind} change to ${seen.to}, ${seen.seconds} s; ${seen.looked} logins looked up, ${seen.lost.length} lost, ${seen.unnamed.length} of them unnamed; so far ${logins} logins, ${failed} failed; ${mebibytes()} MiB`,
-      )
+      // both may serve for a while where one of them was cut off
+      await noteWatched(seen.kind === 'planned')
+      watch = watchHealth([set.primary, set.secondary])
+      say(toldOf(at, seen, set.load.counts()))
     }
     await sinceMinute(plan.minutes)
   } catch (error) {
     faults.push(error instanceof Error ? error.message : String(error))
   }
-  await noteWatched()
+  await noteWatched(faults.length === 0)
   return { changes, faults, mostAtOnce }
 }
+
+const toldOf = (
+  minute: number,
+  { kind, to, seconds, looked, lost, unnamed }: ChangeSeen,
+  { logins, failed }: Pick<SoakSeen, 'logins' | 'failed'>,
+): string =>
+  `minute ${minute}: ${kind} change to ${to}, ${seconds} s; ${looked} logins looked up, ${lost.length} lost, ${unnamed.length} of them unnamed; so far ${logins} logins, ${failed} failed; ${mebibytes()} MiB`
 
 const mebibytes = (): number => Math.round(process.memoryUsage.rss() / 2 ** 20)

@@ -10,7 +10,7 @@ export interface Weather {
 }
 
 /** Milliseconds between two faults, on average. */
-const SPACING_MS = 1000
+const SPACING_MS = 3000
 /** For so long a transaction takes its items, as on AWS. */
 const TAKES_MS = 5
 const SKIP = 20

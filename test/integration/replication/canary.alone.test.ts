@@ -104,7 +104,9 @@ async function keysOf(name: string): Promise<Buffer[]> {
 const holders = (where: unknown): string[] => {
   const text = typeof where === 'string' ? where : JSON.stringify(where)
   return canaries.flatMap(([name, secret]) =>
-    secret !== '' && (text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1))) ? [name] : [],
+    secret !== '' && (text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)))
+      ? [name]
+      : [],
   )
 }
 
