@@ -1,8 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { STSClient } from '@aws-sdk/client-sts'
+import { describe, expect, test, vi } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
 import { provider } from '../../../../shared/adapters/aws/provider.ts'
 import type { SdkSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
 import type { AwsTarget, ProviderSettings } from '../../../../shared/ports.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
 
 const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
 const clock = { now: () => Date.now(), sleep: async () => undefined }
@@ -67,4 +69,30 @@ describe('a client', () => {
     const { clientOf } = world()
     expect([await clientOf({}), await clientOf(parts, service), await clientOf({})]).toEqual([1, 2, 1])
   })
+})
+
+test('the account of credentials is asked for anew with another revision of the configuration', async () => {
+  const accounts = ['444455556666', '777788889999']
+  const asked = vi.spyOn(STSClient.prototype, 'send').mockImplementation((async () => ({
+    Account: accounts.shift(),
+  })) as never)
+  const { call } = calls()
+  const credentials = { accessKey: 'AKIA', secretKey: new Secret('secret') }
+  const at = (version: string, account: string) => {
+    const client = { ...settings, version, credentials }
+    const own = { region: 'eu-west-1', account, client }
+    return call(
+      'ec2',
+      own,
+      Date.now() + 5000,
+      async () => ({}),
+      async () => 'sent',
+    )
+  }
+  expect(await at('rev-1', '444455556666')).toBe('sent')
+  expect(await at('rev-1', '444455556666')).toBe('sent')
+  await expect(at('rev-2', '444455556666')).rejects.toMatchObject({ code: 'invalid_request' })
+  expect(await at('rev-2', '777788889999')).toBe('sent')
+  expect(asked).toHaveBeenCalledTimes(2)
+  asked.mockRestore()
 })
