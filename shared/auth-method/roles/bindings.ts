@@ -120,7 +120,7 @@ type Later = 'bound_tags'
 /** What roles store, by constraint; what is empty binds nothing. */
 export type Bound = {
   readonly [K in Exclude<BindingName, Later>]: (typeof bindings)[K]['neutral']
-} & { readonly [K in Later]?: Lists }
+} & { readonly [K in Later]?: (typeof bindings)[K]['neutral'] }
 
 const rowOf = (name: BindingName) => bindings[name] as unknown as Binding<unknown>
 

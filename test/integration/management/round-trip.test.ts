@@ -7,6 +7,7 @@ import { tidySettingsFields } from '../../../shared/auth-method/tidy/manage.ts'
 import { api, done, fresh, freshMount } from '../../support/cluster.ts'
 import { bodiesFor } from '../../support/hostile.ts'
 import { ec2Role, iamRole, pem, type Thing, things } from '../../support/things.ts'
+import { unsaid } from '../../unit/endpoints/interface.ts'
 
 const read = async (path: string) => (await done('GET', path)).body.data
 
@@ -123,6 +124,8 @@ describe('how things read', () => {
     const role = await read(await madeOf(ec2Role))
     expect(role).toEqual({
       auth_type: 'ec2',
+      ...unsaid('bound_'),
+      ...unsaid('token_'),
       bound_account_id: ['111122223333', '444455556666'],
       bound_ami_id: ['ami-0a1b2c3d4e5f60718', 'ami-1a1b2c3d4e5f60718'],
       bound_ec2_instance_id: ['i-0123456789abcdef0'],

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
 import { errorsOf } from '../../support/logins.ts'
 import { lives, lookUp, makerWith } from '../../support/tokens.ts'
+import { termsOfBoth } from '../../unit/endpoints/interface.ts'
 
 const write = async (given: Record<string, unknown>, role = fresh('role')): Promise<string> => {
   await done('POST', `/auth/token/roles/${role}`, given)
@@ -25,13 +26,9 @@ describe('token roles', () => {
       orphan: false,
       renewable: true,
       path_suffix: 'ci',
+      ...termsOfBoth,
       token_type: 'default-service',
       token_period: 3600,
-      token_explicit_max_ttl: 0,
-      token_num_uses: 0,
-      token_bound_cidrs: [],
-      token_no_default_policy: false,
-      token_strictly_bind_ip: false,
       allowed_entity_aliases: [],
       period: 0,
       explicit_max_ttl: 0,

@@ -62,6 +62,29 @@ const role: Fields = {
   token_strictly_bind_ip: 'boolean',
 }
 
+const NEUTRAL: Record<Kind, unknown> = {
+  string: '',
+  int: 0,
+  boolean: false,
+  list: [],
+  duration: 0,
+  'string or object': '',
+  'map of lists': {},
+}
+
+/** What a role reads back, where nothing was ever said, of its fields whose names begin so. */
+export const unsaid = (prefix: 'bound_' | 'token_'): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(role)
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, kind]) => [name, name === 'token_type' ? 'default' : NEUTRAL[kind]]),
+  )
+
+const { token_max_ttl: _max, token_policies: _policies, token_ttl: _ttl, ...both } = unsaid('token_')
+
+/** The same of token roles, which take no lifetimes and policies of logins. */
+export const termsOfBoth = both
+
 const tag: Fields = {
   policies: 'list',
   max_ttl: 'duration',

@@ -5,6 +5,7 @@ import { noAccess } from '../../../shared/policies/access.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createWithRole, readTokenRole, writeTokenRole } from '../../../shared/tokens/token-role.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { termsOfBoth } from '../endpoints/interface.ts'
 import { access } from '../policies/support.ts'
 import { callWith } from '../support/call.ts'
 import { parentOf, rootToken, token } from './support.ts'
@@ -60,13 +61,8 @@ describe('writing a token role', () => {
         orphan: false,
         renewable: true,
         path_suffix: '',
+        ...termsOfBoth,
         token_type: 'default-service',
-        token_period: 0,
-        token_explicit_max_ttl: 0,
-        token_num_uses: 0,
-        token_bound_cidrs: [],
-        token_no_default_policy: false,
-        token_strictly_bind_ip: false,
         allowed_entity_aliases: [],
         period: 0,
         explicit_max_ttl: 0,

@@ -7,6 +7,7 @@ import { writeRole } from '../../../../shared/auth-method/roles/write.ts'
 import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
+import { unsaid } from '../../endpoints/interface.ts'
 import { callWith } from '../../support/call.ts'
 import { item, plainCipher, preparedStore } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
@@ -114,17 +115,9 @@ describe('how a role reads back', () => {
     const shown = roleAnswer(ec2Role({ bound: { bound_ami_id: ['ami-1'] }, roleTag: 'Tag' }))
     expect(shown).toEqual({
       auth_type: 'ec2',
-      bound_account_id: [],
+      ...unsaid('bound_'),
       bound_ami_id: ['ami-1'],
-      bound_ec2_instance_id: [],
-      bound_iam_instance_profile_arn: [],
-      bound_iam_principal_arn: [],
       bound_iam_principal_id: [],
-      bound_iam_role_arn: [],
-      bound_region: [],
-      bound_subnet_id: [],
-      bound_tags: {},
-      bound_vpc_id: [],
       inferred_entity_type: '',
       inferred_aws_region: '',
       resolve_aws_unique_ids: true,
@@ -132,16 +125,8 @@ describe('how a role reads back', () => {
       role_tag: 'Tag',
       allow_instance_migration: false,
       disallow_reauthentication: false,
-      token_bound_cidrs: [],
-      token_explicit_max_ttl: 0,
-      token_max_ttl: 0,
-      token_no_default_policy: false,
-      token_num_uses: 0,
-      token_period: 0,
+      ...unsaid('token_'),
       token_policies: ['dev', 'prod'],
-      token_strictly_bind_ip: false,
-      token_ttl: 0,
-      token_type: 'default',
     })
   })
 
