@@ -66,8 +66,8 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
     snapshot: async (): Promise<SetSnapshot> => ({
       at: clock.now(),
       members: await Promise.all(
-        members.map(async ({ name, tables, kms, token }) => ({
-          ...{ name, kms, token: token(), items: await ground.items(tables) },
+        members.map(async ({ name, tables, kms, token, shares }) => ({
+          ...{ name, kms, shares, token: token(), items: await ground.items(tables) },
         })),
       ),
     }),
@@ -117,6 +117,7 @@ async function membersOf(
     })
     one.ports.journal = broken(one.ports.journal)
     one.useToken(token)
+    one.shares.push(...(known?.shares ?? []))
     return one
   }
   const members = await Promise.all(names.map(newMember))

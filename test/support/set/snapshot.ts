@@ -14,6 +14,7 @@ export interface MemberSnapshot {
   name: string
   token: string
   kms: ReturnType<typeof ownKms>
+  shares: readonly string[]
   items: Record<keyof Tables, readonly WireItem[]>
 }
 
