@@ -1,5 +1,5 @@
 /** What a batch may hold: so many elements, and so many bytes of JSON; one element in any case. */
-export interface LargestBatch {
+interface LargestBatch {
   readonly elements: number
   readonly bytes: number
 }

@@ -5,7 +5,6 @@ import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { isKind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { inBatches, type LargestBatch } from '../../values/batches.ts'
 import { leafInLife } from '../tree.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
@@ -20,9 +19,9 @@ export interface StampJob {
 
 /**
  * Items under one position. Their transaction holds each of them, its bucket and the cell with all of them: the engine
- * takes a hundred elements and 4 MiB.
+ * takes a hundred elements and 4 MiB, and a page of a scan is never more than one.
  */
-const TOGETHER: LargestBatch = { elements: 40, bytes: 1_500_000 }
+const TOGETHER = 40
 /** Milliseconds between two positions: most of what a journal can take is left for logins. */
 const PACE = 66
 
@@ -38,7 +37,8 @@ export async function stampAll(run: JobRun, job: StampJob): Promise<JobResult> {
     if (!cluster) return false
     // what is of no kind of ours was put there by hand, and is nobody's
     const loose = items.filter(item => isKind(item.kind) && !leafInLife(item, job.life))
-    for (const some of inBatches(loose, TOGETHER)) {
+    for (let at = 0; at < loose.length; at += TOGETHER) {
+      const some = loose.slice(at, at + TOGETHER)
       await stamped(run, some, cluster)
       pass.found += some.length
     }

@@ -187,7 +187,7 @@ describe('a journal is begun', () => {
     expect((await store.read([key('reindex')]))[0]?.data).toMatchObject({ stage: 'done', late: 1 })
   })
 
-  test('over items that are as large as they can be: as many go together as a transaction takes', async () => {
+  test('over items that are as large as they can be', async () => {
     const large = 'x'.repeat(350_000)
     for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
     const life = await enabled()
