@@ -10,6 +10,10 @@ import { ofType, type Resource, resourcesOf, stacksOf } from './synthesised.ts'
 
 let resources: Map<string, Resource>
 let kept: Map<string, Resource>
+/** with settings that most deployments lack */
+let further: Map<string, Resource>
+const holder = 'AB'.repeat(20)
+const drill = { schedule: 'cron(0 5 ? * TUE *)', peer: 'https://west.example.com', policy: 'drill' }
 beforeAll(async () => {
   resources = await resourcesOf({
     stage: 'test',
@@ -18,6 +22,9 @@ beforeAll(async () => {
     loginConcurrency: 20,
   })
   kept = await resourcesOf()
+  further = await resourcesOf({
+    ...{ stage: 'held', initPgpKeys: [holder], apiAddress: 'https://east.example.com', drill },
+  })
 })
 
 const functions = () =>
@@ -690,11 +697,38 @@ describe('schedules and the audit log', () => {
   })
 })
 
+describe('a drill', () => {
+  test('begins when the setting says so, and never without it', () => {
+    const rules = ofType(further, 'AWS::Events::Rule').map(([, { Properties }]) => Properties)
+    const due = rules.filter(({ ScheduleExpression }) => ScheduleExpression === drill.schedule)
+    expect(due).toHaveLength(1)
+    const [, { Properties }] = ofType(further, 'AWS::Lambda::Function').find(
+      ([, one]) => one.Properties.Description === 'cloud-auth: on-drill',
+    ) as [string, Resource]
+    expect(JSON.stringify(due[0].Targets)).toContain('ondrill')
+    expect(Properties.Environment.Variables).toMatchObject({
+      ...{ DRILL_PEER: drill.peer, DRILL_POLICY: 'drill', API_ADDRESS: 'https://east.example.com' },
+    })
+    expect(functions().get('on-drill')?.Properties.Environment.Variables).not.toHaveProperty('DRILL_PEER')
+  })
+
+  test('needs two addresses, and a policy that is not everybody’s', () => {
+    const refused = (more: object) => () =>
+      readSettings({ stage: 'test', apiAddress: 'https://a.example', ...more })
+    expect(refused({ drill })).not.toThrow()
+    expect(refused({ drill, apiAddress: drill.peer })).toThrow(/drill: needs apiAddress, and another one/)
+    expect(refused({ drill, apiAddress: undefined })).toThrow(/drill: needs apiAddress/)
+    expect(refused({ drill: { ...drill, policy: 'root' } })).toThrow(
+      /drill.policy: must be the name of a policy/,
+    )
+    expect(refused({ drill: { ...drill, peer: 'http://b.example' } })).toThrow(/drill.peer/)
+    expect(refused({ drill: { ...drill, schedule: 'daily' } })).toThrow(/drill.schedule/)
+  })
+})
+
 describe('recovery shares', () => {
-  test('the holders that a setting names are told to the function that initialises, and to no other', async () => {
-    const holder = 'AB'.repeat(20)
-    const from = await resourcesOf({ stage: 'held', initPgpKeys: [holder] })
-    const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
+  test('the holders that a setting names are told to the function that initialises, and to no other', () => {
+    const told = ofType(further, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { INIT_PGP_KEYS } = Properties.Environment.Variables
       return INIT_PGP_KEYS === undefined ? [] : [[Properties.Description, INIT_PGP_KEYS]]
     })

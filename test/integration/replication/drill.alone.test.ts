@@ -160,6 +160,8 @@ describe('a drill does not begin', () => {
     expect(event).toMatchObject({ result: 'refused', text: expect.stringMatching(text) })
     expect(await modes()).toEqual(before)
     await undo?.()
+    // what was undone on the primary has to be here as well
+    if (undo) await set.converge()
   })
 
   test('twice at once, nor on a secondary, nor without the setting', async () => {
