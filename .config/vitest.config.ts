@@ -76,6 +76,7 @@ export default defineConfig({
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
           pool: 'forks',
+          isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -85,6 +86,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          globalSetup: './test/support/bundled.ts',
           pool: 'forks',
           retry: AGAIN,
           testTimeout: 180_000,

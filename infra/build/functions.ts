@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { cp, mkdir, rm } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { type Group, type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
@@ -154,10 +154,11 @@ async function copyPackage(library: string, target: string): Promise<void> {
   }
 }
 
-/** Bundles every function into a directory, all at once. @returns what went into each */
-export async function buildFunctions(directory = bundlesDir): Promise<Record<string, Metafile>> {
+/** Bundles every function into a directory, all at once; beside them, `metafiles.json` says what went into each. */
+export async function buildFunctions(directory = bundlesDir): Promise<void> {
   await rm(directory, { recursive: true, force: true })
   const names = functionNames()
   const files = await Promise.all(names.map(name => bundle(name, directory)))
-  return Object.fromEntries(names.map((name, index) => [name, files[index] as Metafile]))
+  const metafiles = Object.fromEntries(names.map((name, index) => [name, files[index]]))
+  await writeFile(`${directory}/metafiles.json`, JSON.stringify(metafiles))
 }

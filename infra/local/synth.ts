@@ -57,8 +57,11 @@ const make = async (...order: string[]): Promise<void> => {
   await promisify(execFile)(process.execPath, [`${root}infra/local/make.ts`, ...order])
 }
 
-/** The bundles of all functions, which depend on the sources only. */
-const bundles = (wanted: string): Promise<string> => {
+/**
+ * The bundles of all functions, which depend on the sources only; `metafiles.json` beside them says what is in each.
+ * @returns the directory of their folders
+ */
+export const bundlesOfSources = (wanted = sources().code): Promise<string> => {
   const directory = `${root}.build/local-functions`
   return upToDate(directory, wanted, () => make('functions', directory))
 }
@@ -82,7 +85,7 @@ const noBundles = (wanted: string): Promise<string> => {
 export async function synthesise(local: LocalSettings, code = true): Promise<string> {
   const settings = settingsOf(local)
   const from = sources()
-  const functions = await (code ? bundles : noBundles)(from.code)
+  const functions = await (code ? bundlesOfSources : noBundles)(from.code)
   const directory = `${root}.build/local-${digest(JSON.stringify([settings, code])).slice(0, 8)}`
   return upToDate(directory, from.templates, () =>
     make('templates', directory, functions, JSON.stringify(settings)),

@@ -1,18 +1,21 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
-import { tmpdir } from 'node:os'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildFunctions, functionNames, usesOfFunction } from '../../infra/build/functions.ts'
+import type { Metafile } from 'esbuild'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { functionNames, usesOfFunction } from '../../infra/build/functions.ts'
+import { bundlesOfSources } from '../../infra/local/synth.ts'
 
-const bundlesOfTests = mkdtempSync(`${tmpdir()}/cloud-auth-bundles-`)
+/** Bundling takes half a minute of a processor, milliseconds. */
+const PATIENCE = 300_000
+
+let directory = ''
 
 /** What esbuild put into each. */
-type Bundle = Awaited<ReturnType<typeof buildFunctions>>[string]
-let bundles: Record<string, Bundle>
+let bundles: Record<string, Metafile>
 beforeAll(async () => {
-  bundles = await buildFunctions(bundlesOfTests)
-})
-afterAll(() => rmSync(bundlesOfTests, { recursive: true, force: true }))
+  directory = await bundlesOfSources()
+  bundles = JSON.parse(readFileSync(`${directory}/metafiles.json`, 'utf8'))
+}, PATIENCE)
 
 const inputsOf = (name: string): string[] => Object.keys(bundles[name]?.inputs ?? {})
 const holds = (name: string, library: string): boolean =>
@@ -20,7 +23,7 @@ const holds = (name: string, library: string): boolean =>
 
 /** Bytes that are read before the first event can be served. */
 function eagerBytes(name: string): number {
-  const { outputs } = bundles[name] as Bundle
+  const { outputs } = bundles[name] as Metafile
   const seen = new Set<string>()
   const visit = (path: string): void => {
     if (seen.has(path) || !outputs[path]) return
@@ -76,7 +79,7 @@ describe('what is in the bundles, and what is not', () => {
   test.each(['client-ec2', 'client-iam', 'client-sts', 'client-kms'])(
     '%s waits until a login needs it',
     client => {
-      const { outputs } = bundles['login'] as Bundle
+      const { outputs } = bundles['login'] as Metafile
       const entry = Object.entries(outputs).find(([path]) => path.endsWith('/index.mjs'))?.[1]
       expect(Object.keys(entry?.inputs ?? {}).filter(path => path.includes(`@aws-sdk/${client}/`))).toEqual(
         [],
@@ -92,7 +95,7 @@ describe('what is in the bundles, and what is not', () => {
   })
 
   test.each(functionNames())('stack traces of %s name our files and lines', name => {
-    const read = (file: string) => readFileSync(`${bundlesOfTests}/${name}/${file}`, 'utf8')
+    const read = (file: string) => readFileSync(`${directory}/${name}/${file}`, 'utf8')
     const entry = read('index.mjs')
     expect(entry).toMatch(/\n\/\/# sourceMappingURL=index\.mjs\.map\s*$/)
     const map = JSON.parse(read('index.mjs.map')) as ConstructorParameters<typeof SourceMap>[0]
@@ -101,10 +104,10 @@ describe('what is in the bundles, and what is not', () => {
   })
 
   test('a place in a bundle is found in its source', () => {
-    const file = readFileSync(`${bundlesOfTests}/login/index.mjs`, 'utf8')
+    const file = readFileSync(`${directory}/login/index.mjs`, 'utf8')
     const lines = file.split('\n')
     const line = lines.findIndex(text => text.includes('the answer is too large: use'))
-    const map = JSON.parse(readFileSync(`${bundlesOfTests}/login/index.mjs.map`, 'utf8'))
+    const map = JSON.parse(readFileSync(`${directory}/login/index.mjs.map`, 'utf8'))
     const found = new SourceMap(map).findEntry(
       line,
       lines[line]?.indexOf('the answer is too large: use') ?? 0,
@@ -116,7 +119,7 @@ describe('what is in the bundles, and what is not', () => {
 
   test('openpgp goes along unchanged, with its licence, and only where it is used', () => {
     const holders = functionNames().filter(name =>
-      existsSync(`${bundlesOfTests}/${name}/node_modules/openpgp/LICENSE`),
+      existsSync(`${directory}/${name}/node_modules/openpgp/LICENSE`),
     )
     expect(holders).toEqual(['ceremony', 'generate-root', 'init'])
     expect(functionNames().filter(name => holds(name, 'openpgp'))).toEqual([])
