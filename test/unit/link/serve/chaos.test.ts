@@ -100,7 +100,7 @@ interface Member {
 }
 
 test(`${MESSAGES} messages over a bad network: no signed call takes effect twice, and everybody catches up`, {
-  timeout: 20_000 + 20 * MESSAGES,
+  timeout: 20_000 + 50 * MESSAGES,
 }, async () => {
   const random = numbersFrom(SEED)
   const world = await primaryWorld()
