@@ -4,6 +4,7 @@ import { put } from '../../../shared/storage/changes.ts'
 import { key, partitions } from '../../../shared/storage/kinds.ts'
 import type { Reply } from '../../support/api.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
+import { sized } from '../../support/size.ts'
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const DISABLE = '/sys/replication/dr/secondary/disable'
@@ -118,3 +119,41 @@ describe('a secondary that leaves its set', () => {
     expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
   })
 })
+
+test.each<[how: string, path: string]>([
+  ['left its set', 'disable'],
+  ['taken over', 'promote'],
+])(
+  'when tokens of before end at once, one that has %s writes nothing for it, and a login costs what it cost',
+  async (_, path) => {
+    const TOKENS = sized(60, 2000)
+    const make = (cluster: string, ttl: string) =>
+      set.at(cluster).ok('POST', '/auth/token/create', { policies: ['default'], ttl })
+    const tokens: string[] = []
+    while (tokens.length < TOKENS) tokens.push((await make('east', '10m')).body.auth.client_token)
+    await set.converge()
+    const body = { dr_operation_token: TOKEN }
+    const reply = await set
+      .at('west')
+      .request('POST', `/sys/replication/dr/secondary/${path}`, body, { token: '' })
+    expect(reply.status, reply.text).toBe(200)
+    await set.settled()
+    const { history } = set.recording
+    const writes = () =>
+      history.filter(({ cluster, what }) => cluster === 'west' && what === 'written').length
+    const costOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = writes()
+      await work()
+      return writes() - before
+    }
+    const login = () => make('west', '1h')
+    const [first = ''] = tokens
+    expect(await isGoodAt('west', first)).toBe(true)
+    // what the change itself has left to do is over
+    await set.tick()
+    const [before, idle] = [await costOf(login), await costOf(set.tick)]
+    set.pass(600_000)
+    expect(await isGoodAt('west', first)).toBe(false)
+    expect([await costOf(login), await costOf(set.tick)]).toEqual([before, idle])
+  },
+)
