@@ -124,8 +124,8 @@ export interface Journal {
   raw(places: readonly Place[]): Promise<(StoredItem | undefined)[]>
   /** A page of the items of the table `data` as they stand. */
   scan(segment: { index: number; of: number; from?: ScanPage['next'] | undefined }): Promise<ScanPage>
-  /** Deletes items as long as they are none of the tree with this name. @returns how many are gone */
-  wipe(items: readonly Place[], life: string): Promise<number>
+  /** Deletes what stands in the table `data`, as long as it is not of the tree with this name. @returns how many are gone */
+  wipe(items: readonly Pick<Place, 'pk' | 'sk'>[], life: string): Promise<number>
   /**
    * Gives items their place in journal and tree, as they stand, under new revisions and one position. A conflict
    * means that one of them has changed.

@@ -6,7 +6,7 @@ import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
 import { firstHead, type Head } from '../head.ts'
-import type { Place, ScanPage } from '../journal.ts'
+import type { ScanPage } from '../journal.ts'
 import {
   AGAIN,
   commitStep,
@@ -140,10 +140,7 @@ async function deleteOthers({ ports, deadline }: OperationRun, life: string): Pr
     for (let from: ScanPage['next']; ; ) {
       const page = await ports.journal.scan({ index, of: SEGMENTS, from })
       const others = page.items.filter(({ bucket }) => bucket?.startsWith(`t#${life}#`) !== true)
-      await ports.journal.wipe(
-        others.map(({ kind, pk, sk }): Place => ({ kind, pk, sk })),
-        life,
-      )
+      await ports.journal.wipe(others, life)
       if (!page.next) break
       if (ports.clock.now() >= deadline) return false
       from = page.next

@@ -286,6 +286,16 @@ describe('items as they stand', () => {
     expect(await journal.wipe(places, 'life')).toBe(2)
     expect((await journal.raw(places)).map(one => one?.sk)).toEqual([undefined, 'b', undefined])
   })
+
+  test('a wipe deletes what is of a kind that nobody knows, too', async () => {
+    const place = { kind: 'policy', pk: `policy-${epoch}`, sk: 'by hand' } as const
+    const foreign = { ...item('by hand'), kind: 'put by hand' } as unknown as StoredItem
+    await journal.transact([{ item: place, put: foreign, if: 'absent' }])
+    const [found] = await journal.raw([place])
+    if (!found) throw new Error('it is not there')
+    expect(await journal.wipe([found], 'life')).toBe(1)
+    expect(await journal.raw([place])).toEqual([undefined])
+  })
 })
 
 describe('hashes of pages', () => {

@@ -24,11 +24,13 @@ export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wip
   unstamp: items => countOf(items, item => unstamped(engine, item)),
 })
 
-/** @returns whether it was deleted, or was not there; not when it is an item of this tree */
-async function wiped(engine: Engine, place: Place, life: string): Promise<boolean> {
-  const { pk, sk } = place
+/**
+ * What was found by a scan goes, be it of a kind that nobody knows.
+ * @returns whether it was deleted, or was not there; not when it is an item of this tree
+ */
+async function wiped(engine: Engine, { pk, sk }: Pick<Place, 'pk' | 'sk'>, life: string): Promise<boolean> {
   const deletion = {
-    TableName: tableOf(engine.tables, place),
+    TableName: engine.tables.data,
     Key: { pk, sk },
     ...conditionOf({ notOf: life }),
   }
