@@ -256,11 +256,13 @@ describe('a tree that is made anew', () => {
     const put = policy('only-here')
     const like = await itemAt('west', policy('p7'))
     await journalOf('west').transact([{ item: put, put: { ...like, sk: put.sk }, if: 'absent' }])
+    const before = set.at('west').told.length
     expect((await operate('reindex', { diff: true })).status).toBe(200)
     await set.settled()
     const told = set
       .at('west')
-      .told.filter(({ message }) => message.startsWith('items are not as the primary'))
+      .told.slice(before)
+      .filter(({ message }) => message.startsWith('items are not as the primary'))
     const names = ['only-here', 'p1', 'p5', 'p6'].map(name => `policy policy/${name}`)
     expect(told.map(({ fields }) => [...(fields as { items: string[] }).items].sort())).toEqual([names])
     await set.converge()

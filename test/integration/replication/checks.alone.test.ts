@@ -172,7 +172,7 @@ describe('a game finds a cluster that does not do what it should', () => {
     [
       'staged',
       'cells are not stored before the head names them',
-      one => ({ ...one, putCell: async () => 'done' }),
+      one => ({ ...one, putCell: async () => 'done', putCells: async () => 'done' }),
     ],
     ['sums', 'items are applied without their sums', lacking(element => 'bucket' in element)],
     [

@@ -88,7 +88,9 @@ describe('a planned switch, by one token that was made beforehand', () => {
     await areEqual()
     expect((await set.at('east').record()).life).toBe(life)
     expect((await set.at('east').head()).hold, 'no sync').toBe(hold + 1)
-    expect((await set.at('east').request('GET', `${R}/divergence`)).body.data).toEqual({ lost: [], next: '' })
+    expect((await set.at('east').request('GET', `${R}/divergence`)).body.data).toEqual({
+      ...{ lost: [], next: '', diverging: [] },
+    })
     expect((await post('east', 'primary/demote')).status, 'it follows again: no primary of any kind').toBe(
       400,
     )

@@ -20,9 +20,10 @@ async function readItems<const K extends readonly Key[]>(
 ): Promise<Items<K>> {
   const places = keys.map((key): TableKey => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
   const found = await get(places.filter(isKey))
+  const now = seconds()
   return keys.map((key, index) => {
     const stored = found.get(nameOf(places[index] as TableKey))
-    return fromStored(key.kind, stored as StoredItem | undefined, seconds())
+    return fromStored(key.kind, stored as StoredItem | undefined, now)
   }) as unknown as Items<K>
 }
 
@@ -68,7 +69,8 @@ async function* scanItems<K extends Kind>(
   do {
     const { items, next } = await scanned(engine, kindsScan(engine.tables, kinds, { ...segment, from }))
     from = next
-    yield defined({ items: items.flatMap(item => living(item.kind as K, [item], engine.seconds())), next })
+    const now = engine.seconds()
+    yield defined({ items: items.flatMap(item => living(item.kind as K, [item], now)), next })
   } while (from)
 }
 
