@@ -268,6 +268,8 @@ export interface Deployment {
   /** the version of the API that is spoken: clients switch features by it */
   apiVersion: string
   clusterName: string
+  /** name of the table `cluster` */
+  home: string
   /** region that this cluster runs in */
   region: string
   /** trust the built-in DSA and RSA-1024 certificates, and SHA-1 */

@@ -173,7 +173,7 @@ async function admitted(
   const base = await readBase(intake, more, ports)
   const endpoint = 'miss' in found ? undefined : found.endpoint
   if (!base.cluster) state.uninitialised = true
-  checkCluster(base, 'miss' in found ? found.serves : found.endpoint.serves)
+  checkCluster(base, 'miss' in found ? found.serves : found.endpoint.serves, ports.deployment)
   const mount = mountNamed(found.params, base)
   const tuned = mount ?? (found.path.startsWith('auth/token/') ? mountAt(base.mounts, 'token') : undefined)
   const admission = await admit(intake, base, mount, ports, state).catch(async (error: unknown) => {

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
-import type { ClusterMode } from '../model/cluster.ts'
-import { changing, notAPrimary, notASecondary } from '../replication/manage/refusals.ts'
+import { type ClusterMode, isRestoredCopy } from '../model/cluster.ts'
+import type { Deployment } from '../ports.ts'
+import { changing, notAPrimary, notASecondary, restoredCopy } from '../replication/manage/refusals.ts'
 import { hasSteppedDown } from '../replication/manage/transitions.ts'
 import type { Base } from './base.ts'
 import { BY_ROLE } from './refusals.ts'
@@ -41,9 +42,16 @@ const gate: Readonly<Record<Serves, Verdicts>> = {
 /**
  * Whether this cluster answers at all. Comes before the caller is looked at, and is the same whoever calls.
  * @param serves undefined for what no endpoint has
+ * @param deployment tells a restored copy of a primary, which serves nobody
  * @throws ApiError `path_disabled` on a DR secondary, `busy` while the role changes, `not_initialised`
  */
-export function checkCluster({ cluster }: Pick<Base, 'cluster'>, serves: Serves | undefined): void {
+export function checkCluster(
+  { cluster }: Pick<Base, 'cluster'>,
+  serves: Serves | undefined,
+  deployment: Pick<Deployment, 'home'>,
+): void {
+  if (serves !== 'always' && cluster?.record.mode === 'primary' && isRestoredCopy(cluster.record, deployment))
+    throw restoredCopy(byRole)
   const verdict = gate[serves ?? 'active'][cluster?.record.mode ?? 'none']
   if (verdict === 'open') return
   if (verdict === 'changing') throw changing(byRole)

@@ -1,19 +1,20 @@
 import { ApiError } from '../api/errors.ts'
-import { isActive } from '../model/cluster.ts'
+import { isActive, isRestoredCopy } from '../model/cluster.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 
-type Dependencies = Pick<Ports, 'store' | 'clock' | 'cipher'>
+type Dependencies = Pick<Ports, 'store' | 'clock' | 'cipher' | 'deployment'>
 
 /** The cluster record as it is now; undefined when this cluster no longer serves requests. */
 export async function activeCluster({
   store,
   clock,
   cipher,
+  deployment,
 }: Dependencies): Promise<ClusterRead | undefined> {
   const readAt = clock.now()
   const [item] = await store.read([key('cluster')])
-  if (!item || !isActive(item.data)) return undefined
+  if (!item || !isActive(item.data) || isRestoredCopy(item.data, deployment)) return undefined
   cipher.expect(item.data)
   return { record: item.data, readAt }
 }

@@ -33,7 +33,19 @@ export interface ClusterRecord {
   generation?: number
   /** the role change that runs; another one has to wait. Absent: none */
   operation?: string
+  /** name of the table in which this cluster became primary: in another one this record is a restored copy */
+  home?: string
 }
+
+/**
+ * Whether a record is one that point-in-time recovery has brought into other tables: the journal that it speaks of goes
+ * on elsewhere, or has gone on, and nobody may go on with it here.
+ * @param deployment names the table that it was read from
+ */
+export const isRestoredCopy = (
+  record: Pick<ClusterRecord, 'home'> | undefined,
+  deployment: { home: string },
+): boolean => record?.home !== undefined && deployment.home !== '' && record.home !== deployment.home
 
 /** A secondary's link to its primary. Without a primary it has the own key alone, and all else is empty. */
 export interface Link {

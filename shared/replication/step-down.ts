@@ -11,6 +11,8 @@ import { roleEventChange } from './role-event.ts'
 /** Why a primary ceases to be one. */
 export type StepDown =
   | { reason: 'demote'; epoch: string }
+  /** its tables are a restored copy */
+  | { reason: 'restored'; epoch: string }
   /** `heir`: UUID of the secondary that asked */
   | { reason: 'handover'; epoch: string; heir: string }
   /** `heir`: UUID of the cluster that writes the higher epoch `below` */
@@ -47,7 +49,7 @@ export async function stepDown(
     }
     await noteEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }
-    const lost = why.reason === 'fence' ? null : 0
+    const lost = why.reason === 'fence' || why.reason === 'restored' ? null : 0
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }
     const changes = [replace(record, record, closed), roleEventChange(told, readAt)]
     if ((await ports.store.commit(changes, as)) === 'done') return end

@@ -1,7 +1,8 @@
 import { type Answer, answer, type Call, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
-import { type ClusterRecord, isActive } from '../model/cluster.ts'
+import { type ClusterRecord, isActive, isRestoredCopy } from '../model/cluster.ts'
+import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { licenceOfHealth } from './license-status.ts'
 
@@ -35,9 +36,11 @@ type Journaling = Pick<
 function situationOf(
   record: ClusterRecord | undefined,
   head: Journaling | undefined,
+  deployment: Pick<Deployment, 'home'>,
 ): keyof typeof situations {
   if (!record) return 'uninitialised'
   if (record.mode === 'bootstrapping') return 'changing'
+  if (record.mode === 'primary' && isRestoredCopy(record, deployment)) return 'changing'
   // it has ended its epoch, or is about to begin one: another cluster may be serving already
   if (record.mode === 'primary' && head && head.mode !== 'writing') return 'changing'
   return isActive(record) ? 'active' : 'secondary'
@@ -54,7 +57,7 @@ export async function health(call: Call<typeof healthFields>): Promise<Outcome> 
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
   const { head } = record?.mode === 'primary' ? await call.ports.journalView.look(undefined) : {}
-  const { status, override } = situations[situationOf(record, head)]
+  const { status, override } = situations[situationOf(record, head, call.ports.deployment)]
   const wanted = override === undefined ? undefined : call.given[override]
   const body = healthOf(call, record, head)
   return answer({ kind: 'plain', status: Number(wanted ?? status), body })

@@ -3,6 +3,7 @@ import { everyHour } from '../auth-method/tidy/schedule.ts'
 import { jobRun } from '../jobs/job.ts'
 import type { CarryTo } from '../link/carry.ts'
 import type { Ports } from '../ports.ts'
+import { closeCopy } from '../replication/close-copy.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
@@ -41,6 +42,7 @@ export function journalHandler(
       await notify().catch(otherwise('secondaries are not told'))
       return refresh(records >= STREAM_BATCH)
     }
+    await closeCopy(ports)
     await tendOperation(ports).catch(otherwise('an operation waits'))
     await tendJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))

@@ -66,7 +66,7 @@ export const workers = {
     timeout: 15,
   },
   'on-journal': {
-    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities'],
+    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role'],
     summary:
       'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role; has other primaries of the set end their epochs',
     timeout: 1,

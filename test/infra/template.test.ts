@@ -462,8 +462,8 @@ describe('grants come from the table', () => {
         // what takes items into a journal stores all of them anew; what applies one, stores and deletes them
         const founds = [...FOUNDERS, ...APPLIERS].includes(name) && action === 'dynamodb:PutItem'
         const applies = APPLIERS.includes(name) && action === 'dynamodb:DeleteItem'
-        // the link hands over: this cluster's record says so
-        const changesRole = name === 'link' && action === 'dynamodb:PutItem'
+        // the link hands over, and a restored copy steps down: this cluster's record says so
+        const changesRole = (name === 'link' || name === 'on-journal') && action === 'dynamodb:PutItem'
         expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds || changesRole)
         expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds || applies)
       }

@@ -94,6 +94,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     version: e.SERVICE_VERSION,
     apiVersion: e.API_VERSION,
     clusterName: e.CLUSTER_NAME,
+    home: e.CLUSTER_TABLE,
     region: e.CLOUD_REGION || e.AWS_REGION,
     legacySignatures: e.LEGACY_SIGNATURES,
     plainEndpoints: e.PLAIN_ENDPOINTS,

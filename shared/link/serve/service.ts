@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
-import type { ClusterRecord } from '../../model/cluster.ts'
+import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import { denseUpTo } from '../../replication/density.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
@@ -36,6 +36,11 @@ export function linkService(ports: LinkPorts): Answering {
     const now = ports.clock.now()
     const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.from)])
     if (!record) throw new LinkRefused('failed_precondition', 'this cluster is not initialised')
+    if (method !== 'Fence' && isRestoredCopy(record.data, ports.deployment))
+      throw new LinkRefused(
+        'failed_precondition',
+        "this is a restored copy of a cluster: its journal is not the set's",
+      )
     const pair = await keys(record.data)
     const { body } = call
     return { method, envelope, body, secondary, reachedAt, readAt: now, now, record: record.data, pair }

@@ -36,6 +36,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   const record: ClusterRecord = {
     ...item.data,
     ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, life, built: false, generation: 0 },
+    home: ports.deployment.home,
     ...(address === '' ? {} : { clusterAddr: address }),
     link: emptyLink(await newOwnKey(ports)),
   }

@@ -17,6 +17,14 @@ export const changing = (details: ErrorDetails): ApiError =>
     { retryAfter: 5, ...details },
   )
 
+export const restoredCopy = (details: ErrorDetails): ApiError =>
+  refused(
+    'busy',
+    'the tables of this cluster are a restored copy of those of a DR primary, and it serves nobody in that role',
+    'within a minute it is a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it then',
+    { retryAfter: 30, ...details },
+  )
+
 export const notAPrimary = (mode: ClusterMode): ApiError =>
   refused(
     'invalid_request',

@@ -1,19 +1,20 @@
-import type { ClusterRecord } from '../../model/cluster.ts'
+import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 import { fill } from '../density.ts'
 import { refreshTree } from '../refresh.ts'
 import { trimJournal } from './trim.ts'
 
-type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock'>
+type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'deployment'>
 
 /** A cluster that has a tree. */
 type Keeping = ClusterRecord & { life: string }
 
-async function keeping({ store }: Dependencies): Promise<Keeping | undefined> {
+async function keeping({ store, deployment }: Dependencies): Promise<Keeping | undefined> {
   const [cluster] = await store.read([key('cluster')])
   const { mode, life } = cluster?.data ?? {}
   if (!cluster || (mode !== 'primary' && mode !== 'secondary') || life === undefined) return undefined
+  if (mode === 'primary' && isRestoredCopy(cluster.data, deployment)) return undefined
   return { ...cluster.data, life }
 }
 

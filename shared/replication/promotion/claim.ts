@@ -65,6 +65,7 @@ async function claimed(
     ...{ mode: 'primary' as const, epoch, built: true, link: membership.link },
     generation: (record.data.generation ?? 0) + 1,
     clusterAddr: promotion.address || record.data.clusterAddr,
+    home: ports.deployment.home,
   })
   const state = {
     ...operation.data,

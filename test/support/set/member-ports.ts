@@ -86,6 +86,7 @@ function deploymentOf(name: string, now: number): Deployment {
   const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = newLicence(name, now)
   return {
     ...{ version: '1.0.0', apiVersion: '1.0.0', clusterName: name, region: 'us-east-1' },
+    home: `tables of ${name}`,
     ...{ legacySignatures: false, plainEndpoints: false, assumableRoles: [], initPgpKeys: [] },
     strictCeremony: false,
     apiAddress: addressFor(name),

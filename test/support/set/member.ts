@@ -10,6 +10,7 @@ import { notifier } from '../../../shared/link/outgoing/notify.ts'
 import { linkService } from '../../../shared/link/serve/service.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
+import { closeCopy } from '../../../shared/replication/close-copy.ts'
 import { fill } from '../../../shared/replication/density.ts'
 import type { Head } from '../../../shared/replication/head.ts'
 import { tendOperation } from '../../../shared/replication/operation/tend.ts'
@@ -137,6 +138,7 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})
       await run(name, 'on-journal', async () => {
+        await closeCopy(ports)
         await tendOperation(ports)
         await tellRoleEvents(ports)
         await fill(ports, 'all')

@@ -7,6 +7,8 @@ import type { Encrypted } from '../../../shared/values/secret.ts'
 
 type Mode = ClusterMode | undefined
 
+const HERE = { home: 'these tables' }
+
 const base = (mode: Mode) =>
   mode
     ? {
@@ -39,7 +41,9 @@ describe('before anybody is asked who they are', () => {
     ['demotion', [503, 0, 0, 400, 503]],
     [undefined, [503, 0, 0, 400, 503]],
   ])('%s', (serves, statuses) => {
-    expect(modes.map(mode => refusalOf(() => checkCluster(base(mode), serves)).status)).toEqual(statuses)
+    expect(modes.map(mode => refusalOf(() => checkCluster(base(mode), serves, HERE)).status)).toEqual(
+      statuses,
+    )
   })
 
   test('a demotion is for a secondary, too, that was the primary until its epoch ended, and follows nobody', () => {
@@ -48,7 +52,7 @@ describe('before anybody is asked who they are', () => {
     const on = (parts: object) => {
       const { cluster } = base('secondary')
       const record = { ...cluster?.record, ...parts } as ClusterRecord
-      return refusalOf(() => checkCluster({ cluster: { record, readAt: 0 } }, 'demotion')).status
+      return refusalOf(() => checkCluster({ cluster: { record, readAt: 0 } }, 'demotion', HERE)).status
     }
     expect(on(gone)).toBe(0)
     expect(on({ ...gone, link: { ...link, id: '', primaryAddr: '', primaryKey: '' } })).toBe(0)
@@ -56,15 +60,30 @@ describe('before anybody is asked who they are', () => {
     expect(on({ mode: 'secondary' })).toBe(400)
   })
 
+  test('a primary in tables that are a restored copy of its own serves nobody', () => {
+    const statusOf = (mode: ClusterMode, serves: Endpoint['serves'], home?: string) => {
+      const { cluster } = base(mode)
+      const record = { ...cluster?.record, ...(home === undefined ? {} : { home }) } as ClusterRecord
+      return refusalOf(() => checkCluster({ cluster: { record, readAt: 0 } }, serves, HERE)).status
+    }
+    for (const serves of ['active', 'primary', 'secondary', 'dr', 'demotion'] as const) {
+      expect(statusOf('primary', serves, 'other tables')).toBe(503)
+      expect([statusOf('primary', serves, HERE.home), statusOf('primary', serves)]).toEqual([0, 0])
+    }
+    expect(statusOf('primary', 'always', 'other tables')).toBe(0)
+    expect(statusOf('secondary', 'secondary', 'other tables')).toBe(0)
+    expect(statusOf('disabled', 'active', 'other tables')).toBe(0)
+  })
+
   test('a secondary names itself in the words that monitors look for, and where to go', () => {
-    const { text } = refusalOf(() => checkCluster(base('secondary'), 'active'))
+    const { text } = refusalOf(() => checkCluster(base('secondary'), 'active', HERE))
     expect(text).toBe(
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     )
   })
 
   test('a cluster that becomes one says when to come back', () => {
-    const { text, error } = refusalOf(() => checkCluster(base('bootstrapping'), 'active'))
+    const { text, error } = refusalOf(() => checkCluster(base('bootstrapping'), 'active', HERE))
     expect(text).toBe(
       'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
     )
@@ -73,7 +92,7 @@ describe('before anybody is asked who they are', () => {
 
   test('both are told from other refusals by their reason', () => {
     for (const mode of ['secondary', 'bootstrapping'] as const)
-      expect(refusalOf(() => checkCluster(base(mode), 'active')).error?.reason).toEqual({
+      expect(refusalOf(() => checkCluster(base(mode), 'active', HERE)).error?.reason).toEqual({
         why: 'cluster-role',
       })
   })

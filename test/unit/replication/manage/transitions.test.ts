@@ -50,7 +50,7 @@ function said(call: RoleCall, record: ClusterRecord | undefined, change?: Reques
   const base = record ? { cluster: { record, readAt: 0 } } : {}
   const { serves } = rowOf(call)
   try {
-    checkCluster(base, serves)
+    checkCluster(base, serves, { home: '' })
     checkRole(base, serves)
     const refusal = record && transitionRefusal(call, record, change)
     if (refusal) throw refusal
