@@ -1,10 +1,7 @@
 import type { Entropy } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
-import { toStored } from '../storage/requests.ts'
+import { newRevision, toStored } from '../storage/requests.ts'
 import type { Element } from './journal.ts'
-
-/** Bytes of a revision. */
-const REVISION = 12
 
 /**
  * Changes that are made in one transaction with the head: a commit never holds that. All items get one revision.
@@ -12,9 +9,9 @@ const REVISION = 12
  */
 export function storing<const C extends readonly Change[]>(
   changes: C,
-  { bytes }: Pick<Entropy, 'bytes'>,
+  entropy: Pick<Entropy, 'bytes'>,
 ): { [I in keyof C]: Element } {
-  const rev = bytes(REVISION).toString('base64url')
+  const rev = newRevision(entropy)
   const elements = changes.map((change): Element => {
     const { expected } = change
     if (!('put' in change) || expected === 'any')

@@ -30,6 +30,10 @@ export interface StoredItem {
   bucket?: string
 }
 
+/** 96 random bits, base64url: one for everything that a commit puts. */
+export const newRevision = ({ bytes }: { bytes(count: number): Buffer }): string =>
+  bytes(12).toString('base64url')
+
 /** The table of an item. @throws Error for one that this function was not given */
 export function tableOf(tables: Tables, { kind }: Pick<Key, 'kind'>): string {
   const { table } = specOf(kind)

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { afterAll } from 'vitest'
+import { basename } from 'node:path'
 import { defineStacks, newApp } from '../../infra/app.ts'
 import { functionNames } from '../../infra/build/functions.ts'
 import { readAssembly } from '../../infra/local/assembly.ts'
@@ -13,17 +13,26 @@ export interface Resource {
   DeletionPolicy?: string
 }
 
-const directory = mkdtempSync(`${tmpdir()}/cloud-auth-synth-`)
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
+/** Synthesises in a folder that lasts as long as somebody reads it. */
+function synthesised<T>(settings: Record<string, unknown>, read: (stacks: string[], out: string) => T): T {
+  const directory = mkdtempSync(`${tmpdir()}/cloud-auth-synth-`)
+  try {
+    const app = newApp(`${directory}/out`)
+    defineStacks(app, readSettings(settings), noBundles(`${directory}/bundles`))
+    const stacks = app.synth().stacks.map(stack => stack.stackName)
+    return read(stacks, `${directory}/out`)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
 
 /** Folders in the place of bundles: a template does not depend on what is in them, and making them takes long. */
-function noBundles(): string {
-  const bundles = `${directory}/bundles`
+function noBundles(directory: string): string {
   for (const name of functionNames()) {
-    mkdirSync(`${bundles}/${name}`, { recursive: true })
-    writeFileSync(`${bundles}/${name}/index.mjs`, `// ${name}\n`)
+    mkdirSync(`${directory}/${name}`, { recursive: true })
+    writeFileSync(`${directory}/${name}/index.mjs`, `// ${name}\n`)
   }
-  return bundles
+  return directory
 }
 
 export interface Template {
@@ -32,39 +41,37 @@ export interface Template {
 }
 
 /** The templates of a cluster's stacks, by name of the stack. */
-export async function stacksOf(
-  settings: Record<string, unknown> = { stage: 'test' },
-): Promise<Map<string, Template>> {
-  const out = mkdtempSync(`${directory}/out-`)
-  const app = newApp(out)
-  defineStacks(app, readSettings(settings), noBundles())
-  const templates = app.synth().stacks.map(stack => {
-    const text = readFileSync(`${out}/${stack.templateFile}`, 'utf8')
-    return [stack.stackName, JSON.parse(text) as Template] as const
+export const stacksOf = (settings: Record<string, unknown> = { stage: 'test' }): Map<string, Template> =>
+  synthesised(settings, (stacks, out) => {
+    const textOf = (stack: string) => readFileSync(`${out}/${stack}.template.json`, 'utf8')
+    return new Map(stacks.map(stack => [stack, JSON.parse(textOf(stack)) as Template]))
   })
-  return new Map(templates)
+
+/** What a deployment makes of one function. */
+interface Shipped {
+  variables: Record<string, string>
+  /** changes with what is shipped */
+  asset: string
+  /** content of the files, by name */
+  files: Record<string, string>
 }
 
-/** The variables of every function, and where its code is in the assembly, by the folder's name. */
-export async function shippedWith(settings: Record<string, unknown>): Promise<{
-  functions: Map<string, Record<string, string>>
-  codeOf: (name: string) => string
-}> {
-  const out = mkdtempSync(`${directory}/out-`)
-  const app = newApp(out)
-  defineStacks(app, readSettings(settings), noBundles())
-  app.synth()
-  const place = { account: '111122223333', region: 'us-east-1' }
-  const { functions } = readAssembly(out, place)
-  return {
-    functions: new Map(functions.map(one => [one.folder, one.environment])),
-    codeOf: name => functions.find(one => one.folder === name)?.code ?? '',
-  }
-}
+/** Every function, by the folder's name. */
+export const shippedWith = (settings: Record<string, unknown>): Map<string, Shipped> =>
+  synthesised(settings, (_, out) => {
+    const { functions } = readAssembly(out, { account: '111122223333', region: 'us-east-1' })
+    return new Map(functions.map(one => [one.folder, shipped(one.environment, one.code)]))
+  })
+
+const shipped = (variables: Record<string, string>, code: string): Shipped => ({
+  variables,
+  asset: basename(code),
+  files: Object.fromEntries(readdirSync(code).map(name => [name, readFileSync(`${code}/${name}`, 'utf8')])),
+})
 
 /** All resources of a cluster's stacks, by logical id. */
-export const resourcesOf = async (settings?: Record<string, unknown>): Promise<Map<string, Resource>> =>
-  new Map([...(await stacksOf(settings)).values()].flatMap(({ Resources }) => Object.entries(Resources)))
+export const resourcesOf = (settings?: Record<string, unknown>): Map<string, Resource> =>
+  new Map([...stacksOf(settings).values()].flatMap(({ Resources }) => Object.entries(Resources)))
 
 export const ofType = (resources: ReadonlyMap<string, Resource>, type: string): [string, Resource][] =>
   [...resources].filter(([, resource]) => resource.Type === type)

@@ -111,9 +111,14 @@ export async function switchOver(
 
 /** A cluster that was the primary follows its successor: no wipe, no new shares. */
 async function follow(cluster: Host, primary: Host, token: string): Promise<void> {
-  const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token)
   const id = cluster.cluster
   await askReplication(primary, 'primary/revoke-secondary', { id }, token)
+  await followAs(id, cluster, primary, token)
+}
+
+/** A cluster of the set follows a primary under a name that is free there. */
+export async function followAs(id: string, cluster: Host, primary: Host, token: string): Promise<void> {
+  const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token)
   const made = await askReplication(
     primary,
     'primary/secondary-token',

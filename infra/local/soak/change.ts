@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { askReplication, drStatusOf, until } from '../dr-client.ts'
-import { caughtUp, reportedTokens } from '../drill/drill.ts'
+import { caughtUp, followAs, reportedTokens } from '../drill/drill.ts'
 import type { Host } from '../host.ts'
 import type { LinkTap } from '../link-tap.ts'
 import type { ChangeSeen } from './judge.ts'
@@ -72,18 +72,9 @@ async function asPlanned({ secondary: to, load, token }: SoakSet): Promise<Chang
 
 /** The former primary follows the new one, under a name that was never used: an earlier try may still succeed. */
 async function rejoined(set: SoakSet, from: Host, to: Host): Promise<void> {
-  const { token } = set
   if (await isConnected(from)) return
   set.names += 1
-  const { data } = await askReplication(from, 'secondary/generate-public-key', {}, token)
-  const made = await askReplication(
-    to,
-    'primary/secondary-token',
-    { id: `${from.cluster}-${set.names}`, secondary_public_key: data?.['secondary_public_key'] },
-    token,
-  )
-  const activation = made.data?.['token']
-  await askReplication(from, 'secondary/update-primary', { dr_operation_token: token, token: activation })
+  await followAs(`${from.cluster}-${set.names}`, from, to, set.token)
 }
 
 const isConnected = async (host: Host): Promise<boolean> =>

@@ -5,7 +5,7 @@ import type { StoredItem } from '../../storage/requests.ts'
 import { inParallel } from '../../values/in-parallel.ts'
 import { bucketLine, readBucketLine } from '../bucket-line.ts'
 import { ended, generationOfTtl } from '../generation.ts'
-import type { Journal, Place } from '../journal.ts'
+import { type Journal, type Place, placeText } from '../journal.ts'
 import { allPages, bucketAt, type PagePlace, pkOfPage } from '../page-places.ts'
 import { amountOf, bucketOf, bucketText, leafOf, pageNames } from '../tree.ts'
 
@@ -81,7 +81,7 @@ function keysThatDiffer(mine: readonly string[], theirs: readonly string[], now:
   const keys = counting.flatMap(([kind, pk, sk]) =>
     Object.hasOwn(kinds, kind) ? [{ kind: kind as Key['kind'], pk, sk }] : [],
   )
-  return [...new Map(keys.map(one => [`${one.pk}\n${one.sk}`, one])).values()]
+  return [...new Map(keys.map(one => [placeText(one), one])).values()]
 }
 
 const isIn = (bucket: { pk: string; sk: string }, life: string, { kind, pk, sk }: Key): boolean =>

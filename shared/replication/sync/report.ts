@@ -2,7 +2,7 @@ import type { LostChange, Report } from '../../model/secondary.ts'
 import { isKind } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import type { Cell } from '../cell.ts'
-import type { Place } from '../journal.ts'
+import { type Place, placeText } from '../journal.ts'
 import { posText } from '../position.ts'
 
 /** Characters of a part: the engine takes 400,000 bytes, and a character may have three. */
@@ -65,5 +65,5 @@ function inParts<T>(all: readonly T[]): T[][] {
 export function keysIn(parts: readonly Report[]): Place[] {
   const named = parts.flatMap(({ cells, keys }) => [...cells.flatMap(cell => cell.changes), ...keys])
   const places = named.flatMap(({ kind, pk, sk }) => (isKind(kind) ? [{ kind, pk, sk }] : []))
-  return [...new Map(places.map(place => [`${place.pk}\n${place.sk}`, place])).values()]
+  return [...new Map(places.map(place => [placeText(place), place])).values()]
 }

@@ -1,14 +1,3 @@
-/** Numbers from 0 to below 1 that follow from a seed. */
-export function seededRandom(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 /** Bytes and UUIDs that follow from a seed. */
 export function seededEntropy(random: () => number) {
   const bytes = (length: number): Buffer =>

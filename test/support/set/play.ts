@@ -1,7 +1,8 @@
+import { chanceFrom } from '../../../infra/local/soak/plan.ts'
 import { bucketOf, bucketText } from '../../../shared/replication/tree.ts'
 import { type ClusterSet, clusterSet, type SetOptions } from '../set.ts'
 import { type Game, gameActions } from './actions.ts'
-import { seededEntropy, seededRandom } from './chance.ts'
+import { seededEntropy } from './chance.ts'
 import { invariants } from './checks/all.ts'
 import { type History, type Violation, violationsIn } from './history.ts'
 import type { SetMember } from './member.ts'
@@ -31,7 +32,7 @@ export async function warmSnapshot({
   memory = false,
   names = NAMES as readonly string[],
 } = {}): Promise<Warm> {
-  const set = await clusterSet(names, { memory, start: START, entropy: seededEntropy(seededRandom(0)) })
+  const set = await clusterSet(names, { memory, start: START, entropy: seededEntropy(chanceFrom(0)) })
   await set.enable('east')
   for (const name of names) if (name !== 'east') await set.join(name, 'east')
   await set.at('east').ok('POST', '/sys/policies/acl/operator', { policy: OPERATOR })
@@ -75,7 +76,7 @@ export async function play(
   from: Warm,
   { length, ...how }: { length: number } & Pick<SetOptions, 'memory' | 'broken'>,
 ): Promise<Played> {
-  const random = seededRandom(seed)
+  const random = chanceFrom(seed)
   const set = await clusterSet(NAMES, {
     from,
     random,

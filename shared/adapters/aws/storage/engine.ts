@@ -21,10 +21,6 @@ const BATCHES_AT_ONCE = 10
 
 export const nameOf = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
 
-/** 96 random bits, of everything that a commit puts. */
-export const newRevision = ({ entropy }: Pick<Dependencies, 'entropy'>): string =>
-  entropy.bytes(12).toString('base64url')
-
 export type Engine = ReturnType<typeof storageEngine>
 
 /** The tables' engine behind the SDK, with what reading and writing have in common. */

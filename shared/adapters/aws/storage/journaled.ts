@@ -1,15 +1,15 @@
 import { ApiError } from '../../../api/errors.ts'
 import type { ClusterRead } from '../../../ports.ts'
 import { type CellChange, noopCell } from '../../../replication/cell.ts'
-import type { Journal, Place, Transacted } from '../../../replication/journal.ts'
+import { type Journal, placeText, type Transacted } from '../../../replication/journal.ts'
 import { markText, type Position, posText } from '../../../replication/position.ts'
 import { deltasOf, leafIn, leafOf, placed } from '../../../replication/tree.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
-import { type StoredItem, toWrite } from '../../../storage/requests.ts'
+import { newRevision, type StoredItem, toWrite } from '../../../storage/requests.ts'
 import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
-import { type Engine, newRevision, TRIES } from './engine.ts'
+import { type Engine, TRIES } from './engine.ts'
 import { transactParts } from './journal-cells.ts'
 import { type ItemSeen, type Planned, planOf, planOfStamp } from './plan.ts'
 import { busy } from './verdict.ts'
@@ -30,8 +30,6 @@ interface Attempt {
   epoch: string
   life: string
 }
-
-const nameOf = ({ pk, sk }: Place): string => `${pk}\n${sk}`
 
 /** What the writer works with. */
 interface Writing {
@@ -67,7 +65,7 @@ async function commitJournaled(
   const { epoch = '', life = '' } = cluster.record
   const data = changes.filter(change => specOf(keyOf(change).kind).table === 'data')
   const own = changes.filter(change => !data.includes(change))
-  const rev = newRevision(engine)
+  const rev = newRevision(engine.entropy)
   const seen: Seen = new Map()
   for (let [tries, looks] = [0, 0]; tries < most && looks < TRIES; ) {
     timeLeft(engine, cluster)
@@ -95,7 +93,7 @@ async function stampItems(
 ): Promise<'done' | 'conflict'> {
   const { engine } = writing
   const { epoch = '', life = '' } = cluster.record
-  const rev = newRevision(engine)
+  const rev = newRevision(engine.entropy)
   for (let tries = 0; tries < POSITIONS; tries++) {
     if (tries > 0) await engine.pause(tries)
     timeLeft(engine, cluster)
@@ -146,7 +144,7 @@ async function settled(
 
 /** What the changes come to; what has to be known for it is read once, all of it together. */
 async function plansOf(writing: Writing, changes: readonly Change[], era: Era, seen: Seen) {
-  const judge = () => changes.map(change => planOf(change, era, seen.get(nameOf(keyOf(change)))))
+  const judge = () => changes.map(change => planOf(change, era, seen.get(placeText(keyOf(change)))))
   const first = judge()
   const unknown = changes.filter((_, index) => first[index] === 'look')
   if (unknown.length === 0) return first
@@ -157,7 +155,7 @@ async function plansOf(writing: Writing, changes: readonly Change[], era: Era, s
 async function look({ journal }: Writing, changes: readonly Change[], seen: Seen): Promise<void> {
   const keys = changes.map(keyOf)
   const items = await journal.raw(keys)
-  for (const [index, key] of keys.entries()) seen.set(nameOf(key), { item: items[index] })
+  for (const [index, key] of keys.entries()) seen.set(placeText(key), { item: items[index] })
 }
 
 const assumes = (plan: ReturnType<typeof planOf> | undefined): boolean =>

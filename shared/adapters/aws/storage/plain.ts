@@ -2,9 +2,9 @@ import { DeleteCommand, PutCommand, TransactWriteCommand, UpdateCommand } from '
 import type { Change } from '../../../storage/changes.ts'
 import { keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
-import { belowJournal, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
+import { belowJournal, newRevision, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
 import { type Commit, lastMoment } from './commit.ts'
-import { type Engine, newRevision, TRIES } from './engine.ts'
+import { type Engine, TRIES } from './engine.ts'
 import { busy, failureOf } from './verdict.ts'
 
 /**
@@ -70,7 +70,7 @@ export function plainWriter(engine: Engine): Commit {
   }
 
   return async (changes, cluster, { tries: most = TRIES }) => {
-    const rev = newRevision(engine)
+    const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.since))
     const token = entropy.uuid()
     for (let tries = 0; tries < most; tries++) {

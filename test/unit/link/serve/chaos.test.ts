@@ -1,5 +1,6 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
+import { chanceFrom } from '../../../../infra/local/soak/plan.ts'
 import type { Carry, Method } from '../../../../shared/link/carry.ts'
 import { AnswerSchema, CallSchema } from '../../../../shared/link/gen/link_pb.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
@@ -15,17 +16,6 @@ import { follower, primaryWorld, START, type World } from './world.ts'
 const MESSAGES = sized(1000, 10_000)
 const SEED = Number(process.env['LINK_CHAOS_SEED'] ?? 20_261_122)
 const SECONDARIES = 4
-
-/** A generator of numbers from 0 to 1 that a seed makes repeatable (mulberry32). */
-function numbersFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 interface Recorded {
   method: Method
@@ -102,7 +92,7 @@ interface Member {
 test(`${MESSAGES} messages over a bad network: no signed call takes effect twice, and everybody catches up`, {
   timeout: 20_000 + 50 * MESSAGES,
 }, async () => {
-  const random = numbersFrom(SEED)
+  const random = chanceFrom(SEED)
   const world = await primaryWorld()
   const network = badNetwork(world, random)
   const all: Member[] = []
