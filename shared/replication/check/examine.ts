@@ -106,8 +106,12 @@ export async function readBucket(
 const isSame = (a: StoredBucket | undefined, b: StoredBucket | undefined): boolean =>
   a?.mark === b?.mark && textOf(a) === textOf(b)
 
+/** Sums in one order: an engine gives the attributes of an item in any. */
 const textOf = (bucket: StoredBucket | undefined): string =>
-  [...(bucket?.sums ?? [])].map(([slot, limbs]) => `${slot} ${limbs.join(' ')}`).join()
+  [...(bucket?.sums ?? [])]
+    .map(([slot, limbs]) => `${slot} ${limbs.join(' ')}`)
+    .sort()
+    .join()
 
 /** What is wrong with the hash of a page, as it follows from its buckets. */
 async function pageFault(
