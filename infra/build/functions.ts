@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
-import { build, type Metafile, type Plugin } from 'esbuild'
+import { basename } from 'node:path'
+import { context, type Metafile, type Plugin } from 'esbuild'
 import { type Group, type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { linkUses } from '../../shared/link/routes.ts'
@@ -103,12 +104,41 @@ const namesOf = ({ name, endpoints }: Group) => ({
   endpoints: endpoints.map(({ method, path, also, summary }) => ({ method, path, also, summary })),
 })
 
-/** Bundles one function: ESM, minified, the SDK inside, rarely needed parts as chunks of their own. */
-async function bundle(name: string, directory: string): Promise<Metafile> {
-  const uses = usesOfFunction(name)
-  const result = await build({
-    entryPoints: { index: `${root}functions/${name}/index.ts` },
-    outdir: `${directory}/${name}`,
+/** What a build makes, which can be done again only as it is: the entry point and what is left out say it. */
+interface Wanted {
+  name: string
+  uses: readonly Use[]
+}
+
+const ENTRY = 'the function'
+
+// The entry point is that of the function that is wanted, and clients stay out that it has no use for.
+const functionOf = (wanted: Wanted): Plugin => ({
+  name: 'function-of',
+  setup({ onResolve }) {
+    onResolve({ filter: new RegExp(`^${ENTRY}$`) }, () => ({
+      path: `${root}functions/${wanted.name}/index.ts`,
+    }))
+    onResolve({ filter: /^@aws-sdk\/client-[^/]+$/ }, ({ path }) =>
+      clients[path]?.some(use => wanted.uses.includes(use)) === false ? { path, external: true } : undefined,
+    )
+  },
+})
+
+/** Bundles functions one after the other: what several of them hold is parsed once. */
+interface Bundler {
+  bundle(name: string): Promise<Metafile>
+  end(): Promise<void>
+}
+
+/** ESM, minified, the SDK inside, rarely needed parts as chunks of their own. */
+async function newBundler(directory: string): Promise<Bundler> {
+  const wanted: Wanted = { name: '', uses: [] }
+  const builds = await context({
+    entryPoints: { index: ENTRY },
+    // never written to; what is beside it has the same way to the sources
+    outdir: `${directory}/function`,
+    write: false,
     outExtension: { '.js': '.mjs' },
     bundle: true,
     splitting: true,
@@ -117,11 +147,14 @@ async function bundle(name: string, directory: string): Promise<Metafile> {
     platform: 'node',
     target: 'node24',
     mainFields: ['module', 'main'],
-    external: [
-      ...Object.keys(clients).filter(client => !clients[client]?.some(use => uses.includes(use))),
-      ...unchanged,
+    external: unchanged,
+    plugins: [
+      functionOf(wanted),
+      lazyBuiltins,
+      environmentCredentials,
+      unusedByClients,
+      tableWithoutHandlers,
     ],
-    plugins: [lazyBuiltins, environmentCredentials, unusedByClients, tableWithoutHandlers],
     // some packages inside still call require
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     legalComments: 'linked',
@@ -132,15 +165,17 @@ async function bundle(name: string, directory: string): Promise<Metafile> {
     absWorkingDir: root,
     logLevel: 'warning',
   })
-  const imported = Object.values(result.metafile.outputs).flatMap(output =>
-    output.imports.map(one => one.path),
-  )
-  await Promise.all(
-    unchanged
-      .filter(name => imported.includes(name))
-      .map(library => copyPackage(library, `${directory}/${name}`)),
-  )
-  return result.metafile
+  const bundle = async (name: string): Promise<Metafile> => {
+    Object.assign(wanted, { name, uses: usesOfFunction(name) })
+    const { outputFiles, metafile } = await builds.rebuild()
+    const folder = `${directory}/${name}`
+    await mkdir(folder, { recursive: true })
+    for (const { path, contents } of outputFiles) await writeFile(`${folder}/${basename(path)}`, contents)
+    const imported = Object.values(metafile.outputs).flatMap(output => output.imports.map(one => one.path))
+    for (const library of unchanged) if (imported.includes(library)) await copyPackage(library, folder)
+    return metafile
+  }
+  return { bundle, end: () => builds.dispose() }
 }
 
 /** Libraries whose licence asks that they stay what they are: shipped as their own files, with their licence. */
@@ -154,11 +189,16 @@ async function copyPackage(library: string, target: string): Promise<void> {
   }
 }
 
-/** Bundles every function into a directory, all at once; beside them, `metafiles.json` says what went into each. */
+/** What the bundler's heap may grow by before it is swept, percent: it lives for seconds, and sweeping takes a third of them. */
+const GROWTH = '400'
+
+/** Bundles every function into a directory; beside them, `metafiles.json` says what went into each. */
 export async function buildFunctions(directory = bundlesDir): Promise<void> {
   await rm(directory, { recursive: true, force: true })
-  const names = functionNames()
-  const files = await Promise.all(names.map(name => bundle(name, directory)))
-  const metafiles = Object.fromEntries(names.map((name, index) => [name, files[index]]))
+  process.env['GOGC'] ??= GROWTH
+  const bundler = await newBundler(directory)
+  const metafiles: Record<string, Metafile> = {}
+  for (const name of functionNames()) metafiles[name] = await bundler.bundle(name)
+  await bundler.end()
   await writeFile(`${directory}/metafiles.json`, JSON.stringify(metafiles))
 }
