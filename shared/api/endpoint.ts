@@ -1,5 +1,5 @@
 import type { Capability } from '../model/policy.ts'
-import type { Key } from '../storage/kinds.ts'
+import type { Item, Key } from '../storage/kinds.ts'
 import type { Anew, Call, Early, Operation, Outcome } from './call.ts'
 import { type Fields, text } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
@@ -86,6 +86,16 @@ export interface SubjectPlace {
   params: Readonly<Record<string, string>>
 }
 
+/** What a row needs before anything is read. */
+export interface Prepared {
+  /** to be read with the first read */
+  keys: readonly Key[]
+  /** for the handler */
+  prepared: unknown
+  /** the first read, of these keys in their order, where it brings along what is no item of a kind */
+  read?: (keys: readonly Key[]) => Promise<readonly (Item | undefined)[]>
+}
+
 /** One line of the interface: everything about an endpoint, read by routing, grants, authorisation and OpenAPI. */
 export interface Endpoint {
   method: 'POST' | 'GET' | 'LIST' | 'DELETE'
@@ -128,7 +138,7 @@ export interface Endpoint {
   /** whether a repeated key in the body is an error */
   uniqueKeys?: true
   subject?: (place: SubjectPlace) => Key
-  prepare?: (early: Early) => Promise<{ keys: readonly Key[]; prepared: unknown }>
+  prepare?: (early: Early) => Promise<Prepared>
   handle: (call: Call) => Handled | Promise<Handled>
 }
 
@@ -151,7 +161,7 @@ type Row<F extends Fields> = Omit<Endpoint, 'fields' | 'prepare' | 'handle' | 's
   fields?: F
   serves?: Endpoint['serves']
   uses?: Endpoint['uses']
-  prepare?: (early: Early<F>) => Promise<{ keys: readonly Key[]; prepared: unknown }>
+  prepare?: (early: Early<F>) => Promise<Prepared>
   handle: (call: Call<F>) => Handled | Promise<Handled>
 }
 

@@ -98,7 +98,7 @@ async function everything(
   const table = ports.memory.mounts ? [] : [key('mounts')]
   const own = token?.key ? [token.key] : []
   const keys = [key('cluster'), key('mounts-revision'), ...table, ...own, ...more]
-  const items = await ports.store.read(keys)
+  const items = await (intake.read ?? ports.store.read)(keys)
   const found = fetchedItems(keys.map((one, index) => ({ key: one, item: items[index] })))
   const record = found.get(key('cluster'))
   return {

@@ -1,5 +1,5 @@
 import type { Early, Operation, RequestFacts } from '../api/call.ts'
-import { type Endpoint, type Group, needsNoHeader, policy } from '../api/endpoint.ts'
+import { type Endpoint, type Group, needsNoHeader, type Prepared, policy } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { FieldFault, readFields, unknownWarning } from '../api/fields.ts'
 import type { Ports } from '../ports.ts'
@@ -28,6 +28,8 @@ export interface Intake {
   /** items to fetch with the first read */
   keys: readonly Key[]
   prepared: unknown
+  /** what makes the first read, where the store does not */
+  read?: Prepared['read']
 }
 
 /** @throws ApiError for what is refused before anything is read: odd paths, verbs, namespaces, headers */
@@ -136,7 +138,7 @@ async function readParameters(
   if (!prepare) return read
   const prepared = await settled(() => prepare({ request: base.facts, params, given, ports }))
   if ('fault' in prepared) return { ...read, fault: prepared.fault }
-  return { ...read, prepared: prepared.value.prepared, keys: [...base.keys, ...prepared.value.keys] }
+  return { ...read, ...prepared.value, keys: [...base.keys, ...prepared.value.keys] }
 }
 
 /** The result of some reading, or the fault that its caller will be told of later. */

@@ -1,5 +1,5 @@
 import type { ClusterRecord } from '../model/cluster.ts'
-import type { Kind } from '../storage/kinds.ts'
+import type { Item, Key, Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import type { Cell } from './cell.ts'
 import type { Head } from './head.ts'
@@ -91,10 +91,14 @@ export interface StoredRoots {
 /** What status and health show of the journal: no items, no sums, and nothing can be changed by it. */
 export interface JournalView {
   /**
-   * Head and, of the tree with that name, the roots of both subtrees; without those that are not there.
+   * Head and, of the tree with that name, the roots of both subtrees; without those that are not there. Items of other
+   * keys come along, in their order: all of it is one batch read.
    * @param life absent: there is no tree
    */
-  look(life: string | undefined): Promise<{ head?: Head; roots?: StoredRoots }>
+  look(
+    life: string | undefined,
+    keys?: readonly Key[],
+  ): Promise<{ head?: Head; roots?: StoredRoots; items: readonly (Item | undefined)[] }>
 }
 
 /**

@@ -1,4 +1,5 @@
-import { type Answer, answer, type Call, type Outcome } from '../api/call.ts'
+import { type Answer, answer, type Call, type Early, type Outcome } from '../api/call.ts'
+import { type JournalSeen, journalSeen, lookEarly } from '../api/early-look.ts'
 import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { type ClusterRecord, isActive, isRestoredCopy } from '../model/cluster.ts'
@@ -28,10 +29,7 @@ const situations = {
 } as const
 
 /** What the head of the journal says. */
-type Journaling = Pick<
-  NonNullable<Awaited<ReturnType<Call['ports']['journalView']['look']>>['head']>,
-  'mode' | 'seq'
->
+type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'seq'>
 
 function situationOf(
   record: ClusterRecord | undefined,
@@ -46,8 +44,11 @@ function situationOf(
   return isActive(record) ? 'active' : 'secondary'
 }
 
-/** What a secondary last heard of its primary, read with the request's first read. */
-export const prepareHealth = async () => ({ keys: [key('contact')] as const, prepared: undefined })
+/** What a secondary last heard of its primary, and the head of a primary's journal, read with the request's first read. */
+export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
+  keys: [key('contact')] as const,
+  ...lookEarly(ports, ({ mode }) => (mode === 'primary' ? { life: undefined } : undefined)),
+})
 
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
 export async function health(call: Call<typeof healthFields>): Promise<Outcome> {
@@ -56,7 +57,7 @@ export async function health(call: Call<typeof healthFields>): Promise<Outcome> 
   )
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
-  const { head } = record?.mode === 'primary' ? await call.ports.journalView.look(undefined) : {}
+  const { head } = record?.mode === 'primary' ? await journalSeen(call, undefined) : {}
   const { status, override } = situations[situationOf(record, head, call.ports.deployment)]
   const wanted = override === undefined ? undefined : call.given[override]
   const body = healthOf(call, record, head)

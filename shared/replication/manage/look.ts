@@ -1,4 +1,5 @@
-import type { Call } from '../../api/call.ts'
+import type { Call, Early } from '../../api/call.ts'
+import { type JournalSeen, journalSeen, lookEarly } from '../../api/early-look.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Fences, PrimaryContact, Secondary } from '../../model/link.ts'
@@ -8,29 +9,33 @@ import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import type { JournalView } from '../journal.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { wholeRoot } from '../tree.ts'
 import type { JournalFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
-/** What a secondary keeps of its following, read with the request's first read. */
-export const prepareLook = async () => ({
+/** What a secondary keeps of its following, and the journal, read with the request's first read. */
+export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [
     ...[key('contact'), key('puller'), key('reindex'), key('fences')],
     ...[key('tree-check'), key('tree-reindex'), key('diverging')],
   ] as const,
-  prepared: undefined,
+  ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { life: record.life })),
 })
 
-type Looking = Pick<Call, 'cluster' | 'now' | 'fetched'> & { ports: Pick<Ports, 'store' | 'journalView'> }
+type Looking = Pick<Call, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
+  ports: Pick<Ports, 'store' | 'journalView'>
+}
 
-/** What the status is made of: nothing more is read without replication, and one batch with it; a primary lists its secondaries. */
+/**
+ * What the status is made of: nothing more is read than with the request's first read, but for the secondaries of a
+ * primary, and once more by an environment that did not know this tree.
+ */
 export async function lookAt(call: Looking): Promise<StatusFacts> {
   const { cluster, now, fetched, ports } = call
   const record = cluster?.record
   if (!record || record.mode === 'disabled') return { record, now }
   const [looked, secondaries] = await Promise.all([
-    ports.journalView.look(record.life),
+    journalSeen(call, record.life),
     record.mode === 'primary' ? ports.store.list(partitions('secondary')) : [],
   ])
   const contact = fetched.get(key('contact'))?.data
@@ -64,7 +69,7 @@ const ofTree = <T extends { life: string }>(
  */
 function journalFacts(
   record: ClusterRecord,
-  { head, roots }: Awaited<ReturnType<JournalView['look']>>,
+  { head, roots }: JournalSeen,
   { told, reindex, check, anew, diverging }: TreeTold,
 ): JournalFacts | undefined {
   if (!head) return undefined

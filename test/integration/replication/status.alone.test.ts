@@ -13,6 +13,7 @@ const { store, journal, commit } = tableStore(cluster)
 /** Young however long the answer takes. */
 const HEARD = Date.now() + 3_600_000
 const EPOCH = '000001.0123456789ab'
+const PATHS = ['/sys/replication/dr/status', '/sys/replication/status']
 
 async function become(parts: Partial<ClusterRecord>): Promise<void> {
   const [item] = await store.read([key('cluster')])
@@ -39,7 +40,7 @@ const root = (sk: 'replicated' | 'local', hash: string) =>
   journal.putPageHash('t#life-1#root', sk, { hash, asOf: `${EPOCH}/000000000001` })
 
 describe('as it stands in the tables', () => {
-  test('of a primary and its secondaries, for two batch reads and a query', async () => {
+  test('of a primary and its secondaries, for one batch read and a query', async () => {
     await journal.moveHead('none', firstHead(EPOCH, 1))
     await journal.allocate(EPOCH)
     await Promise.all([root('replicated', 'one'), root('local', 'two')])
@@ -50,6 +51,14 @@ describe('as it stands in the tables', () => {
       create(key('secondary', 'gone'), { ...nobody, id: 'gone', createdAt: 1, revokedAt: 4 }),
     )
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-1', built: true })
+    for (const path of PATHS) {
+      // the environment knows no tree, or another one: where its roots stand is told by the record
+      await become({ life: 'life-0' })
+      await costOf(path)
+      await become({ life: 'life-1' })
+      expect((await costOf(path)).toSorted(), path).toEqual(['BatchGetItem', 'BatchGetItem', 'Query'])
+      expect((await costOf(path)).toSorted(), path).toEqual(['BatchGetItem', 'Query'])
+    }
     const shown = await status()
     expect(shown).toMatchObject({
       mode: 'primary',
@@ -61,11 +70,7 @@ describe('as it stands in the tables', () => {
       merkle_root: expect.stringMatching(/^[0-9a-f]{40}$/),
     })
     expect((await api('GET', '/sys/health')).body.last_wal).toBe(1)
-    expect((await costOf('/sys/replication/dr/status')).toSorted()).toEqual([
-      'BatchGetItem',
-      'BatchGetItem',
-      'Query',
-    ])
+    expect(await costOf('/sys/health')).toEqual(['BatchGetItem'])
     await journal.putPageHash('t#life-1#root', 'local', { hash: 'three', asOf: `${EPOCH}/000000000002` })
     expect(await status()).not.toMatchObject({ merkle_root: 'merkle_root' in shown && shown.merkle_root })
   })
@@ -73,6 +78,31 @@ describe('as it stands in the tables', () => {
   test('of a primary whose tree is being built', async () => {
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-2', built: false })
     expect(await status()).toMatchObject({ reindex_in_progress: true, merkle_root: '' })
+  })
+
+  test('by an environment that has last seen another role or tree: as the record says that it reads now', async () => {
+    const primary = { mode: 'primary', set: 'set-1', epoch: EPOCH, built: true } as const
+    await become({ ...primary, life: 'life-1' })
+    const { merkle_root: one } = (await status()) as { merkle_root: string }
+    expect(one).toMatch(/^[0-9a-f]{40}$/)
+    for (const [parts, shown] of [
+      [{ mode: 'secondary' }, { mode: 'secondary', merkle_root: one }],
+      [{ mode: 'bootstrapping' }, { mode: 'bootstrapping' }],
+      [
+        { mode: 'secondary', life: 'life-2' },
+        { mode: 'secondary', merkle_root: '' },
+      ],
+      [{ mode: 'disabled' }, { mode: 'disabled' }],
+      [
+        { ...primary, life: 'life-1' },
+        { mode: 'primary', merkle_root: one },
+      ],
+      [{ life: 'life-2' }, { mode: 'primary', merkle_root: '' }],
+      [{ life: 'life-1' }, { mode: 'primary', merkle_root: one }],
+    ] as const) {
+      await become(parts)
+      expect(await status(), JSON.stringify(parts)).toMatchObject(shown)
+    }
   })
 
   test('of a secondary that has heard of its primary', async () => {
@@ -107,7 +137,10 @@ describe('as it stands in the tables', () => {
     })
     const { text } = await api('GET', '/sys/replication/status', undefined, { token: '' })
     expect(text).not.toContain('hidden-key')
-    expect(await costOf('/sys/replication/status')).toEqual(['BatchGetItem', 'BatchGetItem'])
+    for (const path of PATHS) {
+      await costOf(path)
+      expect(await costOf(path), path).toEqual(['BatchGetItem'])
+    }
   })
 
   test('without replication it costs what every request costs', async () => {

@@ -1,7 +1,7 @@
 import type { Due, Items, Page, Scanned, Store } from '../../../ports.ts'
 import type { Item, Key, Kind, Partitions } from '../../../storage/kinds.ts'
 import { dueQuery, kindsScan, partitionQuery, type TableKey } from '../../../storage/queries.ts'
-import { fromStored, isKey, type StoredItem, tableOf } from '../../../storage/requests.ts'
+import { fromStored, isKey, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import { type Engine, nameOf } from './engine.ts'
 import { pagesOf, scanned } from './pages.ts'
@@ -18,14 +18,31 @@ async function readItems<const K extends readonly Key[]>(
   { tables, seconds, get }: Engine,
   keys: K,
 ): Promise<Items<K>> {
-  const places = keys.map((key): TableKey => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
-  const found = await get(places.filter(isKey))
-  const now = seconds()
-  return keys.map((key, index) => {
-    const stored = found.get(nameOf(places[index] as TableKey))
-    return fromStored(key.kind, stored as StoredItem | undefined, now)
-  }) as unknown as Items<K>
+  const found = await get(tableKeysOf(tables, keys))
+  return itemsIn(found, tables, keys, seconds()) as unknown as Items<K>
 }
+
+const placeOf = (tables: Tables, key: Key): TableKey => ({
+  table: tableOf(tables, key),
+  pk: key.pk,
+  sk: key.sk,
+})
+
+/** Where items of some keys stand; those that no item can have are left out. */
+export const tableKeysOf = (tables: Tables, keys: readonly Key[]): TableKey[] =>
+  keys.map(key => placeOf(tables, key)).filter(isKey)
+
+/** The items of some keys, in their order, among what a batch read has found. @param now epoch seconds */
+export const itemsIn = (
+  found: ReadonlyMap<string, Record<string, unknown>>,
+  tables: Tables,
+  keys: readonly Key[],
+  now: number,
+): (Item | undefined)[] =>
+  keys.map(key => {
+    const stored = found.get(nameOf(placeOf(tables, key)))
+    return fromStored(key.kind, stored as StoredItem | undefined, now)
+  })
 
 async function listItems<K extends Kind>(
   engine: Engine,

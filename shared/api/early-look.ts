@@ -1,0 +1,46 @@
+import type { ClusterRecord } from '../model/cluster.ts'
+import type { Ports } from '../ports.ts'
+import type { Call } from './call.ts'
+import type { Prepared } from './endpoint.ts'
+
+/** Head of the journal and roots of the tree, as they were read. */
+export type JournalSeen = Omit<Awaited<ReturnType<Ports['journalView']['look']>>, 'items'>
+
+/** What the first read of a request brought of the journal, and of which tree. */
+interface EarlyLook {
+  life: string | undefined
+  seen?: JournalSeen
+}
+
+type Looking = Pick<Call, 'prepared'> & { ports: Pick<Ports, 'journalView'> }
+
+/**
+ * Has the first read of a request bring the journal along: where it stands is known from the cluster record, so this
+ * guesses by the record that the environment has read last. Whoever has none makes two reads.
+ * @param needs of a record: the tree whose roots are wanted besides the head, if any; undefined: nothing is
+ */
+export function lookEarly(
+  { memory, journalView }: Pick<Ports, 'memory' | 'journalView'>,
+  needs: (record: ClusterRecord) => { life: string | undefined } | undefined,
+): Pick<Prepared, 'prepared' | 'read'> {
+  const guess = memory.cluster && needs(memory.cluster.record)
+  if (!guess) return { prepared: undefined }
+  const early: EarlyLook = { life: guess.life }
+  return {
+    prepared: early,
+    read: async keys => {
+      const { items, ...seen } = await journalView.look(early.life, keys)
+      early.seen = seen
+      return items
+    },
+  }
+}
+
+/** The journal as the first read has brought it, if that was of this tree; else it is read now. */
+export async function journalSeen(
+  { prepared, ports }: Looking,
+  life: string | undefined,
+): Promise<JournalSeen> {
+  const early = prepared as EarlyLook | undefined
+  return early?.seen && early.life === life ? early.seen : ports.journalView.look(life)
+}
