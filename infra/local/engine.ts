@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { setTimeout } from 'node:timers/promises'
 import {
   CreateTableCommand,
@@ -11,8 +9,8 @@ import {
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
 import type { TableModel } from './assembly.ts'
-import { forgetEngine, noteEngine, stopStaleEngine } from './engine-process.ts'
-import { freePort } from './loopback.ts'
+import { launchEngine } from './engine-launch.ts'
+import { stopStaleEngine } from './engine-process.ts'
 
 /** A DynamoDB-compatible engine that runs. */
 export interface LocalEngine {
@@ -78,76 +76,15 @@ async function startOwn({ directory, tables, region, credentials }: EngineOption
   const file = fileIn(directory)
   if (!existsSync(file)) {
     // the database has to be there before it can be mended
-    const first = await launch(directory, file)
+    const first = await launchEngine(directory, file)
     await createTables(clientOf(first.url, region, credentials), tables)
     await first.stop()
   }
   await prepareFile(file)
-  const child = await launch(directory, file)
+  const child = await launchEngine(directory, file)
   const client = clientOf(child.url, region, credentials)
   await createTables(client, tables)
   return { url: child.url, client, pid: child.pid, close: child.stop }
-}
-
-interface Launched {
-  url: string
-  pid: number
-  stop: () => Promise<void>
-}
-
-function binary(): string {
-  const named = process.env['DYNOXIDE_BIN']
-  if (named) return named
-  try {
-    return createRequire(import.meta.url).resolve('@dynoxide/linux-x64/dynoxide')
-  } catch {
-    throw new Error(
-      `there is no DynamoDB-compatible engine for ${process.platform}-${process.arch} on npm: start one (DynamoDB Local, say) and name it in DYNAMODB_ENDPOINT`,
-    )
-  }
-}
-
-async function launch(directory: string, file: string): Promise<Launched> {
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const child = spawn(binary(), ['--host', '127.0.0.1', '--port', String(port), '--db-path', file], {
-    stdio: 'ignore',
-    // all of its threads wait for one lock, which costs more than the work: half of what transactions take
-    env: { ...process.env, TOKIO_WORKER_THREADS: '1' },
-  })
-  const pid = child.pid ?? 0
-  noteEngine(directory, pid)
-  await answering(url, child)
-  const stop = async () => {
-    await ended(child, () => child.kill('SIGTERM'))
-    forgetEngine(directory)
-  }
-  return { url, pid, stop }
-}
-
-const ended = (child: ChildProcess, end: () => void): Promise<void> =>
-  new Promise(resolve => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve()
-    child.once('exit', () => resolve())
-    end()
-  })
-
-const TRIES = 500
-const PAUSE_MS = 10
-
-async function answering(url: string, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (child.exitCode !== null) throw new Error(`the engine ended with code ${child.exitCode}`)
-    if (
-      await fetch(url, { method: 'POST' }).then(
-        () => true,
-        () => false,
-      )
-    )
-      return
-    await setTimeout(PAUSE_MS)
-  }
-  throw new Error('the engine does not answer')
 }
 
 /**
@@ -170,6 +107,9 @@ async function prepareFile(file: string): Promise<void> {
     database.close()
   }
 }
+
+const TRIES = 500
+const PAUSE_MS = 10
 
 /** Makes the tables that are not there yet. */
 export async function createTables(client: DynamoDBClient, tables: readonly TableModel[]): Promise<void> {
