@@ -19,8 +19,9 @@ export async function runLine(
   input: unknown,
   variables: StatePlace['variables'],
 ): Promise<unknown> {
-  const begun = dependencies.store.place(line.execution.arn, line.path)
-  let place = begun ?? enter(dependencies, line, body, body.StartAt, input, variables)
+  const { store } = dependencies
+  const begun = store.place(line.execution.arn, line.path)
+  let place = begun ?? store.together(() => enter(dependencies, line, body, body.StartAt, input, variables))
   while (place.result === undefined) place = await step(dependencies, line, body, place)
   return place.result.value
 }
@@ -171,7 +172,10 @@ interface Leaving {
   next: string | undefined
 }
 
-/** Leaves a state: shapes its output, assigns variables, enters the next or ends the line. */
+/**
+ * Leaves a state: shapes its output, assigns variables, enters the next or ends the line. Whoever is killed is in one of
+ * the two states, never between them: what was done below a state, and what a task was told, is known until then.
+ */
 async function leave(
   dependencies: StatesDependencies,
   line: StateLine,
@@ -186,10 +190,19 @@ async function leave(
   withinLimit('the output', output)
   for (const [name, value] of Object.entries(assigned)) withinLimit(`the variable ${name}`, value)
   const details = { stateExitedEventDetails: { name: place.state, output: JSON.stringify(output) } }
-  record(dependencies, arn, `${body.States[place.state]?.Type}StateExited`, details)
-  dependencies.store.dropBelow(arn, line.path)
-  if (next !== undefined) return enter(dependencies, line, body, next, output, variables)
-  return keep(dependencies, line, { ...place, result: { value: output } })
+  return dependencies.store.together(() => {
+    record(dependencies, arn, `${body.States[place.state]?.Type}StateExited`, details)
+    forget(dependencies, line)
+    if (next !== undefined) return enter(dependencies, line, body, next, output, variables)
+    return keep(dependencies, line, { ...place, result: { value: output } })
+  })
+}
+
+/** Forgets the lines below a state, and the task that it waited for. */
+function forget({ store }: StatesDependencies, { execution: { arn }, path }: StateLine): void {
+  store.dropBelow(arn, path)
+  const { token } = store.place(arn, path) ?? {}
+  if (token !== undefined) store.dropTask(token)
 }
 
 /** Tries a state again, or goes where a catcher leads. @throws StateFault when nothing stands for the fault */
@@ -212,8 +225,18 @@ async function recover(
     const until = dependencies.time.now() + pause * share * 1000
     const retries = Retry.map((_, at) => (place.retries[at] ?? 0) + Number(at === index))
     const { state: name, input, variables, entered } = place
-    dependencies.store.dropBelow(line.execution.arn, line.path)
-    return keep(dependencies, line, { state: name, input, variables, entered, tried: until, retries, until })
+    return dependencies.store.together(() => {
+      forget(dependencies, line)
+      return keep(dependencies, line, {
+        state: name,
+        input,
+        variables,
+        entered,
+        tried: until,
+        retries,
+        until,
+      })
+    })
   }
   const catcher = Catch.find(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
   if (!catcher) throw fault

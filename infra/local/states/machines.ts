@@ -92,8 +92,10 @@ export function startMachines({
         ...{ arn, machine, name, definition: JSON.stringify(definition), input },
         ...{ status: 'RUNNING', started: time.now(), stopped: null, output: null, error: null, cause: null },
       }
-      store.add(execution)
-      record(dependencies, arn, 'ExecutionStarted', { executionStartedEventDetails: { input } })
+      store.together(() => {
+        store.add(execution)
+        record(dependencies, arn, 'ExecutionStarted', { executionStartedEventDetails: { input } })
+      })
       run(execution)
       return execution
     },
@@ -181,7 +183,10 @@ function end(
   how: Partial<Pick<Execution, 'output' | 'error' | 'cause'>>,
 ): void {
   const [type, member] = ENDS[status]
-  record(dependencies, arn, type, { [member]: how })
+  const { store, time } = dependencies
   const none = { output: null, error: null, cause: null }
-  dependencies.store.end(arn, { ...none, ...how, status, stopped: dependencies.time.now() })
+  store.together(() => {
+    record(dependencies, arn, type, { [member]: how })
+    store.end(arn, { ...none, ...how, status, stopped: time.now() })
+  })
 }

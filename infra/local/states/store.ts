@@ -75,6 +75,8 @@ export interface StateStore {
   dropTask(token: string): void
   record(execution: string, event: Omit<HistoryEvent, 'id'>): number
   history(execution: string): HistoryEvent[]
+  /** what is written in it is there whole or not at all, whenever this process is killed */
+  together<T>(writes: () => T): T
   close(): void
 }
 
@@ -100,12 +102,24 @@ function openDatabase(file: string) {
       .all(...values)
       .map(row => JSON.parse(String(row['data'])) as T)
   const run = (text: string, ...values: (string | number)[]): void => void sql(text).run(...values)
-  return { sql, rows, run, close: () => database.close() }
+  const together = <T>(writes: () => T): T => {
+    if (database.isTransaction) return writes()
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      const result = writes()
+      database.exec('COMMIT')
+      return result
+    } catch (error) {
+      database.exec('ROLLBACK')
+      throw error
+    }
+  }
+  return { sql, rows, run, together, close: () => database.close() }
 }
 
 /** @param file of the database; `:memory:` keeps nothing */
 export function openStateStore(file: string): StateStore {
-  const { sql, rows, run, close } = openDatabase(file)
+  const { sql, rows, run, together, close } = openDatabase(file)
   const find = (arn: string) => rows<Execution>('SELECT data FROM executions WHERE arn = ?', arn)[0]
   const put = (one: Execution) =>
     run(
@@ -127,12 +141,13 @@ export function openStateStore(file: string): StateStore {
         after,
       ),
     running: () => rows("SELECT data FROM executions WHERE status = 'RUNNING'"),
-    end: (arn, end) => {
-      const one = find(arn)
-      if (one) put({ ...one, ...end })
-      run('DELETE FROM places WHERE execution = ?', arn)
-      run('DELETE FROM tasks WHERE execution = ?', arn)
-    },
+    end: (arn, end) =>
+      together(() => {
+        const one = find(arn)
+        if (one) put({ ...one, ...end })
+        run('DELETE FROM places WHERE execution = ?', arn)
+        run('DELETE FROM tasks WHERE execution = ?', arn)
+      }),
     place: (execution, path) =>
       rows<StatePlace>('SELECT data FROM places WHERE execution = ? AND path = ?', execution, path)[0],
     putPlace: (execution, path, place) =>
@@ -156,6 +171,7 @@ export function openStateStore(file: string): StateStore {
       return id
     },
     history: execution => rows('SELECT data FROM events WHERE execution = ? ORDER BY id', execution),
+    together,
     close,
   }
 }

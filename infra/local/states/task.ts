@@ -40,8 +40,6 @@ export async function runTask(
     return result
   } catch (error) {
     if (error instanceof StateFault && !line.signal.aborted) {
-      const { token } = dependencies.store.place(arn, line.path) ?? {}
-      if (token !== undefined) dependencies.store.dropTask(token)
       const details = { taskFailedEventDetails: { ...about, error: error.error, cause: error.reason } }
       record(dependencies, arn, 'TaskFailed', details)
     }
@@ -112,8 +110,10 @@ const answered: Work = async (dependencies, line, task, place, names, limits) =>
   const { arn } = line.execution
   const token = place.token ?? newToken(line)
   if (place.token === undefined) {
-    store.putTask(token, { execution: arn, path: line.path, beat: time.now() })
-    store.putPlace(arn, line.path, { ...place, token })
+    store.together(() => {
+      store.putTask(token, { execution: arn, path: line.path, beat: time.now() })
+      store.putPlace(arn, line.path, { ...place, token })
+    })
   }
   if (!place.handed) {
     const { context, ...states } = names['states'] as { context: object }
@@ -126,7 +126,6 @@ const answered: Work = async (dependencies, line, task, place, names, limits) =>
   for (;;) {
     const { answer, beat } = store.task(token) ?? { beat: time.now() }
     if (answer !== undefined) {
-      store.dropTask(token)
       if ('output' in answer) return answer.output
       throw new StateFault(answer.error, answer.cause)
     }

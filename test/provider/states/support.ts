@@ -17,8 +17,7 @@ import { openStateStore } from '../../../infra/local/states/store.ts'
 export const PREFIX = 'arn:aws:states:eu-west-1:111122223333:stateMachine:'
 
 /** Time that stands still until a test moves it. */
-function stillTime(): Time & { pass(seconds: number): void } {
-  let now = Date.UTC(2026, 0, 1)
+export function stillTime(now = Date.UTC(2026, 0, 1)): Time & { pass(seconds: number): void } {
   const waiting = new Set<{ moment: number; resolve: () => void }>()
   return {
     now: () => now,

@@ -84,13 +84,26 @@ export function tableTransport(
   const requestHandler = { handle, updateHttpClientConfig: () => undefined, httpHandlerConfigs: () => ({}) }
   return {
     connect: () =>
-      new DynamoDBClient({
-        ...{ endpoint: 'http://tables.test', region: 'us-east-1', maxAttempts: 1 },
-        credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-        requestHandler: requestHandler as never,
-        signer: noSigner,
-      }),
+      withoutBallast(
+        new DynamoDBClient({
+          ...{ endpoint: 'http://tables.test', region: 'us-east-1', maxAttempts: 1 },
+          credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+          requestHandler: requestHandler as never,
+          signer: noSigner,
+        }),
+      ),
   }
+}
+
+/** What the SDK does for logs that nobody reads, headers that nobody looks at, and attempts of which there is one. */
+const BALLAST = [
+  ...['loggerMiddleware', 'getUserAgentMiddleware', 'recursionDetectionMiddleware', 'hostHeaderMiddleware'],
+  ...['contentLengthMiddleware', 'retryMiddleware', 'httpSigningMiddleware'],
+]
+
+function withoutBallast(client: DynamoDBClient): DynamoDBClient {
+  for (const name of BALLAST) client.middlewareStack.remove(name)
+  return client
 }
 
 /** The engine of this run of tests, over HTTP. */

@@ -153,11 +153,16 @@ test('who is no primary, or does not write any more, asks nobody', async () => {
 })
 
 test.each([
-  [undefined, true],
-  ['silent', true],
-  ['refused', true],
-  ['denied', false],
-  ['acknowledged', false],
-] as const)('whoever answered %s is asked again: %s', (result, due) => {
-  expect(isDue(result && { result, text: '', at: 0, chain: 3 }, 3)).toBe(due)
-})
+  [undefined, 3, true],
+  ['silent', 3, true],
+  ['refused', 3, true],
+  ['denied', 3, false],
+  ['denied', 2, false],
+  ['denied', 4, true],
+  ['acknowledged', 4, false],
+] as const)(
+  'whoever answered %s when 3 statements were shown is asked again with %i: %s',
+  (result, chain, due) => {
+    expect(isDue(result && { result, text: '', at: 0, chain: 3 }, chain)).toBe(due)
+  },
+)

@@ -1,0 +1,237 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, onTestFinished, test } from 'vitest'
+import { attemptDefinition } from '../../../infra/constructs/attempt-definition.ts'
+import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
+import { type Machines, ServiceFault, startMachines } from '../../../infra/local/states/machines.ts'
+import { openStateStore, type StateStore } from '../../../infra/local/states/store.ts'
+import { FunctionFault } from '../../../infra/local/states/task.ts'
+import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
+import { FINAL, workflows } from '../../../shared/workers/workflows.ts'
+import { PREFIX, stillTime, until } from './support.ts'
+
+// A host that is killed leaves the file of its state machines as it was at that moment. It is copied behind every write
+// of an execution, and each copy is gone on with.
+
+const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
+const ID = 'op-1'
+
+/** What steps have done, which outlives those who do them. */
+interface Outer {
+  /** steps that took effect, in their order */
+  done: readonly string[]
+  /** shares that an attempt has */
+  shares: number
+}
+
+interface Order {
+  step: string
+  token?: string
+}
+
+type Work = (order: Order, outer: Outer, machines: () => Machines) => unknown
+
+interface Copy {
+  file: string
+  outer: Outer
+  /** epoch milliseconds */
+  at: number
+}
+
+/** What a killed host leaves: the file as each write left it, and what steps had done by then. */
+function copying(store: StateStore, file: string, moment: () => Omit<Copy, 'file'>) {
+  const copies: Copy[] = []
+  const reader = new DatabaseSync(file)
+  let depth = 0
+  /** no process that is killed leaves what is between the writes of one `together` */
+  const copied =
+    <F extends (...given: never[]) => unknown>(write: F) =>
+    (...given: Parameters<F>) => {
+      depth += 1
+      const result = write(...given)
+      depth -= 1
+      if (depth > 0) return result as ReturnType<F>
+      const to = `${file}.${copies.length}`
+      reader.exec(`VACUUM INTO '${to}'`)
+      copies.push({ file: to, ...moment() })
+      return result as ReturnType<F>
+    }
+  const { add, end, putPlace, dropBelow, putTask, dropTask, record, together } = store
+  const watched: StateStore = {
+    ...store,
+    ...{ add: copied(add), end: copied(end), putPlace: copied(putPlace), dropBelow: copied(dropBelow) },
+    ...{ putTask: copied(putTask), dropTask: copied(dropTask), record: copied(record) },
+    together: copied(together) as typeof together,
+    close: () => {
+      reader.close()
+      store.close()
+    },
+  }
+  return { watched, copies }
+}
+
+/** A machine over a file, in a world where steps have done something already. */
+function host(
+  store: StateStore,
+  definition: object,
+  work: Work,
+  { outer, at }: Omit<Copy, 'file'> = { outer: { done: [], shares: 0 }, at: Date.UTC(2026, 0, 1) },
+) {
+  const world = { now: outer }
+  const orders: string[] = []
+  const time = stillTime(at)
+  const machines: Machines = startMachines({
+    ...{ store, time },
+    definitions: new Map([[`${PREFIX}m`, definition]]),
+    invoke: async (_, event) => {
+      const order = event as Order
+      orders.push(order.step)
+      // an effect is there at once, whether or not the answer arrives
+      if (!world.now.done.includes(order.step))
+        world.now = { ...world.now, done: [...world.now.done, order.step] }
+      return (await work(order, world.now, () => machines)) ?? { next: 'done' }
+    },
+  })
+  /** gives it whatever time it waits for */
+  const ended = async () => {
+    const arn = `${PREFIX.replace('stateMachine', 'execution')}m:${ID}`
+    await until(() => {
+      if (machines.store.find(arn)?.status !== 'RUNNING') return true
+      time.pass(10)
+      return false
+    })
+    return machines.store.find(arn)
+  }
+  return { machines, world, orders, time, ended }
+}
+
+interface Scene {
+  definition: object
+  work: Work
+  status: 'SUCCEEDED' | 'FAILED'
+  /** what steps have done in the end */
+  done: readonly string[]
+  /** seconds that it takes at least */
+  takes?: number
+}
+
+const nothing: Work = () => undefined
+const stepsOf = (name: keyof typeof workflows) =>
+  workflows[name].steps.flatMap(step => (typeof step === 'string' ? [step] : []))
+
+const whole = (name: keyof typeof workflows, takes = 0): [string, Scene] => [
+  name,
+  {
+    ...{ definition: definitionOf(name, workflows[name], arns), work: nothing, takes },
+    ...{ status: 'SUCCEEDED', done: stepsOf(name) },
+  },
+]
+
+const refused: Scene = {
+  definition: definitionOf('promotion', workflows.promotion, arns),
+  work: ({ step }) => {
+    if (step === 'drain') throw new FunctionFault(FINAL, 'refused')
+  },
+  status: 'FAILED',
+  done: ['verify', 'handover', 'drain', 'failed'],
+}
+
+/** An attempt that is told of a share and of its end; who asks what it missed is told at once. */
+const attempt: Scene = {
+  definition: attemptDefinition(arns),
+  work: ({ token = '' }, outer, machines) => {
+    const outcome = outer.shares === 0 ? 'share' : 'completed'
+    outer.shares += 1
+    queueMicrotask(() => {
+      try {
+        machines().answer(token, { output: { outcome } })
+      } catch (error) {
+        // an answer that was given before all ended counts
+        if (!(error instanceof ServiceFault)) throw error
+      }
+    })
+    return null
+  },
+  status: 'SUCCEEDED',
+  done: ['watch'],
+}
+
+const task = (step: string) => ({
+  Type: 'Task',
+  Resource: arns.invoke,
+  Arguments: { FunctionName: arns.worker, Payload: { step } },
+})
+/** Lines below a state are forgotten when it is left, and not before. */
+const elements: Scene = {
+  definition: {
+    QueryLanguage: 'JSONata',
+    StartAt: 'each',
+    States: {
+      each: {
+        Type: 'Map',
+        Items: ['a', 'b'],
+        MaxConcurrency: 1,
+        ItemProcessor: {
+          StartAt: 'one',
+          States: { one: { ...task('{% $states.input %}'), End: true } },
+        },
+        Next: 'last',
+      },
+      last: { ...task('c'), End: true },
+    },
+  },
+  work: nothing,
+  status: 'SUCCEEDED',
+  done: ['a', 'b', 'c'],
+}
+
+test.each<[string, Scene]>([
+  whole('activation', 30),
+  whole('promotion'),
+  whole('demotion'),
+  whole('update-primary'),
+  ['promotion that is refused', refused],
+  [ATTEMPT_WORKFLOW, attempt],
+  ['elements of a list', elements],
+])(
+  'killed at any moment, it is gone on with there and comes to one end: %s',
+  { timeout: 120_000 },
+  async (_, scene) => {
+    const { definition, work, status, done, takes = 0 } = scene
+    const directory = mkdtempSync('/dev/shm/states-')
+    onTestFinished(() => rmSync(directory, { recursive: true }))
+    const file = `${directory}/states.sqlite`
+    const { watched, copies } = copying(openStateStore(file), file, () => ({
+      outer: { ...first.world.now },
+      at: first.time.now(),
+    }))
+    const first = host(watched, definition, work)
+    const began = first.time.now()
+    first.machines.start(`${PREFIX}m`, ID, JSON.stringify({ operation: ID }))
+    expect(await first.ended()).toMatchObject({ status })
+    await first.machines.close()
+    expect(copies.length).toBeGreaterThan(done.length * 3)
+
+    for (const [index, copy] of copies.entries()) {
+      // what had been asked of a function may have been done by it before all ended
+      const after = copies[index + 1]?.outer ?? copy.outer
+      for (const outer of after.done.length > copy.outer.done.length ? [copy.outer, after] : [copy.outer]) {
+        const own = `${copy.file}-${outer.done.length}`
+        copyFileSync(copy.file, own)
+        const next = host(openStateStore(own), definition, work, { ...copy, outer: { ...outer } })
+        const execution = await next.ended()
+        expect(execution, `copy ${index}`).toMatchObject({ status })
+        expect(next.world.now.done).toEqual(done)
+        // nothing that lies behind is done again
+        const behind = copy.outer.done.slice(0, -1)
+        expect(behind.filter(step => next.orders.includes(step) && scene !== attempt)).toEqual([])
+        expect((execution?.stopped ?? 0) - began).toBeGreaterThanOrEqual(takes * 1000)
+        const ends = next.machines.store
+          .history(execution?.arn ?? '')
+          .filter(({ type }) => /^Execution(?!Started)/.test(type))
+        expect(ends).toHaveLength(1)
+        await next.machines.close()
+      }
+    }
+  },
+)
