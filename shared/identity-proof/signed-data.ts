@@ -1,4 +1,5 @@
 import { type Node, octets, oid, readBer, TAG, toDer, withTag } from './ber.ts'
+import { digestOf, type SignatureAlgorithm, signatureAlgorithm } from './signature-algorithms.ts'
 
 /**
  * A CMS SignedData, as far as a verification needs it.
@@ -14,8 +15,7 @@ export interface Signer {
   issuer: Buffer
   /** content octets of the serial number */
   serial: Buffer
-  digest: Digest
-  family: 'rsa' | 'dsa' | 'ecdsa'
+  algorithm: SignatureAlgorithm
   signature: Buffer
   /** present when the signature covers attributes rather than the content */
   attributes?: SignedAttributes
@@ -27,37 +27,12 @@ export interface SignedAttributes {
   messageDigest: Buffer
 }
 
-export type Digest = 'sha1' | 'sha256' | 'sha384' | 'sha512'
-
 const OID = {
   signedData: '1.2.840.113549.1.7.2',
   data: '1.2.840.113549.1.7.1',
   contentType: '1.2.840.113549.1.9.3',
   messageDigest: '1.2.840.113549.1.9.4',
 } as const
-
-const digests: Readonly<Record<string, Digest>> = {
-  '1.3.14.3.2.26': 'sha1',
-  '2.16.840.1.101.3.4.2.1': 'sha256',
-  '2.16.840.1.101.3.4.2.2': 'sha384',
-  '2.16.840.1.101.3.4.2.3': 'sha512',
-}
-
-/** Signature algorithms; those without digest take the signer's. */
-const algorithms: Readonly<Record<string, { family: Signer['family']; digest?: Digest }>> = {
-  '1.2.840.113549.1.1.1': { family: 'rsa' },
-  '1.2.840.113549.1.1.5': { family: 'rsa', digest: 'sha1' },
-  '1.2.840.113549.1.1.11': { family: 'rsa', digest: 'sha256' },
-  '1.2.840.113549.1.1.12': { family: 'rsa', digest: 'sha384' },
-  '1.2.840.113549.1.1.13': { family: 'rsa', digest: 'sha512' },
-  '1.2.840.10040.4.1': { family: 'dsa' },
-  '1.2.840.10040.4.3': { family: 'dsa', digest: 'sha1' },
-  '2.16.840.1.101.3.4.3.2': { family: 'dsa', digest: 'sha256' },
-  '1.2.840.10045.2.1': { family: 'ecdsa' },
-  '1.2.840.10045.4.3.2': { family: 'ecdsa', digest: 'sha256' },
-  '1.2.840.10045.4.3.3': { family: 'ecdsa', digest: 'sha384' },
-  '1.2.840.10045.4.3.4': { family: 'ecdsa', digest: 'sha512' },
-}
 
 /** Larger ones are no identity documents. @see docs/spec/login-ec2.md#pkcs7 */
 const LARGEST = 65_536
@@ -83,9 +58,9 @@ export function readSignedData(der: Buffer): SignedData | undefined {
   const content = readContent(info)
   const framed = isVersion(version) && digestAlgorithms?.tag === TAG.set && signerInfos?.tag === TAG.set
   if (!framed || !content || !isSubsequence(extras, [TAG.context0, TAG.context1])) return undefined
-  const listed = digestAlgorithms.children.map(node => digests[algorithmId(node) ?? ''])
+  const listed = digestAlgorithms.children.map(node => digestOf(algorithmId(node)))
   const signers = signerInfos.children.map(readSigner)
-  const known = signers.every(signer => signer !== undefined && listed.includes(signer.digest))
+  const known = signers.every(signer => signer !== undefined && listed.includes(signer.algorithm.digest))
   return known && signers.length > 0 ? { content, signers: signers as Signer[] } : undefined
 }
 
@@ -107,19 +82,16 @@ function readContent(info: Node | undefined): Buffer | undefined {
 }
 
 function readSigner(node: Node): Signer | undefined {
-  const [version, name, digestAlgorithm, ...rest] = node.tag === TAG.sequence ? node.children : []
+  const [version, name, digestNode, ...rest] = node.tag === TAG.sequence ? node.children : []
   const [issuer, serial] = fields(name, TAG.sequence, 2)
   const attributesNode = rest[0]?.tag === TAG.context0 ? rest.shift() : undefined
   if (rest[2]?.tag === TAG.context1) rest.pop()
-  const [signatureAlgorithm, signatureNode] = rest
-  const digest = digests[algorithmId(digestAlgorithm) ?? '']
-  const algorithm = algorithms[algorithmId(signatureAlgorithm) ?? '']
+  const [algorithmNode, signatureNode] = rest
+  const algorithm = signatureAlgorithm(algorithmId(digestNode), algorithmId(algorithmNode))
   const signature = octets(signatureNode)
   const named = issuer?.tag === TAG.sequence && serial?.tag === TAG.integer
-  if (!isVersion(version) || !named || !digest || !algorithm || !signature || rest.length !== 2)
-    return undefined
-  if (algorithm.digest && algorithm.digest !== digest) return undefined
-  const base = { issuer: toDer(issuer), serial: serial.content, digest, family: algorithm.family, signature }
+  if (!isVersion(version) || !named || !algorithm || !signature || rest.length !== 2) return undefined
+  const base = { issuer: toDer(issuer), serial: serial.content, algorithm, signature }
   if (!attributesNode) return base
   const attributes = readAttributes(attributesNode)
   return attributes && { ...base, attributes }

@@ -3,6 +3,7 @@ import { after, answer, type Call, data, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { lowerText, text } from '../../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import { mayRegister } from '../../identity-proof/signature-algorithms.ts'
 import { replace } from '../../storage/changes.ts'
 import { decodeUnpaddedBase64 } from '../../values/base64.ts'
 
@@ -46,18 +47,10 @@ function parses(pem: string): boolean {
   }
 }
 
-const CURVES = ['prime256v1', 'secp384r1']
-
-function keyFault(pem: string): string | undefined {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = new X509Certificate(pem).publicKey
-  const strong =
-    (type === 'rsa' && (details?.modulusLength ?? 0) >= 1024) ||
-    type === 'dsa' ||
-    (type === 'ec' && CURVES.includes(details?.namedCurve ?? ''))
-  return strong
+const keyFault = (pem: string): string | undefined =>
+  mayRegister(new X509Certificate(pem).publicKey)
     ? undefined
     : 'the certificate’s key must be RSA (1024 bits or more), DSA, or ECDSA on P-256 or P-384'
-}
 
 /** GET config/certificate/:cert_name; both names of the field, since clients read either. */
 export function readCertificate(call: Call): Outcome {

@@ -42,7 +42,9 @@ describe('readSignedData', () => {
   test('reads content and signer', () => {
     expect(made({ serial: 9n })).toMatchObject({
       content,
-      signers: [{ issuer, serial: Buffer.from([9]), digest: 'sha256', family: 'rsa' }],
+      signers: [
+        { issuer, serial: Buffer.from([9]), algorithm: { digest: { name: 'sha256' }, key: { type: 'rsa' } } },
+      ],
     })
   })
 
