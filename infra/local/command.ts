@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { defined } from '../../shared/values/defined.ts'
-import { type Demonstrated, demonstrate } from './demonstration.ts'
+import { callsIn, type Demonstrated, demonstrate } from './demonstration.ts'
 import { HOME, WORKLOAD } from './home.ts'
 import { type Host, startHost } from './host.ts'
 import { remoteControl } from './provider/control.ts'
-import { runPair } from './run-pair.ts'
+import { endWith, runPair } from './run-pair.ts'
 
 const options = {
   cluster: { type: 'string', default: 'local' },
@@ -51,8 +51,7 @@ const print = (text: string): void => {
 let lastCalls: Record<string, number> = {}
 
 function watch(functionName: string, line: string): void {
-  if (functionName !== 'login' || !line.startsWith('{')) return
-  const { calls } = JSON.parse(line) as { calls?: Record<string, number> }
+  const calls = functionName === 'login' ? callsIn(line) : undefined
   if (calls) lastCalls = calls
 }
 
@@ -77,9 +76,7 @@ async function main(): Promise<void> {
     }),
   )
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      void host.close().then(() => process.exit(0))
-    })
+    process.once(signal, () => endWith(host))
   }
   try {
     introduce(host, values.memory)

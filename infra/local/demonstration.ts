@@ -95,6 +95,15 @@ async function configure(host: Host, certificate: string, roleArn: string): Prom
   })
 }
 
+/** Calls that a line of the login function's log reports; undefined when it is no such line. */
+export function callsIn(line: string): Record<string, number> | undefined {
+  try {
+    return (JSON.parse(line) as { calls?: Record<string, number> } | null)?.calls
+  } catch {
+    return undefined
+  }
+}
+
 async function login(
   { base_url }: Host,
   type: Demonstrated['type'],

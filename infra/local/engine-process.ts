@@ -25,7 +25,7 @@ const PAUSE_MS = 10
  * Ends an engine that a host left behind when it was killed: two processes must not write to one database.
  * It is found by its command line, which names the database.
  *
- * @throws when the engine's host still runs
+ * @throws when the engine's host still runs, and when the engine cannot be ended
  */
 export async function stopStaleEngine(directory: string, database: string): Promise<void> {
   const note = readNote(directory)
@@ -33,10 +33,20 @@ export async function stopStaleEngine(directory: string, database: string): Prom
     // an engine whose host died has another parent
     if (note?.pid === pid && parentOf(pid) === note.host)
       throw new Error(runningAlready(directory, note.host))
-    process.kill(pid, 'SIGKILL')
+    end(pid)
   }
   for (let tries = 0; tries < TRIES && enginesOn(database).length > 0; tries++) await setTimeout(PAUSE_MS)
+  const [left] = enginesOn(database)
+  if (left !== undefined) throw new Error(`process ${left} works on ${database} and cannot be ended`)
   forgetEngine(directory)
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // it has ended by itself meanwhile; one that must not be ended is found again
+  }
 }
 
 const runningAlready = (directory: string, host: number): string =>
@@ -72,6 +82,9 @@ const fileOf = (pid: string, name: string): string => {
     return ''
   }
 }
+
+/** Whether a process is one that works on a database: a number alone may be another process's by now. */
+export const worksOn = (pid: number, database: string): boolean => enginesOn(database).includes(pid)
 
 // pid (name, which may hold anything) state parent …
 const parentOf = (pid: number): number =>

@@ -94,7 +94,8 @@ async function startOwn({ directory, tables, region, credentials }: EngineOption
  */
 async function prepareFile(file: string): Promise<void> {
   const { DatabaseSync } = await import('node:sqlite')
-  const database = new DatabaseSync(file)
+  // a process that was killed a moment ago may hold it for another one
+  const database = new DatabaseSync(file, { timeout: TRIES * PAUSE_MS })
   try {
     const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = '_stream_records'").get()
     if (!table) return // killed before its first start was complete

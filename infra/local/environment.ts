@@ -78,7 +78,8 @@ export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
     if (error === undefined) one?.resolve(result)
     else one?.reject(new InvocationFault(error.message, { type: error.type }))
   })
-  worker.on('error', error => fail(error.message))
+  // anything can be thrown
+  worker.on('error', (error: unknown) => fail(error instanceof Error ? error.message : String(error)))
   worker.on('exit', () => {
     fail('the environment ended')
     onChange()

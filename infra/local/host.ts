@@ -99,9 +99,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   })
   const directory = makeDirectory(options)
   const closers: Closers = options.memory ? [() => rmSync(directory, { recursive: true, force: true })] : []
-  const close = async () => {
-    for (const one of closers.reverse()) await one()
-  }
+  const close = () => closeAll(closers.reverse())
   try {
     await endStaleEngine(directory)
     const assembly = await synthesise({ legacySignatures: options.legacySignatures ?? false })
@@ -125,6 +123,19 @@ export async function startHost(options: HostOptions): Promise<Host> {
     await close()
     throw error
   }
+}
+
+/** Ends all parts, whatever becomes of one of them: an engine that is left behind would hold the data. @throws the first fault */
+async function closeAll(closers: Closers): Promise<void> {
+  const faults: unknown[] = []
+  for (const one of closers.splice(0)) {
+    try {
+      await one()
+    } catch (fault) {
+      faults.push(fault)
+    }
+  }
+  if (faults.length > 0) throw faults[0]
 }
 
 /** Starts the parts in their order: AWS, the tables, the functions, and the gateway in front of them. */
@@ -285,8 +296,11 @@ function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void
 
 function lineWriter({ onLine }: HostOptions, directory: string): (folder: string, line: string) => void {
   return (folder, line) => {
-    // a cluster that keeps nothing may be gone before its functions have printed their last lines
-    if (existsSync(directory)) appendFileSync(`${directory}/functions.log`, `${line}\n`)
+    try {
+      appendFileSync(`${directory}/functions.log`, `${line}\n`)
+    } catch {
+      // a cluster that keeps nothing may be gone before the last line, and a full disk must not end the host
+    }
     onLine?.(folder, line)
   }
 }

@@ -45,6 +45,8 @@ export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   })
+  // as for every server of the host: what cannot be accepted is lost to its client only
+  server.on('error', () => undefined)
   return {
     url: urlOf(server),
     close: () =>

@@ -26,6 +26,8 @@ export function acceptingList(socket: Socket): Duplex {
   const pass = (chunk: Buffer): void => {
     for (const piece of rewrite(chunk)) if (!stream.push(piece)) socket.pause()
   }
+  // whoever reads the stream hears of its end; a parser that has let go of it must not end the process
+  stream.on('error', () => undefined)
   socket.on('data', pass)
   socket.on('end', () => stream.push(null))
   socket.on('error', error => stream.destroy(error))

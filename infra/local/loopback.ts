@@ -13,6 +13,8 @@ const LOOPBACK = '127.0.0.1'
 export async function listen(server: Server, port = 0): Promise<string> {
   server.listen(port, LOOPBACK)
   await once(server, 'listening')
+  // a connection that cannot be accepted, for want of descriptors, say, is lost to its client, not to all
+  server.on('error', () => undefined)
   return urlOf(server)
 }
 

@@ -17,9 +17,7 @@ export async function runPair(
 ): Promise<void> {
   const pair = await startPair(options)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      void pair.close().then(() => process.exit(0))
-    })
+    process.once(signal, () => endWith(pair))
   }
   try {
     await join(pair, print)
@@ -35,4 +33,15 @@ export async function runPair(
   }
   if (once) return pair.close()
   print('Serving. Stop both with Ctrl-C.')
+}
+
+/** Ends this process with what it runs: with 1 where that could not be ended as it should. */
+export function endWith(running: { close(): Promise<void> }): void {
+  running.close().then(
+    () => process.exit(0),
+    error => {
+      process.stderr.write(`${error}\n`)
+      process.exit(1)
+    },
+  )
 }

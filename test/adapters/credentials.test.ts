@@ -1,10 +1,11 @@
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
 import { baseCredentials } from '../../shared/adapters/aws/credentials.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import type { ProviderSettings } from '../../shared/ports.ts'
 import { Secret } from '../../shared/values/secret.ts'
+import { rawServer } from '../support/server.ts'
 
 const PLACE = { account: '111122223333', region: 'eu-west-1' }
 const RUNTIME = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
@@ -95,6 +96,15 @@ describe('credentials for calls to AWS', () => {
       'no credentials for calls to AWS: configure access_key and secret_key',
     )
     expect(await asked()).toBe(count)
+  })
+
+  test('a metadata service whose answer breaks off is told as such', async () => {
+    const { url } = await rawServer(onTestFinished, socket =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')),
+    )
+    await expect(baseCredentials(unconfigured, environment({ metadataEndpoint: url }))).rejects.toMatchObject(
+      { code: 'ECONNRESET' },
+    )
   })
 
   test('a metadata service that refuses is told as such', async () => {

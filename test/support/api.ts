@@ -42,6 +42,8 @@ export function call(
       },
       answer => {
         const chunks: Buffer[] = []
+        // an answer that breaks off has no end
+        answer.on('error', reject)
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))
         answer.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8')

@@ -2,15 +2,24 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { root } from '../../infra/checkout.ts'
 import type { ClusterFile } from '../../infra/local/cluster-file.ts'
+import { worksOn } from '../../infra/local/engine-process.ts'
 
 /** A process that runs what `npm start` runs. */
 export interface Run {
   child: ChildProcess
   output: () => string
-  /** waits until the output holds a text */
+  /** waits until the output holds a text @throws when the process ends without it */
   until: (text: string) => Promise<void>
   ended: Promise<number | null>
 }
+
+/** Whether a process has ended, by itself or by a signal. */
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null
+
+/** How a process has ended. */
+export const endOf = ({ exitCode, signalCode }: ChildProcess): string =>
+  `ended with ${exitCode ?? signalCode}`
 
 const children: ChildProcess[] = []
 const clusters: string[] = []
@@ -30,7 +39,7 @@ export function startIn(environment: Record<string, string>, ...options: string[
   const ended = new Promise<number | null>(resolve => child.once('exit', resolve))
   const until = async (wanted: string) => {
     while (!text.includes(wanted)) {
-      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${text}`)
+      if (hasEnded(child)) throw new Error(`the text did not come: ${wanted}\n${endOf(child)}: ${text}`)
       await new Promise(resolve => setTimeout(resolve, 20))
     }
   }
@@ -54,15 +63,26 @@ export const clusterFile = (cluster: string): ClusterFile =>
 export const enginePid = (cluster: string): number =>
   (JSON.parse(readFileSync(`${folderOf(cluster)}/engine.json`, 'utf8')) as { pid: number }).pid
 
+/** Whether a process is a kept cluster's engine: of a process that has ended, the number may be another's by now. */
+export const isEngineOf = (cluster: string, pid: number): boolean =>
+  worksOn(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
+
+/** Kills a kept cluster's engine. @returns whether it was there */
+export function killEngine(cluster: string): boolean {
+  try {
+    const pid = enginePid(cluster)
+    return isEngineOf(cluster, pid) && process.kill(pid, 'SIGKILL')
+  } catch {
+    // it ended with its host, or is just about to
+    return false
+  }
+}
+
 /** Ends what a test file has started and removes what it kept. */
 export function cleanUp(): void {
   for (const child of children) child.kill('SIGKILL')
   for (const cluster of clusters) {
-    try {
-      process.kill(enginePid(cluster), 'SIGKILL')
-    } catch {
-      // it ended with its host
-    }
+    killEngine(cluster)
     rmSync(folderOf(cluster), { recursive: true, force: true })
   }
 }

@@ -60,9 +60,10 @@ export function startMachines({
     const { arn } = execution
     const controller = new AbortController()
     const halt = (why: Halt) => controller.abort(new Error(why, { cause: why }))
-    const ended = runToEnd(dependencies, execution, controller.signal, halt).finally(() =>
-      running.delete(arn),
-    )
+    const ended = runToEnd(dependencies, execution, controller.signal, halt)
+      // its end could not be written down: it counts as running, and the next start goes on with it
+      .catch(() => undefined)
+      .finally(() => running.delete(arn))
     running.set(arn, { halt, ended })
   }
   for (const execution of store.running()) run(execution)

@@ -87,9 +87,12 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS events (execution TEXT, id INTEGER, data TEXT, PRIMARY KEY (execution, id));
 `
 
+const PATIENCE_MS = 5000
+
 /** Statements by their text, whose rows hold JSON in a column `data`. */
 function openDatabase(file: string) {
-  const database = new DatabaseSync(file)
+  // whoever was killed a moment ago may hold it for another one
+  const database = new DatabaseSync(file, { timeout: PATIENCE_MS })
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${SCHEMA}`)
   const statements = new Map<string, StatementSync>()
   const sql = (text: string): StatementSync => {

@@ -62,6 +62,8 @@ const ask = (method: string, url: string, headers: Record<string, string>): Prom
   new Promise((resolve, reject) => {
     const call = request(url, { method, headers, timeout: METADATA_MS }, response => {
       const chunks: Buffer[] = []
+      // an answer that breaks off has no end
+      response.on('error', reject)
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('end', () =>
         response.statusCode === 200

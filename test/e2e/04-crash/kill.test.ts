@@ -1,13 +1,17 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { remoteControl } from '../../../infra/local/provider/control.ts'
 import { call, type Reply } from '../../support/api.ts'
 import {
   cleanUp,
   clusterFile,
+  endOf,
   enginePid,
   folderOf,
   freshCluster,
+  hasEnded,
+  isEngineOf,
+  killEngine,
   type Run,
   start,
 } from '../../support/npm-start.ts'
@@ -60,13 +64,44 @@ beforeAll(async () => {
   }
 })
 
-/** A client that logs in until the cluster is gone. */
-async function logInUntilCut(workload: Workload): Promise<void> {
-  for (;;) {
-    const reply = await login(workload).catch(() => undefined)
-    if (!reply || reply.status >= 500) return
+/** What cuts clients off, and what each was last answered. */
+interface Cut {
+  made: boolean
+  last: Map<string, string>
+}
+
+/** A client that logs in until the cluster is gone. What fails before that is repeated, as clients do. */
+async function logInUntil(cut: Cut, workload: Workload): Promise<void> {
+  while (!cut.made) {
+    const reply = await login(workload).catch((error: Error) => ({ ...unanswered, text: String(error) }))
+    cut.last.set(workload.instanceId, `${reply.status} ${reply.text}`)
+    if (reply.status === 0 || reply.status >= 500) {
+      await new Promise(resolve => setTimeout(resolve, 5))
+      continue
+    }
     expect(reply.status, reply.text).toBe(200)
     remember(workload, reply)
+  }
+}
+
+const unanswered: Reply = { status: 0, headers: {}, text: '', body: undefined }
+
+const PATIENCE_MS = 100_000
+
+/** Waits for some logins more. @throws when the host ends before, or nobody is let in */
+async function acknowledged(more: number, cut: Cut): Promise<void> {
+  const wanted = count() + more
+  const end = Date.now() + PATIENCE_MS
+  while (count() < wanted && !cut.made) {
+    if (hasEnded(run.child) || Date.now() > end)
+      throw new Error(
+        [
+          `logins: ${count()} of ${wanted}; the host ${hasEnded(run.child) ? endOf(run.child) : 'runs'}`,
+          ...[...cut.last].map(one => one.join(' ')),
+          run.output(),
+        ].join('\n'),
+      )
+    await new Promise(resolve => setTimeout(resolve, 5))
   }
 }
 
@@ -74,16 +109,13 @@ const remember = ({ instanceId }: Workload, reply: Reply): void => {
   given.set(instanceId, [...(given.get(instanceId) ?? []), reply.body.auth.client_token])
 }
 
-/** Empty for a process that has ended, whether or not its parent has noticed. */
-const commandOf = (pid: number): string =>
-  existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : ''
-
-const kill = (pid: number): boolean => process.kill(pid, 'SIGKILL')
+const killHost = (): void => expect(run.child.kill('SIGKILL'), 'the host was there').toBe(true)
+const killItsEngine = (): void => expect(killEngine(cluster), 'the engine was there').toBe(true)
 
 const cuts = [
-  { name: 'host first, then the engine', victims: () => [run.child.pid ?? 0, enginePid(cluster)] },
-  { name: 'engine first, then the host', victims: () => [enginePid(cluster), run.child.pid ?? 0] },
-  { name: 'the host only: the engine stays behind', victims: () => [run.child.pid ?? 0] },
+  { name: 'host first, then the engine', victims: [killHost, killItsEngine] },
+  { name: 'engine first, then the host', victims: [killItsEngine, killHost] },
+  { name: 'the host only: the engine stays behind', victims: [killHost] },
 ]
 
 describe('a cluster that is killed: CVE-2022-30689', () => {
@@ -91,17 +123,21 @@ describe('a cluster that is killed: CVE-2022-30689', () => {
     const staying = enginePid(cluster)
     const newcomers = fleet.filter(({ instanceId }) => !given.has(instanceId)).slice(0, 4)
     const old = fleet.filter(({ instanceId }) => given.has(instanceId)).slice(-6)
-    const clients = [...newcomers, ...old].map(logInUntilCut)
-    const before = count()
-    while (count() < before + 6) await new Promise(resolve => setTimeout(resolve, 5))
-    for (const pid of victims()) kill(pid)
-    await Promise.all(clients)
+    const cut: Cut = { made: false, last: new Map() }
+    const clients = Promise.all([...newcomers, ...old].map(workload => logInUntil(cut, workload)))
+    try {
+      await Promise.race([acknowledged(6, cut), clients])
+      for (const kill of victims) kill()
+    } finally {
+      cut.made = true
+    }
+    await clients
     await run.ended
 
     run = start('--cluster', cluster, '--port', '0')
     await run.until('Serving.')
     expect(enginePid(cluster), 'an engine of its own').not.toBe(staying)
-    expect(commandOf(staying), 'the engine that stayed behind is gone').toBe('')
+    expect(isEngineOf(cluster, staying), 'the engine that stayed behind is gone').toBe(false)
 
     await acknowledgedTokensLive()
     await entriesStandWithTheirTokens()
@@ -169,7 +205,7 @@ describe('starts that a crash has left halfway', () => {
   })
 
   test('a note of the engine that was never finished does not hinder a start', async () => {
-    kill(run.child.pid ?? 0)
+    killHost()
     await run.ended
     writeFileSync(`${folderOf(cluster)}/engine.json`, '{"pid":')
     run = start('--cluster', cluster, '--port', '0')
@@ -178,7 +214,7 @@ describe('starts that a crash has left halfway', () => {
   })
 
   test('a root token that was never written down is told, with what to do', async () => {
-    kill(run.child.pid ?? 0)
+    killHost()
     await run.ended
     for (const name of ['keys.json', 'cluster.json']) rmSync(`${folderOf(cluster)}/${name}`)
     const next = start('--cluster', cluster, '--port', '0')

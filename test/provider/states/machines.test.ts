@@ -6,8 +6,10 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn'
 import { describe, expect, test } from 'vitest'
+import { startMachines } from '../../../infra/local/states/machines.ts'
+import { openStateStore } from '../../../infra/local/states/store.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
-import { stateMachine, task, tokenTask, until } from './support.ts'
+import { stateMachine, stillTime, task, tokenTask, until } from './support.ts'
 
 const fault = (type: string) => new FunctionFault(type, 'as the test wants')
 
@@ -407,4 +409,24 @@ describe('executions by name', () => {
     const machine = await stateMachine(sleeping)
     await expect(machine.describe('arn:of:nothing')).rejects.toMatchObject({ name: 'ExecutionDoesNotExist' })
   })
+})
+
+test('an execution whose end cannot be written down ends nothing else, and the next start goes on with it', async () => {
+  const store = openStateStore(':memory:')
+  const full = () => {
+    throw new Error('database or disk is full')
+  }
+  const machines = startMachines({
+    store: { ...store, end: full },
+    time: stillTime(),
+    definitions: new Map([
+      ['m', { QueryLanguage: 'JSONata', StartAt: 'Done', States: { Done: { Type: 'Succeed' } } }],
+    ]),
+    invoke: async () => null,
+  })
+  machines.start('m', 'one', '{}')
+  // what nobody catches fails this test
+  await until(async () => store.history('m:one').length > 4)
+  expect(store.running()).toHaveLength(1)
+  await machines.close()
 })

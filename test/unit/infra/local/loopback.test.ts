@@ -27,6 +27,13 @@ describe('a server on loopback', () => {
     await expect(listen(createServer(), await takenPort())).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 
+  test('outlives a connection that could not be accepted', async () => {
+    const server = createServer()
+    onTestFinished(() => void server.close())
+    await listen(server)
+    expect(server.emit('error', new Error('accept EMFILE'))).toBe(true)
+  })
+
   test('ends though somebody stays connected', async () => {
     const server = createHttpServer()
     const socket = connect(portOf(await listen(server)), '127.0.0.1')
