@@ -52,6 +52,7 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
   const { settled, pass, trap, freezeAt, kill, clock } = world
   return {
     ...{ members, at, clock, net, pass, trap, freezeAt, kill, settled, recording },
+    stall: transport.stall,
     /** runs something that nobody waits for but `settled` */
     start: world.start,
     ...roles(at, settled),

@@ -62,6 +62,8 @@ export function simulation({ start, random }: SimulationOptions) {
     during: time.during,
     /** a moment between two steps of the engine itself, which neither dies nor stands still */
     engineTurn: () => time.turn(engine),
+    /** time that the engine itself lets pass */
+    enginePause: (ms: number): Promise<void> => time.until(engine, time.now() + ms),
   }
 }
 

@@ -31,6 +31,19 @@ interface Asked {
   body: Buffer
 }
 
+/**
+ * What becomes of a transaction whose coordinator stalls. Its items are taken meanwhile, and whoever sent it hears
+ * nothing.
+ */
+export interface Stall {
+  ms: number
+  /** at once; when its time is over; or never: it is cancelled then */
+  takesEffect: 'first' | 'last' | 'never'
+}
+
+/** Milliseconds that an attempt is waited for, as the adapter does. */
+const ATTEMPT_MS = 3000
+
 /** Decides a call. */
 export type TableEngine = (asked: Asked) => Promise<Answered>
 
@@ -47,10 +60,11 @@ export interface TransportOptions {
  * decided: what comes to one of them in between is refused.
  */
 export function tableTransport(
-  simulation: Pick<Simulation, 'step' | 'during' | 'engineTurn'>,
+  simulation: Pick<Simulation, 'step' | 'during' | 'engineTurn' | 'enginePause' | 'within' | 'self'>,
   { engine, aws = false, onWrite }: TransportOptions,
 ) {
   const conflicts = newConflicts()
+  let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
   async function decided(asked: Asked, writes: readonly ItemWrite[]): Promise<Answered> {
     const { operation, body } = asked
@@ -66,6 +80,16 @@ export function tableTransport(
     const taken = aws ? conflicts.among(writes) : []
     if (taken.length > 0) return refusal(conflictError(operation, writes.length, taken))
     if (!aws || operation !== 'TransactWriteItems') return decided(asked, writes)
+    const stalled = stalls.find(({ cluster }) => cluster === simulation.self().cluster)
+    if (stalled && isCommit(writes)) {
+      stalls = stalls.filter(one => one !== stalled)
+      const late = stall(stalled.stall, asked, writes).finally(stalled.over)
+      return simulation.within(
+        ATTEMPT_MS,
+        operation,
+        late.then(() => new Promise<never>(() => undefined)),
+      )
+    }
     const giveBack = conflicts.take(writes)
     try {
       await simulation.engineTurn()
@@ -73,6 +97,14 @@ export function tableTransport(
     } finally {
       giveBack()
     }
+  }
+
+  async function stall({ ms, takesEffect }: Stall, asked: Asked, writes: ItemWrite[]): Promise<void> {
+    const giveBack = conflicts.take(writes)
+    if (takesEffect === 'first') await decided(asked, writes)
+    await simulation.enginePause(ms)
+    if (takesEffect === 'last') await decided(asked, writes)
+    giveBack()
   }
 
   const handle = async ({ headers, body }: { headers: Record<string, string>; body?: unknown }) => {
@@ -83,6 +115,9 @@ export function tableTransport(
 
   const requestHandler = { handle, updateHttpClientConfig: () => undefined, httpHandlerConfigs: () => ({}) }
   return {
+    /** the next journaled commit of a cluster stalls. @returns when it is over */
+    stall: (cluster: string, stalled: Stall): Promise<void> =>
+      new Promise(over => stalls.push({ cluster, stall: stalled, over })),
     connect: () =>
       withoutBallast(
         new DynamoDBClient({
@@ -105,6 +140,10 @@ function withoutBallast(client: DynamoDBClient): DynamoDBClient {
   for (const name of BALLAST) client.middlewareStack.remove(name)
   return client
 }
+
+/** A transaction that writes a cell among other things. */
+const isCommit = (writes: readonly ItemWrite[]): boolean =>
+  writes.length > 1 && writes.some(({ pk }) => pk.startsWith('j#'))
 
 /** The engine of this run of tests, over HTTP. */
 export function realEngine(url: string): { engine: TableEngine; close: () => void } {
