@@ -5,6 +5,8 @@ import type { Host } from './host.ts'
 
 const WAIT_MS = 120_000
 const PAUSE_MS = 100
+/** What changes roles answers within half a minute, be it that it takes longer. */
+const ANSWER_MS = 90_000
 
 /** Looks again and again. @throws Error that says what did not come about */
 export async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
@@ -20,7 +22,7 @@ const DR = 'sys/replication/dr'
 export type DrStatus = Readonly<Record<string, unknown>>
 
 export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<DrStatus> {
-  const answer = await fetch(`${base_url}/${DR}/status`)
+  const answer = await fetch(`${base_url}/${DR}/status`, { signal: AbortSignal.timeout(ANSWER_MS) })
   return ((await answer.json()) as { data: DrStatus }).data
 }
 
@@ -52,6 +54,7 @@ export async function askHost(
   const answer = await fetch(`${base_url}/${path}`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { 'x-vault-token': token },
+    signal: AbortSignal.timeout(ANSWER_MS),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await answer.text()

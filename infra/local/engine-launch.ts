@@ -28,13 +28,18 @@ const TRIES = 5
  * Starts the engine on a database file. It has to be told its port, and somebody else may take a free one before it
  * does: then it ends, and another port is tried.
  * @param directory where its process is noted
- * @param portOf gives a port that is free
+ * @param options `portOf` gives a port that is free; `apart`: signals of a terminal do not reach it
  */
-export async function launchEngine(directory: string, file: string, portOf = freePort): Promise<Launched> {
+export async function launchEngine(
+  directory: string,
+  file: string,
+  { portOf = freePort, apart = false } = {},
+): Promise<Launched> {
   for (let tries = 1; ; tries++) {
     const port = await portOf()
     const child = spawn(binary(), ['--host', '127.0.0.1', '--port', String(port), '--db-path', file], {
       stdio: ['ignore', 'ignore', 'pipe'],
+      detached: apart,
       // all of its threads wait for one lock, which costs more than the work: half of what transactions take
       env: { ...process.env, TOKIO_WORKER_THREADS: '1' },
     })

@@ -30,6 +30,8 @@ export interface EngineOptions {
   credentials: EngineCredentials
   /** keep nothing */
   memory?: boolean
+  /** what a terminal sends to its programs (Ctrl-C) does not reach the engine: whoever started it ends it */
+  apart?: boolean
 }
 
 export interface EngineCredentials {
@@ -72,16 +74,22 @@ export const endStaleEngine = (directory: string): Promise<void> =>
 
 const fileIn = (directory: string): string => `${directory}/dynamodb.sqlite`
 
-async function startOwn({ directory, tables, region, credentials }: EngineOptions): Promise<LocalEngine> {
+async function startOwn({
+  directory,
+  tables,
+  region,
+  credentials,
+  apart = false,
+}: EngineOptions): Promise<LocalEngine> {
   const file = fileIn(directory)
   if (!existsSync(file)) {
     // the database has to be there before it can be mended
-    const first = await launchEngine(directory, file)
+    const first = await launchEngine(directory, file, { apart })
     await createTables(clientOf(first.url, region, credentials), tables)
     await first.stop()
   }
   await prepareFile(file)
-  const child = await launchEngine(directory, file)
+  const child = await launchEngine(directory, file, { apart })
   const client = clientOf(child.url, region, credentials)
   await createTables(client, tables)
   return { url: child.url, client, pid: child.pid, close: child.stop }

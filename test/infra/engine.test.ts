@@ -14,7 +14,7 @@ describe('the engine of a cluster', () => {
     const other = createServer((_, response) => response.end('{}'))
     const ports = [Number(new URL(await listen(other)).port), await freePort()]
     const given = [...ports]
-    const { url, pid, stop } = await launchEngine(directory, file, async () => given.shift() ?? 0)
+    const { url, pid, stop } = await launchEngine(directory, file, { portOf: async () => given.shift() ?? 0 })
     expect(Number(new URL(url).port)).toBe(ports[1])
     expect(pid).toBeGreaterThan(0)
     await stop()

@@ -18,6 +18,8 @@ export interface Load {
 
 const WORKLOADS = 4
 const PAUSE_MS = 20
+/** No login waits longer: an answer that never comes is none. */
+const PATIENCE_MS = 60_000
 
 /**
  * Workloads that log in one after the other, each again and again.
@@ -57,7 +59,11 @@ export function startLoad(
 /** @returns the accessor of the token; undefined where none was given */
 export async function loginAt(base: string, proof: object): Promise<string | undefined> {
   try {
-    const answer = await fetch(`${base}/auth/cloud/login`, { method: 'POST', body: JSON.stringify(proof) })
+    const answer = await fetch(`${base}/auth/cloud/login`, {
+      method: 'POST',
+      body: JSON.stringify(proof),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
     const body = (await answer.json()) as { auth?: { accessor?: string } }
     return answer.ok ? body.auth?.accessor : undefined
   } catch {

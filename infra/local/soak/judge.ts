@@ -22,6 +22,8 @@ export interface SoakSeen {
   failed: number
   /** position and root of both clusters, once all was quiet; a text: why they never came to one */
   end: { position: number; root: string } | string
+  /** changes of role that were due, and were left out: the time was over, or somebody ended it */
+  leftOut: number
   /** MiB that the process of both clusters had, in the order of time */
   memory: readonly number[]
   /** what came to nothing, in words */
@@ -38,12 +40,18 @@ const FEW = 40
 const median = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
-/** Memory of the second quarter of the time, and of the last; undefined where it was too short to tell. */
-export function growthOf(memory: readonly number[]): { before: number; after: number } | undefined {
+/** Medians of memory in the quarters of the time; undefined where it was too short to tell. */
+export function quartersOf(memory: readonly number[]): number[] | undefined {
   if (memory.length < FEW) return undefined
-  const quarter = (index: number) =>
-    memory.slice((index * memory.length) / 4, ((index + 1) * memory.length) / 4)
-  return { before: median(quarter(1)), after: median(quarter(3)) }
+  return [0, 1, 2, 3].map(index =>
+    median(memory.slice((index * memory.length) / 4, ((index + 1) * memory.length) / 4)),
+  )
+}
+
+/** Memory of the second quarter of the time, when all is loaded, and of the last. */
+export function growthOf(memory: readonly number[]): { before: number; after: number } | undefined {
+  const [, before = 0, , after = 0] = quartersOf(memory) ?? []
+  return before === 0 ? undefined : { before, after }
 }
 
 /** What must never be, and was: nothing in a good soak. */

@@ -4,6 +4,7 @@ import type { Host } from '../host.ts'
 const AT_ONCE = 8
 const TRIES = 20
 const PAUSE_MS = 500
+const PATIENCE_MS = 30_000
 
 /** Those of some accessors that a cluster does not know. @throws Error when it does not say */
 export async function unknownOf(
@@ -28,6 +29,7 @@ async function isKnown({ base_url }: Pick<Host, 'base_url'>, token: string, acce
       method: 'POST',
       headers: { 'x-vault-token': token },
       body: JSON.stringify({ accessor }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     }).catch(() => undefined)
     const text = await answer?.text().catch(() => undefined)
     if (answer?.ok) return true

@@ -15,32 +15,60 @@ const SAMPLE_MS = 5000
 /** Signatures of proofs count for a quarter of an hour. */
 const PROOF_MS = 5 * MINUTE
 
+/** Minutes behind the last one in which all comes to rest; a slow machine takes most of them. */
+const REST_MINUTES = 15
+/** Milliseconds for which the end of the clusters is waited for: what was seen is told in any case. */
+const CLOSING_MS = 60_000
+
 /**
  * Two clusters under load and in bad weather, whose roles change again and again, as planned and by force.
  * @param say told how it goes
+ * @param stop ends it early: what was seen until then is judged
  */
-export async function soak(plan: SoakPlan, say: (text: string) => void): Promise<SoakSeen> {
+export async function soak(
+  plan: SoakPlan,
+  say: (text: string) => void,
+  stop: AbortSignal,
+): Promise<SoakSeen> {
   const { set, weather, close } = await startSoak(plan, say)
-  const memory: number[] = []
-  const sampling = setInterval(() => memory.push(mebibytes()), SAMPLE_MS)
   const { load } = set
-  const renewing = setInterval(() => void loginProof(set.primary).then(load.use), PROOF_MS)
-  try {
-    const { changes, faults, mostAtOnce } = await throughAll(plan, set, say)
+  const memory: number[] = []
+  const course: Course = { changes: [], faults: [], mostAtOnce: 0, leftOut: 0 }
+  const sampling = setInterval(() => memory.push(mebibytes()), SAMPLE_MS)
+  const renewing = setInterval(() => {
+    // one that cannot be had now is had the next time: a proof counts for longer than that
+    void loginProof(set.primary).then(load.use, () => undefined)
+  }, PROOF_MS)
+  const toItsEnd = async (): Promise<SoakSeen['end']> => {
+    await throughAll(plan, { set, say, stop, course })
+    clearInterval(sampling)
+    say('All comes to rest.')
     await weather.end()
     await load.end()
-    clearInterval(sampling)
-    const end = await settled({ east: set.primary, west: set.secondary }).then(
-      ({ east: { position, root } }) => ({ position, root }),
-      (error: Error) => error.message,
-    )
-    return { changes, faults, mostAtOnce, ...load.counts(), end, memory, weather: weather.counts }
+    const { east } = await settled({ east: set.primary, west: set.secondary })
+    return { position: east.position, root: east.root }
+  }
+  const limit = plan.minutes + REST_MINUTES
+  try {
+    const end = await within(limit * MINUTE, toItsEnd(), `it has not come to its end in ${limit} minutes`)
+    return { ...course, ...load.counts(), end, memory, weather: weather.counts }
   } finally {
     clearInterval(sampling)
     clearInterval(renewing)
-    await weather.end()
-    await load.end()
-    await close()
+    await within(CLOSING_MS, close(), 'the clusters do not end').then(failed => failed && say(String(failed)))
+  }
+}
+
+/** What work comes to, or why it comes to nothing: it failed, or took too long. */
+async function within<T>(ms: number, work: Promise<T>, otherwise: string): Promise<T | string> {
+  const over = new AbortController()
+  try {
+    return await Promise.race([
+      work.catch((error: unknown) => (error instanceof Error ? error.message : String(error))),
+      setTimeout(ms, otherwise, { signal: over.signal }),
+    ])
+  } finally {
+    over.abort()
   }
 }
 
@@ -53,7 +81,7 @@ async function startSoak(
     for (const one of closers.reverse()) await one()
   }
   try {
-    const { east, west, ...pair } = await startPair({ port: 0, memory: true, tap: true })
+    const { east, west, ...pair } = await startPair({ port: 0, memory: true, tap: true, apart: true })
     closers.push(pair.close)
     const tapped = async ({ base_url }: { base_url: string }): Promise<LinkTap> => {
       const tap = await startLinkTap(new URL(base_url).origin)
@@ -83,32 +111,49 @@ async function startSoak(
   }
 }
 
-/** All changes of role, each at its time. Of one that does not come about nothing follows. */
-async function throughAll(
-  plan: SoakPlan,
-  set: SoakSet,
-  say: (text: string) => void,
-): Promise<Pick<SoakSeen, 'changes' | 'faults' | 'mostAtOnce'>> {
+/** What has been seen of changes of role so far. */
+type Course = Pick<SoakSeen, 'faults' | 'mostAtOnce' | 'leftOut'> & {
+  changes: ChangeSeen[]
+  faults: string[]
+}
+
+interface Running {
+  set: SoakSet
+  say: (text: string) => void
+  stop: AbortSignal
+  course: Course
+}
+
+/**
+ * All changes of role, each at its time. Of one that does not come about nothing follows. On a machine that takes longer for
+ * them than the time there is, the last ones are left out.
+ */
+async function throughAll(plan: SoakPlan, { set, say, stop, course }: Running): Promise<void> {
   const begun = Date.now()
-  const sinceMinute = (at: number) => setTimeout(Math.max(0, begun + at * MINUTE - Date.now()))
-  const changes: ChangeSeen[] = []
-  const faults: string[] = []
-  let mostAtOnce = 0
+  const sinceMinute = (at: number) =>
+    setTimeout(Math.max(0, begun + at * MINUTE - Date.now()), undefined, { signal: stop }).catch(
+      () => undefined,
+    )
+  const isOver = () => stop.aborted || Date.now() > begun + plan.minutes * MINUTE
   let watch = watchHealth([set.primary, set.secondary])
   const noteWatched = async (counts: boolean) => {
     const { mostAtOnce: most, witness } = await watch()
-    if (counts && most > 1) faults.push(`both served: ${witness}`)
-    if (counts) mostAtOnce = Math.max(mostAtOnce, most)
+    if (counts && most > 1) course.faults.push(`both served: ${witness}`)
+    if (counts) course.mostAtOnce = Math.max(course.mostAtOnce, most)
   }
   try {
     for (const { kind, at } of changesOf(plan)) {
       await sinceMinute(at)
+      if (isOver()) {
+        course.leftOut += 1
+        continue
+      }
       if (kind === 'forced') {
         await noteWatched(true)
         watch = watchHealth([set.primary, set.secondary])
       }
       const seen = await changeRole(set, kind)
-      changes.push(seen)
+      course.changes.push(seen)
       // both may serve for a while where one of them was cut off
       await noteWatched(seen.kind === 'planned')
       watch = watchHealth([set.primary, set.secondary])
@@ -116,10 +161,9 @@ async function throughAll(
     }
     await sinceMinute(plan.minutes)
   } catch (error) {
-    faults.push(error instanceof Error ? error.message : String(error))
+    course.faults.push(error instanceof Error ? error.message : String(error))
   }
-  await noteWatched(faults.length === 0)
-  return { changes, faults, mostAtOnce }
+  await noteWatched(course.faults.length === 0)
 }
 
 const toldOf = (

@@ -1,6 +1,7 @@
 import type { Host } from '../host.ts'
 import type { LinkFault, LinkTap } from '../link-tap.ts'
 import type { StorageFault } from '../storage-faults.ts'
+import { insist } from './change.ts'
 
 /** Faults that come by themselves, on the way to tables and between clusters. */
 export interface Weather {
@@ -14,6 +15,7 @@ const SPACING_MS = 3000
 /** For so long a transaction takes its items, as on AWS. */
 const TAKES_MS = 5
 const SKIP = 20
+const PATIENCE_MS = 30_000
 
 const STORAGE: readonly Omit<StorageFault, 'skip'>[] = [
   ...(['before', 'after'] as const).flatMap(when =>
@@ -45,7 +47,11 @@ export async function startWeather({ hosts, taps, chance }: Site): Promise<Weath
   let ended = false
   const one = <T>(of: readonly T[]): T => of[Math.floor(chance() * of.length)] as T
   const order = (host: Pick<Host, 'tap_url'>, command: string, body: object = {}) =>
-    fetch(`${host.tap_url}/_tap/${command}`, { method: 'POST', body: JSON.stringify(body) })
+    fetch(`${host.tap_url}/_tap/${command}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
   const note = (name: string) => {
     counts[name] = (counts[name] ?? 0) + 1
   }
@@ -66,7 +72,8 @@ export async function startWeather({ hosts, taps, chance }: Site): Promise<Weath
   const running = (async () => {
     while (!ended) {
       await new Promise(resolve => setTimeout(resolve, 2 * SPACING_MS * chance()))
-      if (!ended) await strike()
+      // a host that is too busy to take a fault has weather enough
+      if (!ended) await strike().catch(() => note('not taken'))
     }
   })()
   return {
@@ -74,7 +81,7 @@ export async function startWeather({ hosts, taps, chance }: Site): Promise<Weath
     end: async () => {
       ended = true
       await running
-      await calm()
+      await insist(calm)
     },
   }
 }

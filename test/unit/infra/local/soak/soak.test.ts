@@ -4,7 +4,7 @@ import { chanceFrom, changesOf } from '../../../../../infra/local/soak/plan.ts'
 
 const change: ChangeSeen = { kind: 'planned', to: 'west', seconds: 5, looked: 100, lost: [], unnamed: [] }
 const good: SoakSeen = {
-  ...{ changes: [change], mostAtOnce: 1, logins: 1000, failed: 3, weather: {}, faults: [] },
+  ...{ changes: [change], mostAtOnce: 1, logins: 1000, failed: 3, weather: {}, faults: [], leftOut: 0 },
   end: { position: 1200, root: 'abc' },
   memory: Array.from({ length: 80 }, (_, index) => 500 + (index % 7)),
 }
