@@ -18,6 +18,7 @@ export default defineConfig({
       'test/integration/replication/enable.alone.test.ts',
       'test/integration/replication/games.alone.test.ts',
       'test/integration/replication/late.alone.test.ts',
+      'test/integration/replication/reindex.alone.test.ts',
       'test/integration/replication/requests.alone.test.ts',
     ],
     pool: 'threads',
