@@ -38,6 +38,8 @@ export interface HostOptions {
   port: number
   /** keep nothing */
   memory: boolean
+  /** the tables outlive what a terminal sends to its programs: whoever started the host closes it */
+  apart?: boolean
   /** port on which other clusters reach this one, by gRPC; 0: any */
   linkPort?: number
   /** port of the imitated AWS; 0: any */
@@ -55,6 +57,8 @@ export interface HostOptions {
   timeouts?: Readonly<Record<string, number>>
   /** an imitated AWS that runs already, in a process of its own or for another cluster */
   provider?: { url: string; control: Control }
+  /** addresses of this cluster and of the other one, and the policy, by which a drill switches between them */
+  drill?: { own: string; peer: string; policy: string }
   /** where the cluster pretends to be; default: `HOME` */
   region?: string
   /** lines that functions print */
@@ -178,10 +182,10 @@ async function startTables(
   { options, directory, model, home, started }: Site,
   credentials: EngineCredentials,
 ) {
-  const { memory, tap } = options
+  const { memory, apart, tap } = options
   const { tables } = model
   const engine: LocalEngine = started(
-    await startEngine({ directory, tables, region: home.region, credentials, memory }),
+    await startEngine(defined({ directory, tables, region: home.region, credentials, memory, apart })),
   )
   return { engine, tap: tap ? started(await startStorageTap(engine.url)) : undefined }
 }
@@ -203,7 +207,7 @@ async function startFunctions(
   const lambdas = started(
     startLambdas(
       defined({
-        functions: model.functions,
+        functions: model.functions.map(one => rehearsing(one, options)),
         environment: withLate(variables, late),
         capacity: { ...CAPACITY, ...options.capacity },
         timeouts: options.timeouts,
@@ -215,6 +219,14 @@ async function startFunctions(
   late.AWS_ENDPOINT_URL_SFN = started(await startWorkflows(model, directory, lambdas)).url
   const urls = { lambda_url: late.AWS_ENDPOINT_URL_LAMBDA, states_url: late.AWS_ENDPOINT_URL_SFN }
   return { lambdas, urls }
+}
+
+/** As the setting `drill` has it, but for the schedule: a drill is started by hand. */
+function rehearsing(one: Model['functions'][number], { drill }: HostOptions): Model['functions'][number] {
+  if (one.folder !== 'on-drill' || !drill) return one
+  const { own, peer, policy } = drill
+  const environment = { API_ADDRESS: own, DRILL_PEER: peer, DRILL_POLICY: policy }
+  return { ...one, environment: { ...one.environment, ...environment } }
 }
 
 const gatewayOf = ({ options, model }: Site, lambdas: Lambdas): Promise<Gateway> =>

@@ -31,11 +31,13 @@ export type PairOptions = Omit<HostOptions, 'cluster' | 'region' | 'provider'>
 /** Starts both clusters, beside one imitated AWS; what they were before, they are again. */
 export async function startPair(options: PairOptions): Promise<ClusterPair> {
   const { port } = options
-  const east = await startHost({ ...options, cluster: 'east', region: REGIONS.east })
+  const drill = drillsBetween(port)
+  const east = await startHost({ ...options, ...drill.east, cluster: 'east', region: REGIONS.east })
   try {
     const provider = { url: east.provider_url, control: remoteControl(east.provider_url) }
     const west = await startHost({
       ...options,
+      ...drill.west,
       cluster: 'west',
       region: REGIONS.west,
       port: port === 0 ? 0 : port + 1,
@@ -49,6 +51,17 @@ export async function startPair(options: PairOptions): Promise<ClusterPair> {
   } catch (error) {
     await east.close()
     throw error
+  }
+}
+
+/** By which addresses drills switch; without where ports are not known before. */
+function drillsBetween(port: number): Record<'east' | 'west', Pick<HostOptions, 'drill'>> {
+  if (port === 0) return { east: {}, west: {} }
+  const [east, west] = [port, port + 1].map(one => `http://127.0.0.1:${one}`) as [string, string]
+  const policy = 'drill'
+  return {
+    east: { drill: { own: east, peer: west, policy } },
+    west: { drill: { own: west, peer: east, policy } },
   }
 }
 
