@@ -33,7 +33,7 @@ export interface ClusterRecord {
   generation?: number
   /** the role change that runs; another one has to wait. Absent: none */
   operation?: string
-  /** name of the table in which this cluster became primary: in another one this record is a restored copy */
+  /** name of the table in which this cluster became primary, or was admitted by one: in another one this record is a restored copy */
   home?: string
 }
 

@@ -85,6 +85,7 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
     ...stand.record.data,
     ...linkedBy(link, id, stand.operation.data.activation),
     life: id,
+    home: ports.deployment.home,
   }
   await auditEvent(run, 'activated', id, record)
   await commitStep(

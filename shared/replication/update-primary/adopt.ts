@@ -49,7 +49,11 @@ async function changesTo(
     throw new OperationFailed('internal', 'what the primary gave is not there any more')
   const given = pending.data
   // the primary's keyring takes the place of the own one: of terms that this cluster has added alone nothing is left
-  const next = { ...record.data, ...linkedBy(given, id, operation.data.activation) }
+  const next = {
+    ...record.data,
+    ...linkedBy(given, id, operation.data.activation),
+    home: ports.deployment.home,
+  }
   const admission = { ...given, addresses: [...given.addrs, ...given.met] }
   return [
     replace(record, record, next),
