@@ -31,7 +31,7 @@ const ALONE: Readonly<Record<string, ItemWrite['action']>> = {
 }
 
 /** The items that a call writes or checks, in its order; none for one that reads. */
-export function itemWritesOf(operation: string, body: Buffer): ItemWrite[] {
+export function itemWritesOf(operation: string, input: object): ItemWrite[] {
   const write = (action: ItemWrite['action'], written: Written): ItemWrite => {
     const { pk, sk } = written.Item ?? written.Key ?? {}
     const rev = revisionOf(written)
@@ -39,10 +39,10 @@ export function itemWritesOf(operation: string, body: Buffer): ItemWrite[] {
     return { action, ...place, ...(rev === undefined ? {} : { rev }) }
   }
   const alone = ALONE[operation]
-  if (alone) return [write(alone, JSON.parse(body.toString('utf8')) as Written)]
-  if (operation === 'BatchWriteItem') return batchOf(body).map(written => write('Put', written))
+  if (alone) return [write(alone, input as Written)]
+  if (operation === 'BatchWriteItem') return batchOf(input).map(written => write('Put', written))
   if (operation !== 'TransactWriteItems') return []
-  const { TransactItems } = JSON.parse(body.toString('utf8')) as {
+  const { TransactItems } = input as {
     TransactItems: Partial<Record<ItemWrite['action'], Written>>[]
   }
   return TransactItems.flatMap(one =>
@@ -51,8 +51,8 @@ export function itemWritesOf(operation: string, body: Buffer): ItemWrite[] {
 }
 
 /** What a batch stores. */
-function batchOf(body: Buffer): Written[] {
-  const { RequestItems } = JSON.parse(body.toString('utf8')) as {
+function batchOf(input: object): Written[] {
+  const { RequestItems } = input as {
     RequestItems: Record<string, { PutRequest: Pick<Written, 'Item'> }[]>
   }
   return Object.entries(RequestItems).flatMap(([TableName, requests]) =>

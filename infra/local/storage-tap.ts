@@ -118,7 +118,7 @@ async function pass(tap: Tap, incoming: IncomingMessage, response: ServerRespons
   const body = await contentOf(incoming)
   if (!tap.connections.lives(incoming.socket)) return void incoming.socket.resetAndDestroy()
   const fault = faultFor(tap.faults, operation, String(incoming.headers['amz-sdk-invocation-id']))
-  const writes = itemWritesOf(operation, body)
+  const writes = itemWritesOf(operation, JSON.parse(body.toString('utf8')) as object)
   const taken = tap.conflicts.among(writes)
   tap.seq += 1
   const conflict = taken.length > 0

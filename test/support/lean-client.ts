@@ -1,6 +1,6 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type EngineWire, engineWire } from '../../infra/local/engine-wire.ts'
-import { ownService } from '../../shared/adapters/aws/client.ts'
+import { bareClient, type TableAnswer, type TableEngine } from './bare-client.ts'
 
 /** An engine keeps tables by the access key and looks no further: signatures are a third of what a call costs. */
 export const unsigned = (accessKeyId: string) => ({
@@ -8,11 +8,31 @@ export const unsigned = (accessKeyId: string) => ({
   'x-amz-date': '20260101T000000Z',
 })
 
-export const noSigner = { sign: async (request: unknown) => request } as never
+/** The engine over HTTP. */
+export const engineOver = ({ send }: Pick<EngineWire, 'send'>, accessKeyId: string): TableEngine => {
+  const common = { 'content-type': 'application/x-amz-json-1.0', ...unsigned(accessKeyId) }
+  return async ({ operation, input }) => {
+    const headers = { ...common, 'x-amz-target': `DynamoDB_20120810.${operation}` }
+    const { statusCode, body } = await send({ headers, body: Buffer.from(JSON.stringify(input)) })
+    return { statusCode, body: JSON.parse(body.toString('utf8')) as object }
+  }
+}
 
-/** A view of the same bytes: the SDK warns of whoever takes them for a text. */
-export const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength)
+/** Attempts of the SDK's client. */
+const ATTEMPTS = 3
+
+/** What an engine answers when it is asked again where it had no answer, as the SDK does. */
+const insisting =
+  (engine: TableEngine): TableEngine =>
+  async call => {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await engine(call).catch((error: Error): TableAnswer => {
+        if (attempt === ATTEMPTS) throw error
+        return { statusCode: 500, body: {} }
+      })
+      if (answer.statusCode < 500 || attempt === ATTEMPTS) return answer
+    }
+  }
 
 const wires = new Map<string, EngineWire>()
 
@@ -20,24 +40,6 @@ const wires = new Map<string, EngineWire>()
 export function leanClient(url: string, accessKeyId: string): () => DynamoDBClient {
   const wire = wires.get(url) ?? engineWire(url)
   wires.set(url, wire)
-  const signed = unsigned(accessKeyId)
-  const handle = async (
-    { headers, body }: { headers: Record<string, string>; body: Uint8Array },
-    { abortSignal }: { abortSignal?: AbortSignal } = {},
-  ) => {
-    const response = wire.send({ headers: { ...headers, ...signed }, body: bytesOf(body) })
-    return { response: await (abortSignal ? unlessAborted(abortSignal, response) : response) }
-  }
-  const requestHandler = { handle, updateHttpClientConfig: () => undefined, httpHandlerConfigs: () => ({}) }
-  return () =>
-    new DynamoDBClient({ ...ownService(), requestHandler: requestHandler as never, signer: noSigner })
+  const engine = insisting(engineOver(wire, accessKeyId))
+  return () => bareClient(engine)
 }
-
-/** As the SDK's own handler ends what takes too long. */
-const unlessAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const end = () => reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' }))
-    if (signal.aborted) end()
-    signal.addEventListener('abort', end, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
-  })

@@ -15,7 +15,7 @@ const memory = (seed: number): boolean => ENGINE !== 'real' && seed % 10 !== 0
 let from: Warm
 
 beforeAll(async () => {
-  from = await warmSnapshot()
+  from = await warmSnapshot({ memory: ENGINE !== 'real' })
 })
 
 describe('a random sequence of actions breaks no invariant', () => {

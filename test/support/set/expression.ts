@@ -1,4 +1,4 @@
-import type { Wire, WireItem } from './mirror.ts'
+import type { Wire, WireItem } from '../wire-values.ts'
 
 /** What an expression speaks of. */
 export interface Terms {

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
 import { clientOf, createTables } from '../../../infra/local/engine.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
+import type { TableEngine } from '../bare-client.ts'
+import type { WireItem } from '../wire-values.ts'
 import { memoryEngine } from './memory-engine.ts'
-import type { WireItem } from './mirror.ts'
 import { dropTables, fillTable, itemsOf } from './snapshot.ts'
-import { engineOf, realEngine, type TableEngine } from './transport.ts'
+import { engineOf, realEngine } from './transport.ts'
 
 type TableName = keyof Tables
 const tableNames = ['data', 'cluster', 'ceremony'] as const

@@ -1,5 +1,5 @@
+import type { WireItem } from '../wire-values.ts'
 import { holds, type Terms, updatedBy } from './expression.ts'
-import type { WireItem } from './mirror.ts'
 
 /** What is asked of one table. */
 interface Request extends Terms {

@@ -1,18 +1,7 @@
+import { plainItem, type WireItem } from '../wire-values.ts'
 import { type Terms, updatedBy } from './expression.ts'
 import { batchIn } from './memory-engine.ts'
 import type { TableWrite } from './transport.ts'
-
-/** A value as the engine writes it. */
-export type Wire = {
-  S?: string
-  N?: string
-  BOOL?: boolean
-  NULL?: true
-  B?: string
-  M?: WireItem
-  L?: Wire[]
-}
-export type WireItem = Record<string, Wire>
 
 /** An item, attribute by attribute; numbers too long for one are `bigint`. */
 export type RawItem = Readonly<Record<string, unknown>>
@@ -33,21 +22,6 @@ interface Written extends Terms {
   UpdateExpression?: string
 }
 
-const numberOf = (text: string): number | bigint =>
-  Number.isSafeInteger(Number(text)) || text.includes('.') ? Number(text) : BigInt(text)
-
-function plainOf({ S, N, BOOL, B, M, L }: Wire): unknown {
-  if (S !== undefined) return S
-  if (N !== undefined) return numberOf(N)
-  if (BOOL !== undefined) return BOOL
-  if (B !== undefined) return Buffer.from(B, 'base64')
-  if (M) return itemIn(M)
-  return L ? L.map(plainOf) : null
-}
-
-const itemIn = (wire: WireItem): RawItem =>
-  Object.fromEntries(Object.entries(wire).map(([name, value]) => [name, plainOf(value)]))
-
 /** The tables as they are after every write that took effect: what can be looked at without asking the engine. */
 export function tableMirror() {
   const tables = new Map<string, Map<string, { wire: WireItem; item: RawItem }>>()
@@ -56,13 +30,13 @@ export function tableMirror() {
     const { TableName, Item, Key = {}, UpdateExpression } = written
     const table = tables.get(TableName) ?? new Map<string, { wire: WireItem; item: RawItem }>()
     tables.set(TableName, table)
-    const { pk, sk } = itemIn(Item ?? Key) as { pk: string; sk: string }
+    const { pk, sk } = plainItem(Item ?? Key) as { pk: string; sk: string }
     const place = `${pk}\n${sk}`
     const before = table.get(place)
     const updated =
       UpdateExpression === undefined ? undefined : updatedBy(UpdateExpression, before?.wire ?? Key, written)
     const wire = Item ?? updated
-    const after = wire && itemIn(wire)
+    const after = wire && plainItem(wire)
     if (wire && after) table.set(place, { wire, item: after })
     else table.delete(place)
     return { table: TableName, pk, sk, before: before?.item, after }

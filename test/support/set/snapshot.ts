@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import type { ownKms } from '../own-kms.ts'
-import type { WireItem } from './mirror.ts'
+import type { WireItem } from '../wire-values.ts'
 
 /** A cluster as it can be put up again. */
 export interface MemberSnapshot {

@@ -96,6 +96,8 @@ export function turns(start: number, random?: () => number) {
     during: async <T>(work: () => Promise<T>): Promise<T> => {
       underWay += 1
       try {
+        // where there are no turns a call still takes as long as others need to go on
+        if (!random) await setImmediate()
         return await work()
       } finally {
         underWay -= 1
