@@ -37,13 +37,15 @@ const clients: Record<string, readonly Use[]> = {
   '@aws-sdk/client-sfn': ['workflow'],
 }
 
-// In ESM a static import of node:http builds a namespace of all its members, among them getters that load
+// In ESM an import of node:http, static or not, builds a namespace of all its members, among them getters that load
 // undici: some 20 ms. The same module through process.getBuiltinModule costs nothing extra.
 const lazyBuiltins: Plugin = {
   name: 'lazy-builtins',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^(node:)?(http|https)$/ }, ({ path, kind }) =>
-      kind === 'import-statement' ? { path: path.replace('node:', ''), namespace: 'builtin' } : undefined,
+      kind === 'import-statement' || kind === 'dynamic-import'
+        ? { path: path.replace('node:', ''), namespace: 'builtin' }
+        : undefined,
     )
     onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
       contents: `const m = process.getBuiltinModule('node:${path}')
