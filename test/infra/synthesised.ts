@@ -40,12 +40,19 @@ export interface Template {
   Outputs?: Record<string, { Export?: { Name: string } }>
 }
 
-/** The templates of a cluster's stacks, by name of the stack. */
-export const stacksOf = (settings: Record<string, unknown> = { stage: 'test' }): Map<string, Template> =>
-  synthesised(settings, (stacks, out) => {
-    const textOf = (stack: string) => readFileSync(`${out}/${stack}.template.json`, 'utf8')
-    return new Map(stacks.map(stack => [stack, JSON.parse(textOf(stack)) as Template]))
-  })
+/** Texts of templates by stack, by the settings they were made from: a synthesis takes a second. */
+const texts = new Map<string, Map<string, string>>()
+
+/** The templates of a cluster's stacks, by name of the stack; each time read anew, so that nobody sees another's changes. */
+export function stacksOf(settings: Record<string, unknown> = { stage: 'test' }): Map<string, Template> {
+  const name = JSON.stringify(settings)
+  const made = texts.get(name) ?? synthesised(settings, textsOf)
+  texts.set(name, made)
+  return new Map([...made].map(([stack, text]) => [stack, JSON.parse(text) as Template]))
+}
+
+const textsOf = (stacks: string[], out: string): Map<string, string> =>
+  new Map(stacks.map(stack => [stack, readFileSync(`${out}/${stack}.template.json`, 'utf8')]))
 
 /** What a deployment makes of one function. */
 interface Shipped {

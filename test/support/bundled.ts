@@ -1,6 +1,6 @@
-import { bundlesOfSources } from '../../infra/local/synth.ts'
+import { synthesise } from '../../infra/local/synth.ts'
 
-/** Makes the bundles before hosts in several processes want them at once. */
+/** Makes bundles and templates before hosts in several processes want them at once. */
 export default async function setup(): Promise<void> {
-  await bundlesOfSources()
+  await synthesise({ legacySignatures: false })
 }

@@ -9,14 +9,15 @@ import { cleanUp, clusterFile, folderOf, freshCluster, start, startIn } from '..
 const cluster = freshCluster('e2e')
 afterAll(cleanUp)
 
+const aws = {
+  AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
+  AWS_SECRET_ACCESS_KEY: 'x',
+  AWS_SESSION_TOKEN: 'y',
+}
+
 describe('npm start', () => {
   test('--once shows a login of each type with what it cost, and ends with 0; AWS keys in the environment change nothing', async () => {
     // the functions have keys of their own
-    const aws = {
-      AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
-      AWS_SECRET_ACCESS_KEY: 'x',
-      AWS_SESSION_TOKEN: 'y',
-    }
     const run = startIn(aws, '--once', '--memory', '--port', '0')
     expect(await run.ended, run.output()).toBe(0)
     expect(run.output()).toMatch(
@@ -60,12 +61,17 @@ describe('npm start', () => {
     expect(await second.ended).toBe(0)
   })
 
-  test('one that keeps nothing is found where one is found that does, and leaves nothing', async () => {
+  test('one that keeps nothing is found where one is found that does, and leaves nothing; keys of another account stop the demonstration only', async () => {
     const name = freshCluster('e2e-memory')
-    const run = start('--cluster', name, '--port', '0', '--memory')
+    const foreign = { CLOUD_ACCESS_KEY: 'AKIAFOREIGNFOREIGN00', CLOUD_SECRET_KEY: 'of another account' }
+    const run = startIn({ ...foreign, ...aws }, '--cluster', name, '--port', '0', '--memory')
     await run.until('Serving.')
+    expect(run.output()).toContain('The demonstration failed')
+    expect(run.output()).toContain('CLOUD_ACCESS_KEY')
+    expect(run.output()).not.toContain(foreign.CLOUD_SECRET_KEY)
     const { base_url, root_token, metadata_url } = clusterFile(name)
     expect(run.output()).toContain(base_url)
+    expect((await call(base_url, 'GET', '/sys/health')).status).toBe(200)
     expect((await call(base_url, 'GET', '/sys/auth', undefined, { token: root_token })).status).toBe(200)
     const token = await fetch(`${metadata_url}/latest/api/token`, {
       method: 'PUT',
@@ -84,24 +90,6 @@ describe('npm start', () => {
     run.child.kill('SIGTERM')
     expect(await run.ended).toBe(0)
     expect(existsSync(folderOf(name))).toBe(false)
-  })
-
-  test('keys of another account in the environment stop the demonstration, not the host', async () => {
-    const foreign = { CLOUD_ACCESS_KEY: 'AKIAFOREIGNFOREIGN00', CLOUD_SECRET_KEY: 'of another account' }
-    const aws = {
-      AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
-      AWS_SECRET_ACCESS_KEY: 'x',
-      AWS_SESSION_TOKEN: 'y',
-    }
-    const run = startIn({ ...foreign, ...aws }, '--port', '0', '--memory')
-    await run.until('Serving.')
-    expect(run.output()).toContain('The demonstration failed')
-    expect(run.output()).toContain('CLOUD_ACCESS_KEY')
-    expect(run.output()).not.toContain(foreign.CLOUD_SECRET_KEY)
-    const base = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(run.output())?.[0] ?? ''
-    expect((await call(base, 'GET', '/sys/health')).status).toBe(200)
-    run.child.kill('SIGTERM')
-    expect(await run.ended).toBe(0)
   })
 
   test('an option that does not exist is told in one line', async () => {
