@@ -148,10 +148,24 @@ const broken: Record<keyof typeof invariants, Patch> = {
   kept: laterCell('primary'),
 }
 
+/** The last cell of the primary is written to a cluster once more. */
+const again =
+  (of: keyof typeof who): Patch =>
+  history => {
+    const { entry } = last(history, isCommit)
+    const { after, ...cell } = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
+    history.push({ ...entry, cluster: who[of], changes: [{ ...cell, before: after, after: { ...after } }] })
+  }
+
 describe('a check finds a history in which its rule is broken', () => {
   test('and nothing in one that is sound', () => {
     expect(violationsIn(good, invariants)).toEqual([])
     expect(good.at(-1)).toMatchObject({ what: 'rest', clusters: NAMES })
+  })
+
+  test('a follower may copy a cell twice, its owner writes it once', () => {
+    expect(rulesBroken(again('follower'))).not.toContain('immutable')
+    expect(rulesBroken(again('primary'))).toContain('immutable')
   })
 
   test.each(Object.entries(broken))('%s', (rule, patch) => {
