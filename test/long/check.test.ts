@@ -1,176 +1,222 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lastingFaultsOf } from '../../shared/replication/check/examine.ts'
-import { findingsOf } from '../../shared/replication/check/findings.ts'
-import { viewTree } from '../../shared/replication/check/view.ts'
+import { findingsOf, isCorrupt } from '../../shared/replication/check/findings.ts'
+import { type TreeView, viewTree } from '../../shared/replication/check/view.ts'
 import type { Element } from '../../shared/replication/journal.ts'
 import { pkOfPage } from '../../shared/replication/page-places.ts'
 import { rootsPk } from '../../shared/replication/refresh.ts'
-import { bucketOf, pagePk } from '../../shared/replication/tree.ts'
+import { type Bucket, bucketOf, pagePk } from '../../shared/replication/tree.ts'
 import { put, remove } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../shared/storage/requests.ts'
 import { grown, grownItem } from '../support/grown.ts'
-import { type Member, member } from '../support/pair.ts'
+import { grownJournal } from '../support/grown-journal.ts'
+import { member } from '../support/pair.ts'
 import { clusterSet } from '../support/set.ts'
 
 // The check of a tree at size: what it finds, how long it takes, and what it keeps in memory.
 
-const SIZES = (process.env['SIZES'] ?? '10000,30000,100000').split(',').map(Number)
+/** Numbers of items, made as they are read; and of those that are stored in the engine. */
+const SIZES = (process.env['SIZES'] ?? '10000,100000,1000000').split(',').map(Number)
+const STORED = Number(process.env['STORED'] ?? 10_000)
 const MEGABYTE = 2 ** 20
+/** A million items are made twice: a busy machine takes long. */
+const HOUR = 3_600_000
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
 const print = (text: string) => process.stderr.write(`${text}\n`)
 
-/** Everything that is wrong with the tree of a member, and what the check held at most, megabytes. */
-async function checked(at: Member) {
-  collect()
-  const before = process.memoryUsage().heapUsed
-  const began = performance.now()
-  let most = 0
-  let pages = 0
-  const view = await viewTree(at, at.life)
-  const faults = await lastingFaultsOf(view, async () => {
-    pages += 1
-    if (pages % 50 !== 0) return
-    collect()
-    most = Math.max(most, process.memoryUsage().heapUsed - before)
-  })
-  const seconds = (performance.now() - began) / 1000
-  return { faults, seen: view.tally.seen, seconds, held: most / MEGABYTE }
+/** Tables with so many items, and what changes them behind the journal's back. */
+interface Grown extends Pick<TreeView, 'journal' | 'clock' | 'life'> {
+  /** epoch seconds: when the items were made */
+  now: number
+  overwrite(index: number, change: (item: StoredItem) => StoredItem): Promise<void>
+  /** adds one to the sums of a bucket */
+  raise(bucket: Bucket): Promise<void>
 }
 
-const roots = { replicated: '', local: '' }
+async function inMemory(count: number): Promise<Grown> {
+  const life = 'life'
+  const clock = { ms: Date.now() }
+  const now = Math.floor(clock.ms / 1000)
+  const { journal, overwrite, raise } = await grownJournal(life, count, now)
+  const sleep = async (ms: number) => {
+    clock.ms += ms
+  }
+  return {
+    ...{ journal, life, now, clock: { now: () => clock.ms, sleep } },
+    overwrite: async (index, change) => overwrite(index, change),
+    raise: async bucket => raise(bucket),
+  }
+}
 
-describe('a check', () => {
-  test('takes time by the number of items, and no more memory', async () => {
-    const held: number[] = []
-    for (const size of SIZES) {
-      const at = await member()
-      await grown(at, size)
-      const result = await checked(at)
-      expect(result).toMatchObject({ faults: [], seen: size })
-      held.push(result.held)
-      const each = ((result.seconds / size) * 1e6).toFixed(0)
-      print(
-        `${size} items: ${result.seconds.toFixed(1)} s, ${each} µs an item, ${result.held.toFixed(0)} MB held`,
-      )
-    }
-    expect((held.at(-1) ?? 0) - (held[0] ?? 0)).toBeLessThan(40)
-  })
-})
-
-describe('flips at random places', () => {
-  let at: Member
-  const SIZE = SIZES.at(-1) ?? 0
-
-  beforeAll(async () => {
-    at = await member()
-    await grown(at, SIZE)
-  })
-
+async function inEngine(count: number): Promise<Grown> {
+  const at = await member()
+  const now = Math.floor(at.turn.ms / 1000)
+  await grown(at, count)
   /** A conflict decides nothing: the engine may be busy. */
-  async function written(elements: readonly Element[]): Promise<void> {
+  const written = async (...elements: readonly Element[]): Promise<void> => {
     for (;;) {
       const result = await at.journal.transact(elements)
       if (result === 'done') return
       expect(result).toBe('conflict')
     }
   }
-
-  const someOf = (count: number, most: number): number[] => {
-    const found = new Set<number>()
-    while (found.size < count) found.add(Math.floor(Math.random() * most))
-    return [...found]
-  }
-
-  test('of items, buckets, pages and roots are found, each as exactly that', async () => {
-    const now = Math.floor(at.turn.ms / 1000)
-    const expected: string[] = []
-    const nameOf = (level: string, pk: string, sk = '') => `${level} ${pk.replace(/^t#[^#]*#/, '')} ${sk}`
-    for (const index of someOf(20, SIZE)) {
+  return {
+    ...{ journal: at.journal, life: at.life, now, clock: at.clock },
+    overwrite: async (index, change) => {
       const item = grownItem(index, at.life, now)
-      const { kind, pk, sk } = item
-      const put = { ...item, data: { flipped: true } }
-      await written([{ item: { kind, pk, sk }, put, if: { rev: item.rev } }])
-      const bucket = bucketOf(at.life, kind, pk, sk)
-      expected.push(nameOf('bucket', bucket.pk, bucket.sk))
-    }
-    for (const index of someOf(20, 65_536)) {
-      const page = (index >> 8).toString(16).padStart(2, '0')
-      const bucket = { pk: pagePk(at.life, 'local', page), sk: (index & 255).toString(16).padStart(2, '0') }
-      await written([{ bucket, sums: new Map([['p', [1n, 0n, 0n]]]) }])
-      expected.push(nameOf('bucket', bucket.pk, bucket.sk), nameOf('page', bucket.pk))
-    }
-    const hashes = await at.journal.pageHashes(pagePk(at.life, 'replicated', 'root'))
-    for (const index of someOf(5, 256)) {
-      const page = index.toString(16).padStart(2, '0')
-      const stored = hashes.get(page)
-      if (!stored) throw new Error('there is no such page')
-      await at.journal.putPageHash(
-        pagePk(at.life, 'replicated', 'root'),
-        page,
-        { ...stored, hash: 'flipped' },
-        stored.hash,
+      const { kind, pk, sk, rev } = item
+      await written({ item: { kind, pk, sk }, put: change(item), if: { rev } })
+    },
+    raise: bucket => written({ bucket, sums: new Map([['p', [1n, 0n, 0n]]]) }),
+  }
+}
+
+/** Everything that is wrong with a tree, and what the check held at most, megabytes. */
+async function checked({ life, ...at }: Grown) {
+  collect()
+  const before = process.memoryUsage().heapUsed
+  const began = performance.now()
+  const used = process.cpuUsage()
+  let most = 0
+  let calls = 0
+  const look = () => {
+    collect()
+    most = Math.max(most, process.memoryUsage().heapUsed - before)
+  }
+  const view = await viewTree(at, life)
+  const faults = await lastingFaultsOf(view, async () => {
+    calls += 1
+    if (calls % 100 === 0) look()
+  })
+  const seconds = (performance.now() - began) / 1000
+  const { user, system } = process.cpuUsage(used)
+  look()
+  return { faults, seen: view.tally.seen, seconds, cpu: (user + system) / 1e6, held: most / MEGABYTE }
+}
+
+const roots = { replicated: '', local: '' }
+
+test(
+  'a check takes time by the number of items, and no more memory',
+  async () => {
+    const held: number[] = []
+    for (const size of SIZES) {
+      const result = await checked(await inMemory(size))
+      expect(result).toMatchObject({ faults: [], seen: size })
+      held.push(result.held)
+      const { seconds, cpu } = result
+      print(
+        `${size} items: ${seconds.toFixed(1)} s, ${((cpu / size) * 1e6).toFixed(0)} µs of a processor for each; ${result.held.toFixed(1)} MB held`,
       )
-      expected.push(nameOf('page', pagePk(at.life, 'replicated', page)), 'root replicated')
     }
-    const whole = (await at.journal.pageHashes(rootsPk(at.life))).get('whole')
-    if (whole)
-      await at.journal.putPageHash(rootsPk(at.life), 'whole', { ...whole, hash: 'flipped' }, whole.hash)
-    expected.push('whole')
-    const { faults, seconds } = await checked(at)
+    expect((held.at(-1) ?? 0) - (held[0] ?? 0)).toBeLessThan(24)
+  },
+  HOUR,
+)
+
+const someOf = (count: number, most: number): number[] => {
+  const found = new Set<number>()
+  while (found.size < count) found.add(Math.floor(Math.random() * most))
+  return [...found]
+}
+
+const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
+const nameOf = (level: string, pk: string, sk = '') => `${level} ${pk.replace(/^t#[^#]*#/, '')} ${sk}`
+
+/** Flips items, buckets, pages and roots at random places. @returns what a check should say of them */
+async function flip({ journal, life, now, overwrite, raise }: Grown, count: number): Promise<string[]> {
+  const expected: string[] = []
+  for (const index of someOf(20, count)) {
+    await overwrite(index, item => ({ ...item, data: { flipped: true } }))
+    const { kind, pk, sk } = grownItem(index, life, now)
+    const bucket = bucketOf(life, kind, pk, sk)
+    expected.push(nameOf('bucket', bucket.pk, bucket.sk))
+  }
+  for (const index of someOf(20, 65_536)) {
+    const bucket = { pk: pagePk(life, 'local', hex(index >> 8)), sk: hex(index & 255) }
+    await raise(bucket)
+    expected.push(nameOf('bucket', bucket.pk, bucket.sk), nameOf('page', bucket.pk))
+  }
+  const flipHash = async (root: string, page: string): Promise<void> => {
+    const stored = (await journal.pageHashes(root)).get(page)
+    if (!stored) throw new Error('there is no such hash')
+    await journal.putPageHash(root, page, { ...stored, hash: 'flipped' }, stored.hash)
+    expect((await journal.pageHashes(root)).get(page)?.hash).toBe('flipped')
+  }
+  for (const index of someOf(5, 256)) {
+    await flipHash(pagePk(life, 'replicated', 'root'), hex(index))
+    expected.push(nameOf('page', pagePk(life, 'replicated', hex(index))), 'root replicated')
+  }
+  await flipHash(rootsPk(life), 'whole')
+  return [...expected, 'whole']
+}
+
+describe.each([
+  ['made as they are read', inMemory, 100_000],
+  ['in the engine', inEngine, STORED],
+])('flips among items that are %s', (_, tablesOf, size) => {
+  test('of items, buckets, pages and roots are found, each as exactly that', async () => {
+    const tables = await tablesOf(size)
+    expect(isCorrupt(findingsOf((await checked(tables)).faults, roots))).toBe(false)
+    const expected = await flip(tables, size)
+    const { faults, seconds } = await checked(tables)
     const found = faults.map(fault => {
       if (fault.level === 'whole') return 'whole'
       if (fault.level === 'root') return `root ${fault.of}`
-      const pk = pkOfPage(at.life, fault)
-      return fault.level === 'page'
-        ? nameOf('page', pk)
-        : nameOf('bucket', pk, fault.subpage.toString(16).padStart(2, '0'))
+      const pk = pkOfPage(tables.life, fault)
+      return fault.level === 'page' ? nameOf('page', pk) : nameOf('bucket', pk, hex(fault.subpage))
     })
     expect(found.sort()).toEqual([...new Set(expected)].sort())
-    print(`${SIZE} items with ${found.length} faults: ${seconds.toFixed(1)} s`)
+    print(`${size} items with ${found.length} faults: ${seconds.toFixed(1)} s`)
     expect(findingsOf(faults, roots).subtrees.local.corrupted).toBe(false)
   })
 })
 
-test('a hundred checks under two hundred writes a second find nothing', async () => {
-  const RUNS = Number(process.env['RUNS'] ?? 100)
-  const set = await clusterSet(['east'], { memory: true, aws: true })
-  await set.enable('east')
-  const { ports } = set.at('east')
-  const owner = 'long'
-  const record = async () => ({ record: await set.at('east').record(), readAt: set.clock.now() })
-  const place = (index: number) => key('sts-role', owner, `n${index}`)
-  let writing = true
-  let commits = 0
-  const writer = async (number: number) => {
-    for (let index = number; writing; index += 4) {
-      const cluster = await record()
-      const [item] = await ports.store.read([place(index % 1000)])
-      const change =
-        item && index % 5 === 0
-          ? remove(place(index % 1000))
-          : put(place(index % 1000), { role: `arn ${index}`, externalId: '' })
-      await ports.store.commit([change], cluster).catch(() => undefined)
-      commits += 1
-      await set.clock.sleep(20)
+test(
+  'a hundred checks under two hundred writes a second find nothing',
+  async () => {
+    const RUNS = Number(process.env['RUNS'] ?? 100)
+    const set = await clusterSet(['east'], { memory: true, aws: true })
+    await set.enable('east')
+    const { ports } = set.at('east')
+    const owner = 'long'
+    const record = async () => ({ record: await set.at('east').record(), readAt: set.clock.now() })
+    const place = (index: number) => key('sts-role', owner, `n${index}`)
+    let writing = true
+    let commits = 0
+    const writer = async (number: number) => {
+      for (let index = number; writing; index += 4) {
+        const cluster = await record()
+        const [item] = await ports.store.read([place(index % 1000)])
+        const change =
+          item && index % 5 === 0
+            ? remove(place(index % 1000))
+            : put(place(index % 1000), { role: `arn ${index}`, externalId: '' })
+        await ports.store.commit([change], cluster).catch(() => undefined)
+        commits += 1
+        await set.clock.sleep(20)
+      }
     }
-  }
-  const writers = [0, 1, 2, 3].map(writer)
-  const began = set.clock.now()
-  for (let run = 0; run < RUNS; run++) {
-    const { life = '' } = await set.at('east').record()
-    const view = await viewTree(ports, life)
-    expect(await lastingFaultsOf(view, async () => undefined), `run ${run}`).toEqual([])
-    await set.at('east').streamed()
-  }
-  const seconds = (set.clock.now() - began) / 1000
-  writing = false
-  await Promise.all(writers)
-  print(
-    `${RUNS} checks, ${commits} commits in ${seconds.toFixed(0)} s of the set's clock: ${(commits / seconds).toFixed(0)}/s`,
-  )
-})
+    const writers = [0, 1, 2, 3].map(writer)
+    const began = set.clock.now()
+    for (let run = 0; run < RUNS; run++) {
+      const { life = '' } = await set.at('east').record()
+      const view = await viewTree(ports, life)
+      expect(await lastingFaultsOf(view, async () => undefined), `run ${run}`).toEqual([])
+      await set.at('east').streamed()
+    }
+    const seconds = (set.clock.now() - began) / 1000
+    writing = false
+    await Promise.all(writers)
+    print(
+      `${RUNS} checks, ${commits} commits in ${seconds.toFixed(0)} s of the set's clock: ${(commits / seconds).toFixed(0)}/s`,
+    )
+  },
+  HOUR,
+)

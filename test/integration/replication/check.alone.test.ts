@@ -143,6 +143,26 @@ describe('a check', () => {
     expect(times).not.toContain(later)
   })
 
+  test('that takes longer than a request may goes on: whoever comes back joins it, and gets its report', async () => {
+    set.pass(61_000)
+    const spot = { cluster: 'west', process: 'on-operation', step: 'Scan', at: 2, when: 'before' } as const
+    const { reached, thaw } = set.freezeAt(spot)
+    const begun = set.clock.now()
+    const early = operate('merkle-check')
+    await reached
+    const { status, text, headers } = await early
+    expect([status, text]).toEqual([503, expect.stringContaining('merkle-check')])
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0)
+    expect(set.clock.now() - begun).toBeGreaterThanOrEqual(20_000)
+    const [, name] = /operation ([0-9a-f-]{36})/.exec(text) ?? []
+    const again = operate('merkle-check')
+    thaw()
+    const { body } = await again
+    expect(body.data.merkle_corruption_report).toMatchObject({ corrupted_root: false })
+    const [check] = await set.at('west').ports.store.read([key('tree-check')])
+    expect(check?.data.operation).toBe(name)
+  })
+
   test('of a tree that is written to meanwhile finds nothing', async () => {
     let writing = true
     const writes = async (of: string) => {
