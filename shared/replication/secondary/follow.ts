@@ -62,7 +62,7 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
 async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   const { link, own, life } = follower
   if (!link) return 'stopped'
-  const answer = await cellsBehind(follower, link, head)
+  const { answer, stored } = await cellsBehind(follower, link, head)
   if ('trimmed' in answer) {
     follower.from = answer.trimmed
     return 'worked'
@@ -74,31 +74,56 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   }
   const cells = nextCells(head, answer)
   if (cells.length === 0) return 'waiting'
-  await follower.holdTerm(newestTermIn(cells))
-  const staged = await stage(own.journal, head, { cells, line: answer.line })
+  const term = newestTermIn(cells)
+  await follower.holdTerm(term)
+  follower.heldTerm = Math.max(follower.heldTerm ?? 0, term)
+  const staged = await stage(own.journal, head, { cells, line: answer.line, stored })
   if (staged === 'refused') return 'worked'
   const newest = cells.at(-1)
   if (newest) follower.newest = { seq: newest.seq, at: newest.at }
-  if (cells.length >= BEHIND) follower.ahead = askAhead(link, staged)
+  if (cells.length >= BEHIND) follower.ahead = askAhead(follower, link, staged)
   return afterRedo(follower, staged, await redo(own, life, staged, cells))
 }
 
 const askFor = (link: SourceLink, { line, seq }: Head): Promise<CellsAnswer> =>
   link.cells({ line, from: seq, bytes: BYTES })
 
-/** Asks for what comes next while what has come is applied. Whether it fails is seen when it is wanted. */
-const askAhead = (link: SourceLink, head: Head): Ahead => ({
+/**
+ * Asks for what comes next, and stores it, while what has come is applied: one of both always waits for the other's
+ * calls. It is not here before the head says so. Whether it fails is seen when it is wanted.
+ */
+const askAhead = (follower: Follower, link: SourceLink, head: Head): Ahead => ({
   seq: head.seq,
   hold: head.hold,
-  answer: askFor(link, head).catch(() => undefined),
+  come: askFor(link, head).then(
+    async answer => ({ answer, stored: await storeAhead(follower, head, answer).catch(() => false) }),
+    () => undefined,
+  ),
 })
 
+/** Cells are written once by their owner, so that storing them early, or in vain, changes nothing. */
+async function storeAhead(
+  { own, heldTerm = 0 }: Follower,
+  head: Head,
+  answer: CellsAnswer,
+): Promise<boolean> {
+  if (!('cells' in answer)) return false
+  const cells = nextCells(head, answer)
+  // nothing is stored before its term is held
+  if (newestTermIn(cells) > heldTerm) return false
+  return (await own.journal.putCells(cells)) === 'done'
+}
+
 /** What the source has behind a head: asked for before, where the head has not moved since. */
-async function cellsBehind(follower: Follower, link: SourceLink, head: Head): Promise<CellsAnswer> {
+async function cellsBehind(
+  follower: Follower,
+  link: SourceLink,
+  head: Head,
+): Promise<{ answer: CellsAnswer; stored: boolean }> {
   const { ahead } = follower
   delete follower.ahead
-  const known = ahead?.seq === head.seq && ahead.hold === head.hold ? await ahead.answer : undefined
-  return known ?? askFor(link, head)
+  const known = ahead?.seq === head.seq && ahead.hold === head.hold ? await ahead.come : undefined
+  return known ?? { answer: await askFor(link, head), stored: false }
 }
 
 async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {

@@ -11,8 +11,8 @@ import type { Looked } from '../sync/compare.ts'
 export interface Ahead {
   readonly seq: number
   readonly hold: number
-  /** undefined: it failed */
-  readonly answer: Promise<CellsAnswer | undefined>
+  /** undefined: it failed. `stored`: the cells of it that are wanted next are in the table, and no head says so yet */
+  readonly come: Promise<{ readonly answer: CellsAnswer; readonly stored: boolean } | undefined>
 }
 
 /** How far the comparison after a full sync is, in this run. */
@@ -44,6 +44,8 @@ export interface Follower {
   readonly hasTime: () => boolean
   /** takes the keys of a term of the keyring, before anything that they seal is stored */
   readonly holdTerm: (term: number) => Promise<void>
+  /** the newest term that was asked for by `holdTerm` in this run */
+  heldTerm?: number
   /** the source's last answer */
   source?: EchoAnswer
   /** the last cell that was staged in this run: its position, and when it was written, epoch milliseconds */

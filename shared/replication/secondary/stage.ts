@@ -30,17 +30,18 @@ export function nextCells(head: Head, answer: { cells: readonly Cell[]; line: Li
 /**
  * Stores cells, and then says in the head that they are here: from then on they are applied whatever happens to the
  * source. Nothing of them is applied before.
+ * @param given `stored`: this run has put these cells into the table already
  * @throws WrongCells when another cell stands in the place of one
  */
 export async function stage(
   journal: Journal,
   head: Head,
-  { cells, line }: { cells: readonly Cell[]; line: Line },
+  { cells, line, stored = false }: { cells: readonly Cell[]; line: Line; stored?: boolean },
 ): Promise<Head | 'refused'> {
   const last = cells.at(-1)
   if (!last) return head
-  const stored = await journal.putCells(cells)
-  if (stored !== 'done') throw new WrongCells(`another cell stands at ${stored.epoch}/${stored.seq}`)
+  const there = stored ? 'done' : await journal.putCells(cells)
+  if (there !== 'done') throw new WrongCells(`another cell stands at ${there.epoch}/${there.seq}`)
   const { hold, seq, epoch, done, link } = head
   return journal.moveHead(
     { mode: 'applying', hold, seq, epoch, done, link },

@@ -248,6 +248,66 @@ describe('a secondary that is far behind', () => {
     await isEqual()
   })
 
+  /** What is stored, by its first position, and what the head says is here. */
+  async function storing(
+    link: SourceLink,
+    events: string[],
+    more: Partial<Follower> = {},
+  ): Promise<Follower> {
+    const one = await withJournal(
+      {
+        putCells: async cells => {
+          const stored = await west.journal.putCells(cells)
+          events.push(`stored ${cells[0]?.seq}`)
+          return stored
+        },
+        moveHead: (expect, next) => {
+          if (next.seq !== undefined && expect !== 'none') events.push(`here ${next.seq}`)
+          return west.journal.moveHead(expect, next)
+        },
+      },
+      link,
+    )
+    return { ...one, ...more }
+  }
+
+  test('stores each cell once, and before the head says that it is here', async () => {
+    const { link } = await farAhead()
+    const events: string[] = []
+    await caughtUp(await storing(link, events))
+    for (const [first, last] of [
+      [211, 420],
+      [421, 424],
+    ]) {
+      expect(events.filter(one => one === `stored ${first}`)).toHaveLength(1)
+      expect(events.indexOf(`stored ${first}`)).toBeLessThan(events.indexOf(`here ${last}`))
+    }
+    await isEqual()
+  })
+
+  test('stores nothing ahead that is encrypted by a term that it may not hold', async () => {
+    const { link } = await farAhead()
+    const events: string[] = []
+    const { kind, pk, sk } = key('role', 'm', 'r')
+    const item = { kind, pk, sk, rev: 'r', data: { hmacKey: '7.text' } }
+    const encrypted = { kind, pk, sk, prev: null, next: { leaf: 'A'.repeat(43), gen: null }, item }
+    const withTerm: SourceLink = {
+      ...link,
+      cells: async question => {
+        const answer = await link.cells(question)
+        if (!('cells' in answer)) return answer
+        return {
+          ...answer,
+          cells: answer.cells.map(cell => (cell.seq > 420 ? { ...cell, body: [encrypted] } : cell)),
+        }
+      },
+    }
+    const holdTerm = async (term: number) => void events.push(`term ${term}`)
+    await caughtUp(await storing(withTerm, events, { holdTerm }))
+    expect(events.indexOf('term 7')).toBeGreaterThanOrEqual(0)
+    expect(events.indexOf('stored 421')).toBeGreaterThan(events.indexOf('term 7'))
+  })
+
   test('asks again for what it asked in vain', async () => {
     const { link, asked, fails } = await farAhead()
     fails()
