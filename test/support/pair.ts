@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { inject } from 'vitest'
 import { clientOf, createTables } from '../../infra/local/engine.ts'
 import { kmsCipher, kmsGenesis } from '../../shared/adapters/aws/cipher.ts'
@@ -23,31 +24,27 @@ import { create } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import type { Doing } from '../builders/journal.ts'
+import { bareClient } from './bare-client.ts'
 import { everythingIn } from './everything.ts'
 import { leanClient } from './lean-client.ts'
 import { ownKms } from './own-kms.ts'
+import { memoryEngine } from './set/memory-engine.ts'
+import { engineOf } from './set/transport.ts'
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 const REGION = 'us-east-1'
 
-/** A cluster as replication sees it: tables of its own in the engine, and a clock that tests turn. */
+/** Large tables belong into the engine. */
+const isReal = process.env['ENGINE'] === 'real' || process.env['LONG'] !== undefined
+
+/** A cluster as replication sees it: tables of its own, in memory unless `ENGINE=real`, and a clock that tests turn. */
 export type Member = Awaited<ReturnType<typeof member>>
 
 export async function member(clock = { ms: Date.now() }) {
-  const { engine, model } = inject('ground')
-  const suffix = randomUUID()
-  Object.assign(process.env, {
-    AWS_REGION: REGION,
-    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-    AWS_ENDPOINT_URL_DYNAMODB: engine,
-  })
-  const tables = model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
-  await createTables(clientOf(engine, REGION, credentials), tables)
-  const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
-  const id = randomUUID()
+  const { tables, connect } = isReal ? await engineTables() : memoryTables()
+  const [id, life] = [randomUUID(), randomUUID().slice(0, 8)]
   const around = {
-    tables: { data: nameOf('data'), cluster: nameOf('cluster') },
+    tables,
     clock: {
       now: () => clock.ms,
       // time passes at once, but others get their turn
@@ -59,7 +56,7 @@ export async function member(clock = { ms: Date.now() }) {
     entropy: { bytes: randomBytes, uuid: randomUUID },
     meter: callMeter(),
   }
-  const { store, journal } = dynamoTables(around, leanClient(engine, credentials.accessKeyId))
+  const { store, journal } = dynamoTables(around, connect)
   const as = async (): Promise<ClusterRead> => ({
     record: {} as ClusterRead['record'],
     readAt: clock.ms,
@@ -70,7 +67,32 @@ export async function member(clock = { ms: Date.now() }) {
     cipher: kmsCipher({ store, clock: around.clock, entropy, kms }),
     genesis: kmsGenesis({ keyArn: 'own', entropy, kms }),
   }
-  return { id, life: suffix.slice(0, 8), journal, store, turn: clock, as, ...around, ...keys }
+  return { id, life, journal, store, turn: clock, as, ...around, ...keys }
+}
+
+/** Tables of the engine that all tests of a run share. */
+async function engineTables() {
+  const { engine, model } = inject('ground')
+  const suffix = randomUUID()
+  const tables = model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
+  await createTables(clientOf(engine, REGION, credentials), tables)
+  const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
+  return {
+    tables: { data: nameOf('data'), cluster: nameOf('cluster') },
+    connect: leanClient(engine, credentials.accessKeyId),
+  }
+}
+
+/** Tables in memory, which do the same (`memory-engine.test.ts`). */
+function memoryTables() {
+  const engine = engineOf(memoryEngine())
+  const connect = () =>
+    bareClient(async call => {
+      // others go on meanwhile
+      await setImmediate()
+      return engine(call)
+    })
+  return { tables: { data: 'data', cluster: 'cluster' }, connect }
 }
 
 /** Initialises a member: a cluster that is in no set, with a keyring of its own. */

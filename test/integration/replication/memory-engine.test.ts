@@ -39,10 +39,8 @@ async function atEngine(operation: string, input: object): Promise<{ statusCode:
 
 /** What the adapters read of an answer. */
 function told({ statusCode, body }: { statusCode: number; body: object }, sorted: boolean) {
-  const { __type, Item, Items, Count, Responses, CancellationReasons, Attributes } = body as Record<
-    string,
-    never
-  >
+  const { __type, Item, Items, Count, LastEvaluatedKey, Responses, CancellationReasons, Attributes } =
+    body as Record<string, never>
   const listed = (items: unknown[]) =>
     items.map(one => JSON.stringify(one, Object.keys(one as object).sort()))
   const inOrder = (items?: unknown[]) =>
@@ -51,7 +49,7 @@ function told({ statusCode, body }: { statusCode: number; body: object }, sorted
     statusCode,
     type: String(__type ?? '').split('#')[1],
     reasons: (CancellationReasons as { Code: string }[] | undefined)?.map(({ Code }) => Code),
-    ...{ Item, Count, Attributes },
+    ...{ Item, Count, LastEvaluatedKey, Attributes },
     items: inOrder(Items),
     read: inOrder((Responses as Record<string, unknown[]> | undefined)?.[TableName]),
   }
@@ -248,6 +246,22 @@ const requests: Request[] = [
     'Query',
     () => query('pk = :pk AND sk > :after', { ':pk': { S: 'b' }, ':after': { S: '1' } }),
   ],
+  ['the first of a partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'due' } }, { Limit: 2 })],
+  [
+    'of a partition what follows one of its items, which is not there any more',
+    'Query',
+    () => query('pk = :pk', { ':pk': { S: 'due' } }, { Limit: 1, ExclusiveStartKey: key('due', 'd2') }),
+  ],
+  [
+    'the first of what is due',
+    'Query',
+    () =>
+      query(
+        'pk = :pk AND due < :before',
+        { ':pk': { S: 'due' }, ':before': { N: '99' } },
+        { IndexName: 'expiry', Limit: 1 },
+      ),
+  ],
   ['an empty partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'none' } })],
   [
     'what is due',
@@ -291,6 +305,28 @@ test.each(requests)('%s', async (title, operation, input) => {
     told(memory.answer(operation, input()), sorted),
   ]
   expect(found).toEqual(expected)
+})
+
+test('pages of a scan are everything, each item once', () => {
+  type Page = { Items: unknown[]; LastEvaluatedKey?: object }
+  const all = (memory.answer('Scan', { TableName }).body as Page).Items
+  const pages: unknown[][] = []
+  let from: object | undefined
+  do {
+    const { Items, LastEvaluatedKey } = memory.answer('Scan', {
+      ...{ TableName, Limit: 2 },
+      ...(from ? { ExclusiveStartKey: from } : {}),
+    }).body as Page
+    pages.push(Items)
+    from = LastEvaluatedKey
+  } while (from)
+  expect(
+    pages
+      .flat()
+      .map(one => JSON.stringify(one))
+      .sort(),
+  ).toEqual(all.map(one => JSON.stringify(one)).sort())
+  expect(pages.every(page => page.length <= 2)).toBe(true)
 })
 
 test('segments of a scan are everything, each item once', () => {

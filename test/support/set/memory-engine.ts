@@ -13,6 +13,8 @@ interface Request extends Terms {
   IndexName?: string
   Segment?: number
   TotalSegments?: number
+  ExclusiveStartKey?: WireItem
+  Limit?: number
   ReturnValues?: 'ALL_NEW'
   ReturnValuesOnConditionCheckFailure?: string
 }
@@ -158,12 +160,20 @@ function newTables() {
   }
 
   function select(request: Request): EngineAnswer {
-    const sorted = SORTED[request.IndexName ?? ''] ?? 'sk'
-    const Items = candidates(request)
+    const { IndexName = '', ExclusiveStartKey: from, Limit } = request
+    const inOrder = orderBy(SORTED[IndexName] ?? 'sk')
+    const listed = candidates(request)
       .filter(item => holds(request.KeyConditionExpression, item, request) && inSegment(item, request))
-      .filter(item => holds(request.FilterExpression, item, request))
-      .sort((a, b) => order(a[sorted], b[sorted]))
-    return done({ Items, Count: Items.length, ScannedCount: Items.length })
+      .filter(item => !from || inOrder(from, item) < 0)
+      .sort(inOrder)
+    const page = listed.slice(0, Limit)
+    const { pk, sk, ...rest } = page.at(-1) ?? {}
+    const due = IndexName === 'expiry' ? { due: rest['due'] } : {}
+    const Items = page.filter(item => holds(request.FilterExpression, item, request))
+    return done({
+      ...{ Items, Count: Items.length, ScannedCount: page.length },
+      ...(page.length < listed.length ? { LastEvaluatedKey: { pk, sk, ...due } } : {}),
+    })
   }
 
   const at = (where: In, { pk, sk }: WireItem): WireItem | undefined =>
@@ -193,7 +203,15 @@ function newTables() {
 }
 
 const order = (a: WireItem[string] | undefined, b: WireItem[string] | undefined): number =>
-  a?.N === undefined ? ((a?.S ?? '') < (b?.S ?? '') ? -1 : 1) : Number(a.N) - Number(b?.N)
+  a?.N === undefined ? textOrder(a?.S, b?.S) : Number(a.N) - Number(b?.N)
+
+const textOrder = (a = '', b = ''): number => (a < b ? -1 : Number(a > b))
+
+/** The order of a table or an index: that of a sort key, then of the table's own keys. */
+const orderBy =
+  (sorted: string) =>
+  (a: WireItem, b: WireItem): number =>
+    order(a[sorted], b[sorted]) || textOrder(a['pk']?.S, b['pk']?.S) || textOrder(a['sk']?.S, b['sk']?.S)
 
 /** Partitions are spread over segments somehow, each in one. */
 function inSegment({ pk }: WireItem, { Segment, TotalSegments }: Request): boolean {
