@@ -33,10 +33,11 @@ export interface ClusterFile {
   functions: Record<string, string>
 }
 
-/** A cluster by its name; `memory`: it keeps nothing. */
+/** A cluster by its name; `memory`: it keeps nothing; `unlisted`: nobody is to be told where it is. */
 interface Named {
   cluster: string
   memory: boolean
+  unlisted?: boolean
 }
 
 /** Makes the directory of a cluster: a temporary one where it keeps nothing. */
@@ -57,7 +58,8 @@ interface Told {
 }
 
 /** Writes down what tools need to reach the cluster, where they look for it, whether it keeps anything or not. */
-export function tell({ cluster, memory }: Named, told: ClusterFile): Told {
+export function tell({ cluster, memory, unlisted = false }: Named, told: ClusterFile): Told {
+  if (unlisted) return { anew: () => undefined, end: () => undefined }
   const folder = keptAt(cluster)
   const file = `${folder}/cluster.json`
   const before = textOf(file)

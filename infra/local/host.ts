@@ -49,6 +49,8 @@ export interface HostOptions {
   legacySignatures?: boolean
   /** folder with certificates of authorities, as the setting `caBundles` */
   caBundles?: string
+  /** write down for nobody where it is: another cluster of its name may run beside it */
+  unlisted?: boolean
   /** count calls to the tables, and let tests make them fail */
   tap?: boolean
   /** environments per function, and requests that each takes at once */
