@@ -12,6 +12,7 @@ export default defineConfig({
     name: 'long',
     include: [
       'test/long/**/*.test.ts',
+      'test/e2e/04-crash/roles.test.ts',
       'test/unit/link/serve/chaos.test.ts',
       'test/integration/replication/conflicts.alone.test.ts',
       'test/integration/replication/deaths.alone.test.ts',
@@ -25,7 +26,7 @@ export default defineConfig({
     // one after the other: each of them takes the whole machine
     maxWorkers: 1,
     env: { LONG: 'true' },
-    globalSetup: './test/support/running-engine.ts',
+    globalSetup: ['./test/support/running-engine.ts', './test/support/bundled.ts'],
     provide: { tap: true },
     reporters: ['verbose', `${root}.config/slowest.ts`],
     testTimeout: PATIENCE,

@@ -16,7 +16,7 @@ let from: Warm
 
 beforeAll(async () => {
   // a number stands for the same game only where all begin from the same, and nothing is loaded while it is played
-  await play(0, await warmSnapshot({ memory: true }), { length: 10, memory: true })
+  await play(0, await warmSnapshot({ memory: true }), { length: 40, memory: true })
   from = await warmSnapshot({ memory: ENGINE !== 'real' })
 })
 

@@ -1,0 +1,220 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { failoverToken } from '../../../infra/local/drill/failover-token.ts'
+import type { Execution } from '../../../infra/local/states/store.ts'
+import { workflows } from '../../../shared/workers/workflows.ts'
+import { eventually, type KilledHost, killedAt, killedHost } from '../../support/killed-hosts.ts'
+import { cleanUp } from '../../support/npm-start.ts'
+import { sized } from '../../support/size.ts'
+
+// A host that is killed outright in the middle of a change of roles, and started again: the change comes to one end.
+
+const R = '/sys/replication/dr'
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+
+/** Out of the range from which ports are given to connections. */
+const FIRST_PORT = 20_000 + (process.pid % 1000) * 8
+
+let east: KilledHost
+let west: KilledHost
+let root: string
+let shares: string[]
+/** a prepared operation token */
+let operator: string
+
+beforeAll(async () => {
+  const ports = (at: number) => ['--port', String(at), '--link-port', String(at + 1)]
+  east = await killedHost('e2e-roles-east', ...ports(FIRST_PORT), '--provider-port', String(FIRST_PORT + 2))
+  ;({ root_token: root, recovery_keys: shares } = east.file())
+  west = await killedHost(
+    'e2e-roles-west',
+    ...ports(FIRST_PORT + 4),
+    ...['--provider', east.file().provider_url, '--region', 'us-west-2'],
+  )
+})
+afterAll(cleanUp)
+
+async function ok(host: KilledHost, path: string, body: object, token = root) {
+  const reply = await host.request('POST', path, body, token)
+  expect(reply.status, `${path}: ${reply.text}`).toBeLessThan(300)
+  return reply.body
+}
+const write = (host: KilledHost, name: string, token = root) =>
+  ok(host, `/sys/policies/acl/${name}`, POLICY, token)
+const health = async () =>
+  Promise.all([east, west].map(async host => (await host.request('GET', '/sys/health')).status))
+const statusOf = async (host: KilledHost) => (await host.request('GET', `${R}/status`)).body.data
+
+let ids = 0
+const activation = async (primary: KilledHost): Promise<string> => {
+  const id = `s${++ids}`
+  return (await ok(primary, `${R}/primary/secondary-token`, { id })).wrap_info.token
+}
+
+/** Operations by which a cluster has become the primary, as the event bus was told. */
+const promotions = (): Set<string> =>
+  new Set(
+    readFileSync(`${east.folder}/events.ndjson`, 'utf8')
+      .trim()
+      .split('\n')
+      .map(line => (JSON.parse(line) as { detail: Record<string, string> }).detail)
+      .flatMap(({ from, to, operation = '' }) =>
+        from === 'secondary' && to === 'primary' ? [operation] : [],
+      ),
+  )
+
+const ended = (executions: readonly Execution[]): string[] =>
+  executions.map(({ status, cause }) => (cause === null ? status : `${status}: ${cause}`))
+
+/** One serves, the other follows it and has all that it has; both trees are sound. */
+async function isWhole(primary: KilledHost, secondary: KilledHost): Promise<void> {
+  await eventually(async () => {
+    const [p, s] = await Promise.all([statusOf(primary), statusOf(secondary)])
+    const even = s.state === 'stream-wals' && p.last_dr_wal === s.last_remote_wal
+    return even && p.merkle_root !== '' && p.merkle_root === s.merkle_root ? true : undefined
+  })
+  expect(await health()).toEqual(primary === east ? [200, 472] : [472, 200])
+}
+
+const stepsOf = (name: keyof typeof workflows): string[] =>
+  workflows[name].steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
+
+const print = (...said: unknown[]): void => {
+  if (sized(false, true))
+    process.stdout.write(`${said.join(' ')}
+`)
+}
+
+test('activation: a cluster has its old data whole, or the new ones', {
+  timeout: sized(300_000, 600_000),
+}, async () => {
+  await write(west, 'old', west.file().root_token)
+  const own = west.file().root_token
+  await ok(east, `${R}/primary/enable`, { primary_cluster_addr: east.file().link_address })
+  await eventually(async () => {
+    const { state, reindex_in_progress: building } = await statusOf(east)
+    return state === 'running' && building !== true ? true : undefined
+  })
+  await write(east, 'new')
+  operator = await failoverToken(east.file())
+
+  if (sized(false, true)) {
+    const token = await activation(east)
+    const turnedAway = () => east.request('POST', `${R}/primary/revoke-secondary`, { id: `s${ids}` }, root)
+    const { executions, met } = await killedAt(
+      ...([west, 'activation', ['handshake']] as const),
+      () => west.request('POST', `${R}/secondary/enable`, { token }, own),
+      turnedAway,
+    )
+    print('activation that is turned away, killed in', met, ended(executions))
+    if (ended(executions)[0]?.startsWith('FAILED')) {
+      expect((await west.request('GET', '/sys/health')).status).toBe(200)
+      expect((await west.request('GET', '/sys/policies/acl/old', undefined, own)).status).toBe(200)
+    }
+  }
+
+  if ((await statusOf(west)).mode !== 'secondary') {
+    const token = await activation(east)
+    const steps = sized(['wipe'], stepsOf('activation'))
+    const { executions, met } = await killedAt(west, 'activation', steps, () =>
+      west.request('POST', `${R}/secondary/enable`, { token }, own),
+    )
+    print('activation, killed in', met)
+    expect(ended(executions)).toEqual(['SUCCEEDED'])
+  }
+  await isWhole(east, west)
+})
+
+/** Roles change by a promotion during which the host is killed. @returns who is the primary then, and who is not */
+async function promoted(
+  [primary, secondary]: readonly [KilledHost, KilledHost],
+  steps: readonly string[],
+): Promise<[KilledHost, KilledHost]> {
+  const before = promotions()
+  const name = `before-${before.size}`
+  await write(primary, name)
+  const { executions, met } = await killedAt(secondary, 'promotion', steps, () =>
+    secondary.request('POST', `${R}/secondary/promote`, { dr_operation_token: operator }),
+  )
+  print('promotion, killed in', met)
+  expect(ended(executions)).toEqual(['SUCCEEDED'])
+  await eventually(async () => ((await statusOf(secondary)).mode === 'primary' ? true : undefined))
+  expect((await secondary.request('GET', `/sys/policies/acl/${name}`, undefined, root)).status).toBe(200)
+  expect((await statusOf(primary)).mode).toBe('secondary')
+  const repeated = await secondary.request('POST', `${R}/secondary/promote`, { dr_operation_token: operator })
+  expect([200, 400]).toContain(repeated.status)
+  const operations = await eventually(() => (promotions().size > before.size ? promotions() : undefined))
+  expect(operations.size).toBe(before.size + 1)
+  await write(secondary, `after-${before.size}`)
+  return [secondary, primary]
+}
+
+/** Whoever was the primary follows the new one; its host is killed meanwhile. */
+async function followed([primary, secondary]: readonly [KilledHost, KilledHost], steps: readonly string[]) {
+  const token = await activation(primary)
+  const { executions, met } = await killedAt(secondary, 'update-primary', steps, () =>
+    secondary.request('POST', `${R}/secondary/update-primary`, { dr_operation_token: operator, token }),
+  )
+  print('update-primary, killed in', met)
+  expect(ended(executions)).toEqual(['SUCCEEDED'])
+  await isWhole(primary, secondary)
+}
+
+test('promotion, and following again: one outcome', { timeout: sized(300_000, 600_000) }, async () => {
+  let roles: [KilledHost, KilledHost] = [east, west]
+  const following = stepsOf('update-primary')
+  for (const [index, step] of sized(['claim'], [...stepsOf('promotion')]).entries()) {
+    roles = await promoted(roles, [step])
+    if (sized(true, false)) return
+    await followed(roles, following.slice(index, index + 1))
+  }
+  // and each step of one and the same
+  roles = await promoted(roles, stepsOf('promotion'))
+  await followed(roles, following)
+})
+
+test.runIf(sized(false, true))('demotion: one outcome', async () => {
+  let roles: [KilledHost, KilledHost] = (await health())[0] === 200 ? [east, west] : [west, east]
+  for (const step of stepsOf('demotion')) {
+    const [primary] = roles
+    const { executions, met } = await killedAt(primary, 'demotion', [step], () =>
+      primary.request('POST', `${R}/primary/demote`, {}, root),
+    )
+    print('demotion, killed in', met)
+    expect(ended(executions)).toEqual(['SUCCEEDED'])
+    expect((await statusOf(primary)).mode).toBe('secondary')
+    const [, secondary] = roles
+    const over = { dr_operation_token: operator, force: false }
+    await eventually(async () => {
+      const reply = await secondary.request('POST', `${R}/secondary/promote`, over)
+      return reply.status === 200 ? true : undefined
+    }, 500)
+    roles = [secondary, primary]
+    await followed(roles, [])
+  }
+})
+
+test.runIf(sized(false, true))('an attempt to make an operation token: one outcome', async () => {
+  const secondary = (await health())[0] === 200 ? west : east
+  const attempt = `${R}/secondary/generate-operation-token`
+  let nonce = ''
+  const give = (share = '') => secondary.request('POST', `${attempt}/update`, { nonce, key: share })
+  let given = 0
+  const { executions, met } = await killedAt(
+    ...([secondary, 'operation-token-attempt', Array(3).fill('wait for a share')] as const),
+    async () => {
+      nonce = (await secondary.request('POST', `${attempt}/attempt`, {})).body.nonce
+    },
+    async () => {
+      const shown = (await secondary.request('GET', `${attempt}/attempt`)).body
+      expect(shown).toMatchObject({ started: true, progress: given })
+      nonce = shown.nonce
+      const reply = await give(shares[given])
+      expect(reply.status, reply.text).toBe(200)
+      given += 1
+      expect(reply.body.complete ?? false).toBe(given === 3)
+    },
+  )
+  print('attempt, killed in', met)
+  expect(ended(executions)).toEqual(['SUCCEEDED'])
+})
