@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest'
+import type { ApiError } from '../../../../shared/api/errors.ts'
+import * as token from '../../../../shared/ceremony/refusals.ts'
+import * as role from '../../../../shared/replication/manage/refusals.ts'
+
+// What each refusal of replication says: what is wrong, and what to do next. Scripts and runbooks quote them.
+
+const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError['code'], text: string]>> = {
+  addressesNeedLink: [
+    role.addressesNeedLink(),
+    'invalid_request',
+    'this cluster has no credentials for a primary, so update_primary_addrs would not help it; use token: one that the primary has made by POST sys/replication/dr/primary/secondary-token',
+  ],
+  alreadyPrimary: [
+    role.alreadyPrimary(),
+    'invalid_request',
+    'this cluster is a DR primary already; give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
+  ],
+  caFileUnknown: [
+    role.caFileUnknown('ca_file', 'x.pem', ['a.pem']),
+    'invalid_request',
+    'ca_file "x.pem" names none of the certificates that this deployment ships: a.pem; name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
+  ],
+  caTooLarge: [
+    role.caTooLarge(),
+    'invalid_request',
+    'certificates of authorities come to more than 32 KiB; give only those that vouch for the primary',
+  ],
+  caUnusable: [
+    role.caUnusable(),
+    'invalid_request',
+    'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
+  ],
+  changeFailed: [
+    role.changeFailed('why'),
+    'busy',
+    'why; repeat the call: what was done stays done, and nothing is done twice',
+  ],
+  changing: [
+    role.changing({}),
+    'busy',
+    'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
+  ],
+  diffNeedsPrimary: [
+    role.diffNeedsPrimary(),
+    'invalid_request',
+    'diff compares a secondary with the primary that it follows, and this cluster follows none; leave it out',
+  ],
+  differentSet: [
+    role.differentSet(),
+    'invalid_request',
+    'token is of a different replication set; make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
+  ],
+  idTaken: [
+    role.idTaken('us-west'),
+    'invalid_request',
+    'there is a secondary us-west already, whether it ever came or not; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+  ],
+  idUnusable: [
+    role.idUnusable(),
+    'invalid_request',
+    'id must be letters, digits, "_", and "-" or "." inside, 128 at most; choose another name for the secondary',
+  ],
+  lifetimeUnusable: [
+    role.lifetimeUnusable(),
+    'invalid_request',
+    'ttl must be longer than 0 seconds; leave it out for 30 minutes',
+  ],
+  noAddressGiven: [
+    role.noAddressGiven(),
+    'invalid_request',
+    'update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked',
+  ],
+  noKeyForAPrimary: [
+    role.noKeyForAPrimary(),
+    'invalid_request',
+    'this cluster is a DR primary: its keys are made when it becomes one; ask the cluster that shall become its secondary',
+  ],
+  noPrimaryFound: [
+    role.noPrimaryFound('why'),
+    'activation_failed',
+    'why; nothing has changed on this cluster: use token after a fail-over, for its primary is another one',
+  ],
+  noTree: [
+    role.noTree('disabled'),
+    'invalid_request',
+    'this cluster keeps no tree: its mode is disabled; there is one as soon as it is a DR primary or a DR secondary',
+  ],
+  noUpdateGiven: [
+    role.noUpdateGiven(),
+    'invalid_request',
+    'neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow nobody',
+  ],
+  notAPrimary: [
+    role.notAPrimary('disabled'),
+    'invalid_request',
+    'not a DR primary: the mode of this cluster is disabled; POST sys/replication/dr/primary/enable makes a cluster without replication one',
+  ],
+  notASecondary: [
+    role.notASecondary('primary'),
+    'invalid_request',
+    'not a DR secondary: the mode of this cluster is primary; send this to a secondary, which GET sys/replication/dr/status tells apart',
+  ],
+  notInASet: [
+    role.notInASet(),
+    'invalid_request',
+    'this cluster is in no DR set, so it has no link to others; send this to a secondary, which GET sys/replication/dr/status tells apart',
+  ],
+  onlyWithToken: [
+    role.onlyWithToken('ca_cert'),
+    'invalid_request',
+    'ca_cert goes with a token only; leave it out',
+  ],
+  operationRuns: [
+    role.operationRuns('promotion', 'o-1', 'drain', '000001.a/7'),
+    'busy',
+    'the operation o-1 (promotion) goes on by itself; its step is drain, at position 000001.a/7; GET sys/replication/dr/status shows what becomes of it',
+  ],
+  primaryInstead: [
+    role.primaryInstead(),
+    'invalid_request',
+    'this cluster is a DR primary; end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
+  ],
+  primaryRefused: [
+    role.primaryRefused('why'),
+    'activation_failed',
+    'why; nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
+  ],
+  publicKeyUnusable: [
+    role.publicKeyUnusable(),
+    'invalid_request',
+    'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+  ],
+  reindexRuns: [
+    role.reindexRuns(),
+    'invalid_request',
+    'the tree is being made anew already; GET sys/replication/dr/status shows how far it is',
+  ],
+  restoredCopy: [
+    role.restoredCopy({}),
+    'busy',
+    'the tables of this cluster are a restored copy of those of a DR primary, and it serves nobody in that role; within a minute it is a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it then',
+  ],
+  roleChanging: [
+    role.roleChanging(),
+    'busy',
+    'another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+  ],
+  tokenLapsed: [
+    role.tokenLapsed(),
+    'invalid_request',
+    'token has lapsed; revoke its id on the primary, and make another one by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenUnusable: [
+    role.tokenUnusable(),
+    'invalid_request',
+    'token is no activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token, with the newest public key of this cluster if with any',
+  ],
+  treeGrows: [
+    role.treeGrows(),
+    'busy',
+    'the tree is being built; repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
+  ],
+  twoUpdatesGiven: [
+    role.twoUpdatesGiven(),
+    'invalid_request',
+    'token and update_primary_addrs are given both; give the token of another primary, or the addresses of the same one',
+  ],
+  batchTokenStays: [
+    token.batchTokenStays(),
+    'invalid_request',
+    'a batch token cannot be revoked; it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
+  ],
+  operationTokenMissing: [
+    token.operationTokenMissing(),
+    'invalid_request',
+    'dr_operation_token is required; generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
+  ],
+  operationTokenUnreadable: [
+    token.operationTokenUnreadable(),
+    'invalid_request',
+    'dr_operation_token is not a string; give the token as a JSON string',
+  ],
+}
+
+test('every refusal stands here', () => {
+  expect(Object.keys(rows).sort()).toEqual([...Object.keys(role), ...Object.keys(token)].sort())
+})
+
+test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [refusal, code, text]) => {
+  expect([refusal.code, refusal.message]).toEqual([code, text])
+  expect(text).toMatch(/; ./)
+})
