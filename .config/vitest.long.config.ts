@@ -16,6 +16,7 @@ export default defineConfig({
       'test/unit/link/serve/chaos.test.ts',
       'test/integration/replication/conflicts.alone.test.ts',
       'test/integration/replication/deaths.alone.test.ts',
+      'test/integration/replication/disable.alone.test.ts',
       'test/integration/replication/enable.alone.test.ts',
       'test/integration/replication/games.alone.test.ts',
       'test/integration/replication/late.alone.test.ts',

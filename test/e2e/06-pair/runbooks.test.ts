@@ -1,6 +1,7 @@
 import { SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { disaster, type Rehearsal, startRehearsal, switchOver } from '../../../infra/local/drill/drill.ts'
+import { WORKLOAD } from '../../../infra/local/home.ts'
 import type { Host } from '../../../infra/local/host.ts'
 import { call } from '../../support/api.ts'
 import { commandsOf, perform, type Shell } from '../../support/runbook.ts'
@@ -62,7 +63,11 @@ describe('the runbooks, one after the other', () => {
   })
 
   test('planned switch: west takes over, nothing is lost, never do two serve', async () => {
-    const { east, west } = rehearsal
+    const { east, west, root } = rehearsal
+    const three = await call(east.base_url, 'POST', '/auth/token/create', { num_uses: 3 }, { token: root })
+    const { client_token: token } = three.body.auth
+    const lookUp = (host: Host) => call(host.base_url, 'GET', '/auth/token/lookup-self', undefined, { token })
+    expect((await lookUp(east)).body.data.num_uses).toBe(2)
     const switched = await switchOver(
       rehearsal,
       { from: east, to: west },
@@ -75,6 +80,16 @@ describe('the runbooks, one after the other', () => {
     expect(switched.logins).toBeGreaterThan(0)
     expect((await call(east.base_url, 'GET', '/sys/health')).status).toBe(472)
     expect((await call(west.base_url, 'GET', '/sys/health')).status).toBe(200)
+    // what was used there is not given back here, and who had logged in there is known here
+    expect((await lookUp(west)).body.data.num_uses).toBe(1)
+    expect([(await lookUp(west)).status, (await lookUp(west)).status]).toEqual([200, 403])
+    const pkcs7 = (await east.control.documents(WORKLOAD)).rsa2048.replaceAll('\n', '')
+    const login = (nonce: string) =>
+      call(west.base_url, 'POST', '/auth/cloud/login', { role: 'demo-ec2', pkcs7, nonce })
+    const stranger = await login('of somebody else')
+    expect([stranger.status, stranger.body.errors]).toEqual([400, ['nonce does not match']])
+    const again = await login('chosen-by-the-workload')
+    expect(again.status, again.text).toBe(200)
   })
 
   test('failback: east takes over again', async () => {
