@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync } from 'node:fs'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Context } from 'aws-lambda'
 import type { Model } from '../../infra/local/assembly.ts'
 import { clientOf, createTables, type EngineCredentials } from '../../infra/local/engine.ts'
@@ -11,6 +12,7 @@ import { type LicenceVariables, newLicence } from '../../infra/local/licence.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { startStorageTap } from '../../infra/local/storage-tap.ts'
 import { unrouted } from '../../infra/local/unrouted.ts'
+import { ownService } from '../../shared/adapters/aws/client.ts'
 import { type Environment, readEnvironment } from '../../shared/adapters/aws/environment.ts'
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../shared/adapters/aws/system.ts'
@@ -116,8 +118,7 @@ export async function startService(
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
   const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
-  // what a tap does to connections is the adapters' own client's to bear
-  const client = tap ? undefined : leanClient(engine, key.accessKeyId)
+  const client = tap ? tappedClient(tap.url, key) : leanClient(engine, key.accessKeyId)
   const { lambdas, settled } = functionsOf(model, () => environment, { ...options, client })
   const service = await startLambdaService(lambdas)
   clientsFind(key, { tables: engineUrl, functions: service.url, rest: provider.url })
@@ -158,6 +159,13 @@ export async function startService(
     settled,
   }
 }
+
+/**
+ * The adapters' own client, since what a tap does to connections is theirs to bear. It is told where its tap is: what
+ * a service of an earlier file still does asks the environment late, and would find the tap of another.
+ */
+const tappedClient = (endpoint: string, credentials: EngineCredentials) => () =>
+  new DynamoDBClient({ ...ownService(), endpoint, region: HOME.region, credentials })
 
 /** Tells the SDK in this process where AWS is. */
 function clientsFind(key: EngineCredentials, at: { tables: string; functions: string; rest: string }): void {
