@@ -1,9 +1,9 @@
-import { ApiError } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
 import { noopCell } from './cell.ts'
 import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
 import { epochNumber } from './position.ts'
+import { journalWritten } from './refusals.ts'
 
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
@@ -92,8 +92,7 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ 
   for (const { seq } of open) {
     let result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
     for (let tries = 1; result === 'conflict'; tries++) {
-      if (tries === SETTLINGS)
-        throw new ApiError('busy', 'the journal is still being written', { retryAfter: 1 })
+      if (tries === SETTLINGS) throw journalWritten()
       await clock.sleep(25 * Math.min(tries, 8))
       result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
     }

@@ -1,10 +1,10 @@
-import { ApiError } from '../api/errors.ts'
 import { denseUpTo } from './density.ts'
 import { lastEnded } from './generation.ts'
 import type { Head } from './head.ts'
 import type { Journal, StoredPage } from './journal.ts'
 import { hashOfPageAt } from './page-at.ts'
 import { epochAt, type Position, positionOf, posText } from './position.ts'
+import { treeAhead } from './refusals.ts'
 import { type Tail, tailOf } from './tail.ts'
 import { deltasOf, pageNames, pagePk, rootHash, wholeRoot } from './tree.ts'
 
@@ -143,5 +143,5 @@ async function hashNow({ journal, ...making }: Making, pk: string): Promise<stri
     const hash = await hashOfPageAt(pk, await journal.page(pk), making)
     if (hash !== undefined) return hash
   }
-  throw new ApiError('busy', 'the tree is ahead of its journal', { retryAfter: 1 })
+  throw treeAhead()
 }

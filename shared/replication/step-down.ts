@@ -1,4 +1,3 @@
-import { ApiError } from '../api/errors.ts'
 import { type ClusterRecord, emptyLink } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
@@ -6,6 +5,7 @@ import { key } from '../storage/kinds.ts'
 import { endEpoch } from './density.ts'
 import { noteEvent } from './events.ts'
 import { type Position, posText } from './position.ts'
+import { recordWritten } from './refusals.ts'
 import { roleEventChange } from './role-event.ts'
 
 /** Why a primary ceases to be one. */
@@ -54,5 +54,5 @@ export async function stepDown(
     const changes = [replace(record, record, closed), roleEventChange(told, readAt)]
     if ((await ports.store.commit(changes, as)) === 'done') return end
   }
-  throw new ApiError('busy', 'the cluster record is being changed', { retryAfter: 1 })
+  throw recordWritten()
 }

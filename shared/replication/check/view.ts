@@ -1,10 +1,10 @@
-import { ApiError } from '../../api/errors.ts'
 import type { Ports } from '../../ports.ts'
 import { denseUpTo } from '../density.ts'
 import { lastEnded } from '../generation.ts'
 import type { Head } from '../head.ts'
 import type { Journal, StoredPage } from '../journal.ts'
 import { reached, refreshTree, rootsPk, SUBTREES, type Subtree } from '../refresh.ts'
+import { roleHasChanged, treeFills } from '../refusals.ts'
 import { type Tail, tailOf } from '../tail.ts'
 import { pagePk } from '../tree.ts'
 import { newTally, type Tally } from './tally.ts'
@@ -48,7 +48,7 @@ export async function viewTree(
 ): Promise<TreeView> {
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
-  if (!head || head.mode === 'syncing' || head.until > 0) throw filling()
+  if (!head || head.mode === 'syncing' || head.until > 0) throw treeFills()
   const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.done
   const known = async (): Promise<number> => {
     const roots = await journal.pageHashes(rootsPk(life))
@@ -57,7 +57,7 @@ export async function viewTree(
   const oldest = Math.max(head.from, dense - BEHIND)
   if ((await known()) < oldest) await refreshTree({ journal, life, head, now })
   const first = await known()
-  if (first < head.from) throw filling()
+  if (first < head.from) throw treeFills()
   const after = Math.max(head.from, Math.min(first, dense - BEFORE))
   const view = {
     ...{ journal, clock, life, head, now, tally: newTally(life, now) },
@@ -65,15 +65,6 @@ export async function viewTree(
   }
   return { ...view, hashes: await readHashes(view) }
 }
-
-const filling = (): ApiError =>
-  new ApiError(
-    'busy',
-    'the tree is being filled; repeat this when GET sys/replication/dr/status shows that it is done',
-    {
-      retryAfter: 10,
-    },
-  )
 
 /** Hashes as they are noted now, read while the roots stayed the same. */
 async function readHashes({ journal, life }: Pick<TreeView, 'journal' | 'life'>): Promise<StoredHashes> {
@@ -93,7 +84,7 @@ async function readHashes({ journal, life }: Pick<TreeView, 'journal' | 'life'>)
 /** Before each look: what has been committed since is known, and hashes are read anew. */
 export async function lookAgain(view: TreeView): Promise<void> {
   const head = await view.journal.head()
-  if (head?.hold !== view.head.hold || head.epoch !== view.head.epoch) throw changed()
+  if (head?.hold !== view.head.hold || head.epoch !== view.head.epoch) throw roleHasChanged()
   await view.tail.upTo(head.seq)
   view.hashes = await settledHashes(view)
 }
@@ -109,6 +100,3 @@ async function settledHashes(view: TreeView): Promise<StoredHashes> {
   }
   return hashes
 }
-
-const changed = (): ApiError =>
-  new ApiError('busy', 'the cluster has changed its role while its tree was looked at', { retryAfter: 5 })

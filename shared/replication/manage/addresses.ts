@@ -1,7 +1,7 @@
 import type { RequestFacts } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Deployment } from '../../ports.ts'
+import { addressUnknown, addressUnusable } from './refusals.ts'
 
 const LONGEST = 255
 const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
@@ -20,10 +20,7 @@ export function addressOf(given: string, name: string): string {
   const plain = url?.protocol === 'http:' && LOOPBACK.includes(url.hostname)
   const usable =
     url && (url.protocol === 'https:' || plain) && url.username === '' && url.password === '' && !url.search
-  if (!usable || url.hash !== '' || text.length > LONGEST)
-    throw invalid(
-      `${name} must be an https address, such as https://east.example.com: no user, query or fragment, and http only on this machine`,
-    )
+  if (!usable || url.hash !== '' || text.length > LONGEST) throw addressUnusable(name)
   return `${url.origin}${url.pathname.replace(/\/$/, '')}`
 }
 
@@ -35,9 +32,6 @@ export function ownAddress(
 ): string {
   const known = clusterAddr || apiAddress
   if (known) return known
-  if (domain === '')
-    throw invalid(
-      'nobody knows the address of this cluster: give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
-    )
+  if (domain === '') throw addressUnknown()
   return `${plainEndpoints ? 'http' : 'https'}://${domain}`
 }

@@ -115,6 +115,37 @@ export const operationRuns = (name: string, id: string, step: string, position =
     { retryAfter: 5 },
   )
 
+/** An operation was given up: its fault says what is wrong, and what to do next. */
+export const givenUp = (code: 'invalid_request' | 'busy', text: string, retryAfter?: number): ApiError =>
+  new ApiError(code, text, retryAfter === undefined ? {} : { retryAfter })
+
+export const secondariesChanging = (): ApiError =>
+  refused(
+    'busy',
+    'the secondaries of this cluster are being changed',
+    'repeat this: nothing is revoked twice',
+    { retryAfter: 1 },
+  )
+
+export const checksBegin = (): ApiError =>
+  refused('busy', 'others begin checks at the same time', 'repeat this: it waits for theirs', {
+    retryAfter: 1,
+  })
+
+export const addressUnusable = (name: string): ApiError =>
+  refused(
+    'invalid_request',
+    `${name} must be an https address, such as https://east.example.com`,
+    'give it without user, query and fragment, and http only on this machine',
+  )
+
+export const addressUnknown = (): ApiError =>
+  refused(
+    'invalid_request',
+    'nobody knows the address of this cluster',
+    'give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
+  )
+
 export const changeFailed = (why: string): ApiError =>
   refused('busy', why, 'repeat the call: what was done stays done, and nothing is done twice', {
     retryAfter: 1,

@@ -1,5 +1,4 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
-import { ApiError } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
 import { revocation } from '../../link/admin/secondaries.ts'
 import type { Ports } from '../../ports.ts'
@@ -7,7 +6,7 @@ import { type Change, keyOf } from '../../storage/changes.ts'
 import { partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import { storing } from '../storing.ts'
-import { roleChanging } from './refusals.ts'
+import { roleChanging, secondariesChanging } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
 export const revokeFields = {
@@ -34,7 +33,7 @@ export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<
     await call.once('note', () => noteEvent('revocation', request.id, record, { id }, ports))
     if (await writtenBesideHead(changes, record.epoch, ports)) return { answer: nothing() }
   }
-  throw new ApiError('busy', 'the secondaries of this cluster are being changed', { retryAfter: 1 })
+  throw secondariesChanging()
 }
 
 /**

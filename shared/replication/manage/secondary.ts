@@ -1,5 +1,4 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
 import { text, unsupported } from '../../api/fields.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
 import { decryptPending } from '../../link/admin/keys.ts'
@@ -12,7 +11,7 @@ import { addressOf, ownAddress } from './addresses.ts'
 import { authoritiesOf } from './certificates.ts'
 import { awaitOperation, beginOperation, newOperation, type Operating } from './operate.ts'
 import { recordOf } from './record.ts'
-import { differentSet, primaryRefused, tokenLapsed, tokenUnusable } from './refusals.ts'
+import { differentSet, givenUp, primaryRefused, tokenLapsed, tokenUnusable } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
 export const becomeFields = {
@@ -47,7 +46,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
   if (status === 'failed')
     throw fault?.code === 'invalid_request'
-      ? invalid(fault.text)
+      ? givenUp('invalid_request', fault.text)
       : primaryRefused(fault?.text ?? 'the activation failed')
   return { answer: nothing([BECOMING]) }
 }

@@ -1,5 +1,5 @@
 import { answer, type Call, clusterOf, data, nothing, type Outcome } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
@@ -8,7 +8,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { corruptionReport } from '../check/findings.ts'
 import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
 import { awaitOperation, newOperation } from './operate.ts'
-import { diffNeedsPrimary, noTree, reindexRuns, treeGrows } from './refusals.ts'
+import { checksBegin, diffNeedsPrimary, givenUp, noTree, reindexRuns, treeGrows } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
 /** What is known of the tree, read with the request's first read. */
@@ -64,9 +64,8 @@ function reportOf(item: Item<'tree-check'> | undefined, life: string) {
 
 const failed = (fault: OperationState['fault']): ApiError => {
   const text = fault?.text ?? 'the operation failed'
-  if (fault?.code === 'invalid_request') return invalid(text)
-  return fault?.code === 'busy'
-    ? new ApiError('busy', text, { retryAfter: 10 })
+  return fault?.code === 'invalid_request' || fault?.code === 'busy'
+    ? givenUp(fault.code, text, 10)
     : new ApiError('internal', text)
 }
 
@@ -85,7 +84,7 @@ async function joined(call: Call, life: string, before: Item<'tree-check'> | und
     const [again] = await ports.store.read([key('tree-check')])
     check = again
   }
-  throw new ApiError('busy', 'others begin checks at the same time', { retryAfter: 1 })
+  throw checksBegin()
 }
 
 /** Whether an operation is believed to go on. */

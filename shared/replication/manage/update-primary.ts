@@ -1,5 +1,4 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
 import { list } from '../../api/fields.ts'
 import type { OperationFault, OperationState, PrimaryUpdate } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
@@ -8,6 +7,7 @@ import { awaitOperation, beginOperation, newOperation } from './operate.ts'
 import { recordOf } from './record.ts'
 import {
   changeFailed,
+  givenUp,
   noAddressGiven,
   noPrimaryFound,
   noUpdateGiven,
@@ -78,7 +78,7 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
 
 function refusalOf(form: PrimaryUpdate['form'], fault: OperationFault | undefined) {
   const text = fault?.text ?? 'the update was given up'
-  if (fault?.code === 'invalid_request') return invalid(text)
+  if (fault?.code === 'invalid_request') return givenUp('invalid_request', text)
   if (fault?.code === 'activation_failed') return noPrimaryFound(text)
   return form === 'token' ? primaryRefused(text) : changeFailed(text)
 }

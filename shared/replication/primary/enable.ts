@@ -1,4 +1,3 @@
-import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
@@ -6,6 +5,7 @@ import { endEpoch } from '../density.ts'
 import { firstHead } from '../head.ts'
 import type { Element } from '../journal.ts'
 import { epochName, posText } from '../position.ts'
+import { noJournalOpen } from '../refusals.ts'
 
 /**
  * Milliseconds between a change from plain to journaled writing, or back, and the moment at which nobody can still
@@ -43,7 +43,7 @@ export async function endJournal(
   { epoch = '' }: Pick<ClusterRecord, 'epoch'>,
 ): Promise<{ since: string; end: string }> {
   const end = await endEpoch(ports, { epoch })
-  if (!end) throw new ApiError('busy', 'this cluster does not write a journal of its own', { retryAfter: 1 })
+  if (!end) throw noJournalOpen()
   return { since: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
 }
 

@@ -1,5 +1,5 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { ApiError } from '../../api/errors.ts'
 import { bool, text } from '../../api/fields.ts'
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -7,7 +7,7 @@ import { defined } from '../../values/defined.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { addressOf } from '../manage/addresses.ts'
 import { awaitOperation, beginOperation, newOperation } from '../manage/operate.ts'
-import { roleChanging } from '../manage/refusals.ts'
+import { givenUp, roleChanging } from '../manage/refusals.ts'
 import { checkTransition } from '../manage/transitions.ts'
 import { waitingExecution } from '../operation/waiting.ts'
 
@@ -90,8 +90,8 @@ async function repeated(
 
 function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
   if (status === 'done') return { answer: nothing([BECOMING, ...(promotion?.warnings ?? [])]) }
-  if (fault?.code === 'invalid_request') throw invalid(fault.text)
-  throw new ApiError('busy', fault?.text ?? 'the promotion failed', { retryAfter: 5 })
+  if (fault?.code === 'invalid_request') throw givenUp('invalid_request', fault.text)
+  throw givenUp('busy', fault?.text ?? 'the promotion failed', 5)
 }
 
 const BECOMING =

@@ -25,7 +25,7 @@ describe('an address that is given', () => {
     `https://${'a'.repeat(260)}.example`,
   ])('%j is refused, and not repeated', given => {
     expect(() => addressOf(given, 'primary_cluster_addr')).toThrow(
-      'primary_cluster_addr must be an https address, such as https://east.example.com: no user, query or fragment, and http only on this machine',
+      'primary_cluster_addr must be an https address, such as https://east.example.com; give it without user, query and fragment, and http only on this machine',
     )
   })
 })

@@ -2,10 +2,21 @@ import { expect, test } from 'vitest'
 import type { ApiError } from '../../../../shared/api/errors.ts'
 import * as token from '../../../../shared/ceremony/refusals.ts'
 import * as role from '../../../../shared/replication/manage/refusals.ts'
+import * as journal from '../../../../shared/replication/refusals.ts'
 
 // What each refusal of replication says: what is wrong, and what to do next. Scripts and runbooks quote them.
 
 const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError['code'], text: string]>> = {
+  addressUnknown: [
+    role.addressUnknown(),
+    'invalid_request',
+    'nobody knows the address of this cluster; give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
+  ],
+  addressUnusable: [
+    role.addressUnusable('primary_api_addr'),
+    'invalid_request',
+    'primary_api_addr must be an https address, such as https://east.example.com; give it without user, query and fragment, and http only on this machine',
+  ],
   addressesNeedLink: [
     role.addressesNeedLink(),
     'invalid_request',
@@ -41,6 +52,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'busy',
     'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
   ],
+  checksBegin: [
+    role.checksBegin(),
+    'busy',
+    'others begin checks at the same time; repeat this: it waits for theirs',
+  ],
   diffNeedsPrimary: [
     role.diffNeedsPrimary(),
     'invalid_request',
@@ -50,6 +66,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     role.differentSet(),
     'invalid_request',
     'token is of a different replication set; make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
+  ],
+  givenUp: [
+    role.givenUp('busy', 'what is wrong; what to do next', 5),
+    'busy',
+    'what is wrong; what to do next',
   ],
   idTaken: [
     role.idTaken('us-west'),
@@ -61,6 +82,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'id must be letters, digits, "_", and "-" or "." inside, 128 at most; choose another name for the secondary',
   ],
+  journalWritten: [
+    journal.journalWritten(),
+    'busy',
+    'the journal is still being written; repeat this: what was done stays done',
+  ],
   lifetimeUnusable: [
     role.lifetimeUnusable(),
     'invalid_request',
@@ -70,6 +96,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     role.noAddressGiven(),
     'invalid_request',
     'update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked',
+  ],
+  noJournalOpen: [
+    journal.noJournalOpen(),
+    'busy',
+    'this cluster does not write a journal of its own; repeat this when GET sys/replication/dr/status shows no change of its role any more',
   ],
   noKeyForAPrimary: [
     role.noKeyForAPrimary(),
@@ -131,6 +162,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
   ],
+  recordWritten: [
+    journal.recordWritten(),
+    'busy',
+    'the cluster record is being changed; repeat this: what was done stays done',
+  ],
   reindexRuns: [
     role.reindexRuns(),
     'invalid_request',
@@ -145,6 +181,22 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     role.roleChanging(),
     'busy',
     'another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+  ],
+  roleHasChanged: [
+    journal.roleHasChanged(),
+    'busy',
+    'the cluster has changed its role while its tree was looked at; repeat this: it looks at the tree of the new role',
+  ],
+  secondariesChanging: [
+    role.secondariesChanging(),
+    'busy',
+    'the secondaries of this cluster are being changed; repeat this: nothing is revoked twice',
+  ],
+  treeAhead: [journal.treeAhead(), 'busy', 'the tree is ahead of its journal; repeat this in a moment'],
+  treeFills: [
+    journal.treeFills(),
+    'busy',
+    'the tree is being filled; repeat this when GET sys/replication/dr/status shows that it is done',
   ],
   tokenLapsed: [
     role.tokenLapsed(),
@@ -184,7 +236,9 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
 }
 
 test('every refusal stands here', () => {
-  expect(Object.keys(rows).sort()).toEqual([...Object.keys(role), ...Object.keys(token)].sort())
+  expect(Object.keys(rows).sort()).toEqual(
+    [...Object.keys(role), ...Object.keys(token), ...Object.keys(journal)].sort(),
+  )
 })
 
 test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [refusal, code, text]) => {

@@ -72,7 +72,7 @@ describe('an update of the primary is asked for', () => {
     [
       'by what is no address',
       { update_primary_addrs: ['http://far.example'] },
-      'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com: no user, query or fragment, and http only on this machine',
+      'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com; give it without user, query and fragment, and http only on this machine',
     ],
   ])('%s', (_, raw, expected) => {
     expect(wanted(raw)).toEqual(expected)
