@@ -9,11 +9,11 @@ import { buildTree } from '../replication/check/reindex-step.ts'
 import { treeWorkFailed } from '../replication/check/tree-run.ts'
 import { demotionSteps } from '../replication/demotion/steps.ts'
 import { disableFailed, disableSteps } from '../replication/disable/steps.ts'
+import { OperationFailed, stepFailed } from '../replication/operation/faults.ts'
 import {
   DONE,
   giveUp,
   type OperationEnd,
-  OperationFailed,
   type OperationRun,
   type OperationStep,
   type StepResult,
@@ -74,13 +74,13 @@ export const operationHandler =
     const { steps, failed } = operations[workflow]
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - REST_MS
     const run = { ports, connect, deadline }
-    if (step === 'failed') return given(failed, run, operation, `the step ${at} failed: ${error}`)
+    if (step === 'failed') return given(failed, run, operation, stepFailed(at, error))
     const work = steps[step]
     if (!work) throw new Error(`the workflow ${workflow} has no step ${step}`)
     const { value: result, calls } = await ports.meter.measured(() =>
       work(run, operation).catch(async (cause: unknown) => {
         // the machine learns nothing but the error's name: the text is noted here
-        if (cause instanceof OperationFailed) await given(failed, run, operation, cause.message, cause.code)
+        if (cause instanceof OperationFailed) await given(failed, run, operation, cause)
         throw cause
       }),
     )
@@ -94,8 +94,7 @@ async function given(
   failed: OperationEnd,
   run: OperationRun,
   operation: string,
-  text: string,
-  code: OperationFailed['code'] = 'internal',
+  { code, message: text }: OperationFailed,
 ): Promise<StepResult> {
   const { next } = await failed(run, operation, { code, text })
   if (next === 'again') throw new Error('the operation was changed meanwhile')

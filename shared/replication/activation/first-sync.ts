@@ -1,11 +1,11 @@
 import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { setLeft } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
   type OperationEnd,
-  OperationFailed,
   type OperationRun,
   type StepResult,
   standing,
@@ -23,8 +23,7 @@ const PAUSE_MS = 1000
 export async function firstSync(run: OperationRun, id: string): Promise<StepResult> {
   const { ports, connect, deadline } = run
   const { record } = await standing(run, id)
-  if (record.data.life !== id)
-    throw new OperationFailed('internal', 'this cluster follows another set by now')
+  if (record.data.life !== id) throw setLeft()
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   if (!follower) return AGAIN
   while (follower.hasTime()) {

@@ -5,11 +5,11 @@ import { type Activated, LinkRefused, LinkSilent } from '../../link/source.ts'
 import type { PendingLink } from '../../model/operation.ts'
 import { create, put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { primarySaid, tokenForAnother, tokenGone, tokenOfOtherSet } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
-  OperationFailed,
   type OperationRun,
   type OperationStand,
   type OperationStep,
@@ -42,8 +42,7 @@ export async function handIn(
   const pair = await ownPair(run, stand)
   if (!pair) return AGAIN
   const activation = await tokenOf(run, stand, linkPair(pair))
-  if (ofSet !== undefined && activation.set !== ofSet)
-    throw new OperationFailed('invalid_request', 'the token is of a different replication set')
+  if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfOtherSet()
   const activated = await handedIn(run, stand, activation, linkPair(pair))
   const link = await pendingLink(run, stand, { activation, activated, pair })
   const { token: _, ...input } = stand.operation.data.activation ?? { primaryApiAddr: '' }
@@ -68,12 +67,11 @@ async function tokenOf(
   pair: LinkPair,
 ): Promise<Activation & { token: string }> {
   const sealed = operation.data.activation?.token
-  if (!sealed) throw new OperationFailed('internal', 'the activation token has been used')
+  if (!sealed) throw tokenGone()
   const given = (await ports.cipher.decrypt(operation, 'token', sealed)).reveal()
   const token = given.includes('.') ? given : openSealedToken(pair.exchange, given)
   const activation = token === undefined ? undefined : readActivation(token)
-  if (token === undefined || !activation)
-    throw new OperationFailed('invalid_request', 'this is no activation token for this cluster')
+  if (token === undefined || !activation) throw tokenForAnother()
   return { ...activation, token }
 }
 
@@ -91,9 +89,7 @@ async function handedIn(
     return await link.activate({ token, cluster: record.data.id, address, version })
   } catch (error) {
     if (!(error instanceof LinkRefused) && !(error instanceof LinkSilent)) throw error
-    throw new OperationFailed('internal', `error unwrapping the secondary token: ${error.message}`, {
-      cause: error,
-    })
+    throw primarySaid(error)
   }
 }
 

@@ -7,11 +7,11 @@ import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
 import { firstHead, type Head } from '../head.ts'
 import type { ScanPage } from '../journal.ts'
+import { roleTaken } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
-  OperationFailed,
   type OperationRun,
   type OperationStand,
   type StepResult,
@@ -37,7 +37,7 @@ export async function close(run: OperationRun, id: string): Promise<StepResult> 
 const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.life === id
 
 const notOurs = (): never => {
-  throw new OperationFailed('internal', 'another change of the role of this cluster is under way')
+  throw roleTaken()
 }
 
 /**

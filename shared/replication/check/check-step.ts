@@ -1,6 +1,5 @@
 import type { TreeCheck } from '../../model/tree-work.ts'
-import type { OperationRun, StepResult } from '../operation/run.ts'
-import { DONE } from '../operation/run.ts'
+import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { lastingFaultsOf } from './examine.ts'
 import { findingsOf, isCorrupt, type TreeFault } from './findings.ts'
 import { endTreeWork, inTime, passing, treeStanding } from './tree-run.ts'

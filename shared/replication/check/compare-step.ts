@@ -1,6 +1,7 @@
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
-import { DONE, OperationFailed, type OperationRun, type StepResult } from '../operation/run.ts'
+import { comparisonFailed, nothingToCompare, OperationFailed, syncRuns } from '../operation/faults.ts'
+import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { newFollower } from '../secondary/new-follower.ts'
 import { differencesTo } from '../sync/compare.ts'
 import { haveFetched } from '../sync/have-fetched.ts'
@@ -40,11 +41,7 @@ async function fetchDifferences(
   const { ports, connect, deadline } = run
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   const { link } = follower ?? {}
-  if (!link)
-    throw new OperationFailed(
-      'invalid_request',
-      'this cluster follows no primary that it could be compared with',
-    )
+  if (!link) throw nothingToCompare()
   const now = Math.floor(ports.clock.now() / 1000)
   const progress = async () => inTime(run)
   const beside = { journal: ports.journal, clock: ports.clock, life, now, link, progress }
@@ -52,12 +49,7 @@ async function fetchDifferences(
   await ports.puller.wake().catch(() => undefined)
   const places = await differencesTo(beside).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new OperationFailed(
-      'busy',
-      `the tree is made anew, but could not be compared with the primary's: ${why}`,
-      { cause },
-    )
+    throw comparisonFailed(cause)
   })
   const names = places.slice(0, NAMED).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`.slice(0, LONGEST_NAME))
   if (places.length > 0) {
@@ -69,7 +61,7 @@ async function fetchDifferences(
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     const noted = record && (await haveFetched(ports, { record: record.data, readAt }, places))
-    if (noted !== 'done') throw new OperationFailed('busy', 'a sync is under way')
+    if (noted !== 'done') throw syncRuns()
     await ports.puller.wake().catch(() => undefined)
   }
   return { count: places.length, names }

@@ -1,6 +1,7 @@
 import { key } from '../../storage/kinds.ts'
 import { inParallel } from '../../values/in-parallel.ts'
-import { DONE, OperationFailed, type OperationRun, type StepResult } from '../operation/run.ts'
+import { bucketsWritten, hashesMove, noRecord } from '../operation/faults.ts'
+import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { allPages, pkOfPage } from '../page-places.ts'
 import { forgetHashes, type Pages, refreshTree, SUBTREES } from '../refresh.ts'
 import { countAll, lastingFaults, suspectsOf } from './examine.ts'
@@ -51,14 +52,13 @@ async function repairBuckets(
   const cluster = async () => {
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
-    if (!record) throw new OperationFailed('internal', 'this cluster is not initialised')
+    if (!record) throw noRecord()
     return { record: record.data, readAt }
   }
   const repaired = await inParallel(faults.filter(isOfBucket), fault =>
     repairBucket(view, fault, fault.subpage, cluster),
   )
-  if (repaired.includes(false))
-    throw new OperationFailed('busy', 'some buckets of the tree are always being written to')
+  if (repaired.includes(false)) throw bucketsWritten()
 }
 
 const ROUNDS = 3
@@ -87,5 +87,5 @@ async function repairHashes(
     // whoever made hashes from what stood there before may have been later
     if ((await lastingFaults(view, again)).length === 0) return
   }
-  throw new OperationFailed('busy', 'hashes of the tree do not come to rest')
+  throw hashesMove()
 }

@@ -2,12 +2,12 @@ import { ApiError } from '../../api/errors.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { treeLost, treePasses, treeTooLarge, treeUnbuilt } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
   type OperationEnd,
-  OperationFailed,
   type OperationRun,
   type OperationStand,
   type StepResult,
@@ -29,9 +29,8 @@ export async function treeStanding(run: OperationRun, id: string): Promise<TreeS
   const stand = await standing(run, id)
   if (stand.operation.data.status !== 'running') return undefined
   const { life, mode, built } = stand.record.data
-  if (life === undefined || (mode !== 'primary' && mode !== 'secondary'))
-    throw new OperationFailed('invalid_request', `this cluster keeps no tree: its mode is ${mode}`)
-  if (built === false) throw new OperationFailed('busy', 'the tree is being built')
+  if (life === undefined || (mode !== 'primary' && mode !== 'secondary')) throw treeLost(mode)
+  if (built === false) throw treeUnbuilt()
   return { ...stand, life }
 }
 
@@ -40,16 +39,14 @@ export async function passing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'busy')
-      throw new OperationFailed('busy', error.message, { cause: error })
+    if (error instanceof ApiError && error.code === 'busy') throw treePasses(error)
     throw error
   }
 }
 
 /** Ends a run that would outlast its Lambda. @throws OperationFailed */
 export function inTime({ ports, deadline }: OperationRun): void {
-  if (ports.clock.now() > deadline)
-    throw new OperationFailed('internal', 'the tables are too large to be gone through in one run')
+  if (ports.clock.now() > deadline) throw treeTooLarge()
 }
 
 /** Notes how far the making of a tree is, now and then: nothing is lost without. */

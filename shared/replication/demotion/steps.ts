@@ -1,12 +1,5 @@
-import {
-  commitStep,
-  DONE,
-  endOperation,
-  OperationFailed,
-  type OperationStep,
-  standing,
-  toStep,
-} from '../operation/run.ts'
+import { nothingToClose } from '../operation/faults.ts'
+import { commitStep, DONE, endOperation, type OperationStep, standing, toStep } from '../operation/run.ts'
 import { stepDown } from '../step-down.ts'
 
 /** Ends the epoch of this cluster for good, and makes it a secondary that follows nobody. */
@@ -15,8 +8,7 @@ const close: OperationStep = async (run, id) => {
   const { operation, record } = stand
   if (operation.data.status !== 'running' || record.data.operation !== id) return DONE
   const end = await stepDown(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
-  if (!end)
-    throw new OperationFailed('busy', 'this cluster writes no journal of its own that could be closed')
+  if (!end) throw nothingToClose()
   // read again: the record is another one since
   const now = await standing(run, id)
   return commitStep(run, [toStep(now, run.ports.clock.now(), { step: 'finish' })], now)

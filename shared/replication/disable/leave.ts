@@ -5,11 +5,11 @@ import { remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
+import { roleWasTaken } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
-  OperationFailed,
   type OperationRun,
   type OperationStep,
   type StepResult,
@@ -32,8 +32,7 @@ export const leave: OperationStep = async (run, id) => {
   const { record, operation } = await standing(run, id)
   if (operation.data.status !== 'running' || record.data.mode === 'disabled') return DONE
   const head = await run.ports.journal.head()
-  if (!head || record.data.mode !== 'secondary' || head.link !== id)
-    throw new OperationFailed('busy', 'another change of the role of this cluster was faster')
+  if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleWasTaken()
   const segments = await readSegments(run.ports)
   // a page of a sync that comes late would undo what clients write
   if (segments.some(({ data }) => data && data.phase !== 'closed')) {

@@ -4,6 +4,7 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Connect } from '../secondary/connect.ts'
+import { operationOver, operationUnknown } from './faults.ts'
 
 /** What a step of an operation may reach. */
 export interface OperationRun {
@@ -44,16 +45,6 @@ export type OperationEnd = (
   fault: OperationFault,
 ) => Promise<StepResult>
 
-/** Trying again would come to the same: the operation is given up. The text is for whoever asked for it. */
-export class OperationFailed extends Error {
-  override readonly name = 'OperationFailed'
-  readonly code: OperationFault['code']
-  constructor(code: OperationFault['code'], text: string, options?: ErrorOptions) {
-    super(text, options)
-    this.code = code
-  }
-}
-
 /** An operation and the cluster record as they are now. */
 export interface OperationStand {
   operation: Item<'operation'>
@@ -65,8 +56,7 @@ export interface OperationStand {
 export async function standing(run: OperationRun, id: string): Promise<OperationStand> {
   const stand = await standingToEnd(run, id)
   const { operation, record } = stand
-  if (operation.data.status !== 'running' && record.data.operation === id)
-    throw new OperationFailed('internal', 'the operation has ended')
+  if (operation.data.status !== 'running' && record.data.operation === id) throw operationOver()
   return stand
 }
 
@@ -74,7 +64,7 @@ export async function standing(run: OperationRun, id: string): Promise<Operation
 export async function standingToEnd({ ports }: OperationRun, id: string): Promise<OperationStand> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
-  if (!operation || !record) throw new OperationFailed('internal', 'there is no such operation')
+  if (!operation || !record) throw operationUnknown()
   return { operation, record, cluster: { record: record.data, readAt } }
 }
 

@@ -7,7 +7,8 @@ import { defined } from '../../values/defined.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
 import type { Element } from '../journal.ts'
-import { AGAIN, DONE, OperationFailed, type OperationRun, type OperationStep } from '../operation/run.ts'
+import { endsDiffer, notPromotable, syncBegan } from '../operation/faults.ts'
+import { AGAIN, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../position.ts'
 import { roleEventChange } from '../role-event.ts'
 import { newFollower } from '../secondary/new-follower.ts'
@@ -24,7 +25,7 @@ export const claim: OperationStep = async (run, id) => {
   if (!stand) return DONE
   const { ports } = run
   const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
-  if (!follower) throw new OperationFailed('internal', 'this cluster is no secondary any more')
+  if (!follower) throw notPromotable()
   const ready = await readyHead(ports, follower, stand.promotion)
   if (!ready) return AGAIN
   checkWhole(ready.head, stand.promotion)
@@ -37,13 +38,8 @@ export function checkWhole(
   { force, end }: Pick<PromotionState, 'force' | 'end'>,
 ): void {
   if (force) return
-  if (dirty !== null || until > 0)
-    throw new OperationFailed('busy', 'a sync has begun meanwhile (merkle-sync)')
-  if (end && (end.seq !== seq || end.epoch !== epoch))
-    throw new OperationFailed(
-      'busy',
-      `the primary’s journal ends at ${posText(end)}, and this cluster’s at ${posText({ epoch, seq })}`,
-    )
+  if (dirty !== null || until > 0) throw syncBegan()
+  if (end && (end.seq !== seq || end.epoch !== epoch)) throw endsDiffer(posText(end), posText({ epoch, seq }))
 }
 
 async function claimed(

@@ -1,11 +1,5 @@
-import {
-  AGAIN,
-  commitStep,
-  DONE,
-  OperationFailed,
-  type OperationRun,
-  type OperationStep,
-} from '../operation/run.ts'
+import { notPromotable, restMissing } from '../operation/faults.ts'
+import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { posText } from '../position.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
 import type { Follower } from '../secondary/follower.ts'
@@ -26,7 +20,7 @@ export const drainAll: OperationStep = async (run, id) => {
   if (!stand) return DONE
   const { ports } = run
   const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
-  if (!follower) throw new OperationFailed('internal', 'this cluster is no secondary any more')
+  if (!follower) throw notPromotable()
   follower.handsOff = true
   if ((await received(run, stand, follower)) === 'time') return AGAIN
   const ready = await readyHead(ports, follower, stand.promotion)
@@ -49,10 +43,7 @@ async function received(
     if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.seq >= end.seq) break
     if (clock.now() >= until) {
       if (force) break
-      throw new OperationFailed(
-        'busy',
-        `the primary’s journal ends at position ${end.seq}, and nothing beyond ${head.seq} comes`,
-      )
+      throw restMissing(end.seq, head.seq)
     }
     if (clock.now() >= run.deadline) return 'time'
     await followCarefully(follower, {

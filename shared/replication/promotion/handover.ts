@@ -1,12 +1,6 @@
 import { type HandedOver, LinkRefused, LinkSilent } from '../../link/source.ts'
-import {
-  AGAIN,
-  commitStep,
-  DONE,
-  OperationFailed,
-  type OperationRun,
-  type OperationStep,
-} from '../operation/run.ts'
+import { handoverRefused, handoverSilent } from '../operation/faults.ts'
+import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { epochAt } from '../position.ts'
 import { ask, type Follower } from '../secondary/follower.ts'
 import { newFollower } from '../secondary/new-follower.ts'
@@ -77,15 +71,11 @@ function without(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
 }
 
 async function failed(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
-  if (asked === 'silent')
-    throw new OperationFailed('busy', 'the primary was asked to hand over, and fell silent')
+  if (asked === 'silent') throw handoverSilent()
   // it said no: then it has ended nothing for this cluster
   const { askedAt: _, ...promotion } = stand.promotion
   const now = run.ports.clock.now()
   const noted = await commitStep(run, [promotionTo({ ...stand, promotion }, now, 'handover', {})], stand)
   if (noted === AGAIN) return AGAIN
-  throw new OperationFailed(
-    'busy',
-    `the primary does not hand over: ${asked.refused}; nothing has changed on either cluster; repeat this later, or use force`,
-  )
+  throw handoverRefused(asked.refused)
 }

@@ -7,7 +7,7 @@ import { defined } from '../../values/defined.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { addressOf } from '../manage/addresses.ts'
 import { awaitOperation, beginOperation, newOperation } from '../manage/operate.ts'
-import { givenUp, roleChanging } from '../manage/refusals.ts'
+import { changeFailed, givenUp, roleChanging } from '../manage/refusals.ts'
 import { checkTransition } from '../manage/transitions.ts'
 import { waitingExecution } from '../operation/waiting.ts'
 
@@ -91,7 +91,9 @@ async function repeated(
 function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
   if (status === 'done') return { answer: nothing([BECOMING, ...(promotion?.warnings ?? [])]) }
   if (fault?.code === 'invalid_request') throw givenUp('invalid_request', fault.text)
-  throw givenUp('busy', fault?.text ?? 'the promotion failed', 5)
+  throw fault?.code === 'busy'
+    ? givenUp('busy', fault.text, 5)
+    : changeFailed(fault?.text ?? 'the promotion failed')
 }
 
 const BECOMING =

@@ -2,7 +2,7 @@ import type { PromotionState } from '../../model/operation.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
 import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
-import { OperationFailed } from '../operation/run.ts'
+import { noJournalToTake, restUnusable, syncBegan } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
 import { drain } from '../secondary/redo.ts'
 import { stopSync } from '../sync/stop.ts'
@@ -25,12 +25,11 @@ export async function readyHead(
   { force }: Pick<PromotionState, 'force'>,
 ): Promise<Ready | undefined> {
   const head = await journal.head()
-  if (!head || head.mode === 'writing')
-    throw new OperationFailed('internal', 'this cluster has no journal of another one to take over')
+  if (!head || head.mode === 'writing') throw noJournalToTake()
   if (head.mode === 'closed')
     return (await endEpoch({ clock, journal }, { epoch: head.epoch })) && resting(journal, 'closed')
   if (head.mode === 'syncing') {
-    if (!force) throw new OperationFailed('busy', 'a sync has begun meanwhile (merkle-sync)')
+    if (!force) throw syncBegan()
     const stopped = await stopSync(own, life, head)
     return stopped && { head: stopped, warnings: [] }
   }
@@ -41,7 +40,7 @@ export async function readyHead(
     drained === 'missing'
       ? 'a staged cell is not there'
       : `${drained.mismatch.length} items are not as cells say`
-  if (!force) throw new OperationFailed('busy', `what has been received cannot be applied: ${what}`)
+  if (!force) throw restUnusable(what)
   return leftAsItIs(own, what)
 }
 

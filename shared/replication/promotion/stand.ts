@@ -1,12 +1,7 @@
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import type { Change } from '../../storage/changes.ts'
-import {
-  OperationFailed,
-  type OperationRun,
-  type OperationStand,
-  standing,
-  toStep,
-} from '../operation/run.ts'
+import { noPromotion, roleTaken } from '../operation/faults.ts'
+import { type OperationRun, type OperationStand, standing, toStep } from '../operation/run.ts'
 
 /** A promotion that is under way, as it is now. */
 export interface PromotionStand extends OperationStand {
@@ -25,10 +20,9 @@ export async function promotionAt(
   const stand = await standing(run, id)
   const { operation, record } = stand
   const { promotion, status } = operation.data
-  if (!promotion) throw new OperationFailed('internal', 'this operation is no promotion')
+  if (!promotion) throw noPromotion()
   if (status !== 'running' || operation.data.step !== step) return undefined
-  if (record.data.operation !== id)
-    throw new OperationFailed('internal', 'another change of the role of this cluster is under way')
+  if (record.data.operation !== id) throw roleTaken()
   return { ...stand, promotion }
 }
 

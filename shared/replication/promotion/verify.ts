@@ -1,4 +1,5 @@
-import { commitStep, DONE, OperationFailed, type OperationStep } from '../operation/run.ts'
+import { promotionRefused } from '../operation/faults.ts'
+import { commitStep, DONE, type OperationStep } from '../operation/run.ts'
 import { posText } from '../position.ts'
 import { asksPrimary, decidePromotion } from './decide.ts'
 import { promotionFacts } from './facts.ts'
@@ -14,7 +15,7 @@ export const verify: OperationStep = async (run, id) => {
   const { force } = stand.promotion
   const facts = await promotionFacts(run, stand.record.data)
   const { refused, warnings } = decidePromotion(facts, { force })
-  if (refused) throw new OperationFailed(refused.code, refused.text)
+  if (refused) throw promotionRefused(refused)
   const { head, now } = facts
   const asks = asksPrimary(facts)
   const position = head ? posText(head) : ''

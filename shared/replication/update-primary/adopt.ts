@@ -3,13 +3,13 @@ import { emptyLink, type Link } from '../../model/cluster.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { linkedBy } from '../activation/wipe.ts'
+import { givenLost, noOwnLinkKey } from '../operation/faults.ts'
 import {
   commitStep,
   DONE,
   endOperation,
   giveUp,
   type OperationEnd,
-  OperationFailed,
   type OperationRun,
   type OperationStand,
   type OperationStep,
@@ -38,15 +38,14 @@ async function changesTo(
 ): Promise<Change[]> {
   const { link } = record.data
   const { form, found = [] } = operation.data.update ?? { form: 'clear' }
-  if (!link) throw new OperationFailed('internal', 'a secondary without a key of its own')
+  if (!link) throw noOwnLinkKey()
   const linked = (changed: Link): Change =>
     replace(record, record, { ...record.data, link: { ...changed, name: id } })
   if (form === 'clear') return [linked(emptyLink(link.ownKey))]
   if (form === 'addresses') return [linked({ ...link, addrs: [...found] })]
   const self = record.data.id
   const [pending, member] = await ports.store.read([key('pending-link'), key('member', self)])
-  if (pending?.data.operation !== id)
-    throw new OperationFailed('internal', 'what the primary gave is not there any more')
+  if (pending?.data.operation !== id) throw givenLost()
   const given = pending.data
   // the primary's keyring takes the place of the own one: of terms that this cluster has added alone nothing is left
   const next = {

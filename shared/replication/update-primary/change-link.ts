@@ -1,11 +1,11 @@
 import { pauseBefore } from '../apply/target.ts'
 import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
+import { noSecondaryNow } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
-  OperationFailed,
   type OperationRun,
   type OperationStep,
   standing,
@@ -24,8 +24,7 @@ export const changeLink: OperationStep = async (run, id) => {
   const { life } = before.record.data
   if (isAdopted(before.record.data, id) || before.operation.data.status !== 'running') return DONE
   const head = await ports.journal.head()
-  if (!head || life === undefined || head.mode === 'writing')
-    throw new OperationFailed('busy', 'this cluster is no secondary any more')
+  if (!head || life === undefined || head.mode === 'writing') throw noSecondaryNow()
   if (!(await stopped(run, head, id))) return AGAIN
   const drained = await settled(run, head, life)
   if (!drained) {

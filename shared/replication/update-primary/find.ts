@@ -3,10 +3,10 @@ import { type EchoAnswer, LinkRefused, LinkSilent, type SourceLink } from '../..
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
 import { handIn } from '../activation/handshake.ts'
+import { nobodyAnswered } from '../operation/faults.ts'
 import {
   commitStep,
   DONE,
-  OperationFailed,
   type OperationRun,
   type OperationStep,
   type StepResult,
@@ -53,10 +53,7 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
     const next = { step: 'drain', update: { ...update, found } }
     return commitStep(run, [toStep(stand, run.ports.clock.now(), next)], stand)
   }
-  throw new OperationFailed(
-    'activation_failed',
-    `nobody answered as the primary of this set: ${failures.join('; ')}`,
-  )
+  throw nobodyAnswered(failures)
 }
 
 const TRIES = 3

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { OperationState } from '../../../shared/model/operation.ts'
-import { OperationFailed, type OperationRun } from '../../../shared/replication/operation/run.ts'
+import { OperationFailed } from '../../../shared/replication/operation/faults.ts'
+import type { OperationRun } from '../../../shared/replication/operation/run.ts'
 import { giveUpPromotion } from '../../../shared/replication/promotion/serve.ts'
 import { promotionSteps } from '../../../shared/replication/promotion/stand.ts'
 import { stepsOfPromotion } from '../../../shared/replication/promotion/steps.ts'

@@ -1,0 +1,146 @@
+import type { ClusterMode } from '../../model/cluster.ts'
+import type { OperationFault } from '../../model/operation.ts'
+
+/*
+ * Why steps of operations give up, one row for each. Whoever asked for the operation is told the text, with what to do
+ * next: it stands here, or is added by `manage/refusals.ts` where it is the same whatever went wrong.
+ * @see docs/spec/replication.md#refusals
+ */
+
+/** Trying again would come to the same: the operation is given up. The text is for whoever asked for it. */
+export class OperationFailed extends Error {
+  override readonly name = 'OperationFailed'
+  readonly code: OperationFault['code']
+  constructor(code: OperationFault['code'], text: string, options?: ErrorOptions) {
+    super(text, options)
+    this.code = code
+  }
+}
+
+const failed = (
+  code: OperationFault['code'],
+  wrong: string,
+  next = '',
+  options?: ErrorOptions,
+): OperationFailed => new OperationFailed(code, next === '' ? wrong : `${wrong}; ${next}`, options)
+
+const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
+const LATER = 'repeat this later'
+const OR_FORCE = 'repeat this later, or use force'
+
+// of every operation
+
+export const operationOver = () => failed('internal', 'the operation has ended')
+
+export const operationUnknown = () => failed('internal', 'there is no such operation')
+
+export const noRecord = () => failed('internal', 'this cluster is not initialised')
+
+/** @param at the step's name */
+export const stepFailed = (at: string, error: string) => failed('internal', `the step ${at} failed: ${error}`)
+
+export const roleTaken = () => failed('internal', 'another change of the role of this cluster is under way')
+
+// of an activation, and of an update of the primary by token
+
+export const tokenOfOtherSet = () =>
+  failed('invalid_request', 'the token is of a different replication set', MAKE_TOKEN)
+
+export const tokenForAnother = () =>
+  failed('invalid_request', 'this is no activation token for this cluster', MAKE_TOKEN)
+
+export const tokenGone = () => failed('internal', 'the activation token has been used')
+
+export const primarySaid = (cause: Error) =>
+  failed('internal', `error unwrapping the secondary token: ${cause.message}`, '', { cause })
+
+export const setLeft = () => failed('internal', 'this cluster follows another set by now')
+
+// of an update of the primary, and of what leaves the set or closes a primary
+
+export const nobodyAnswered = (failures: readonly string[]) =>
+  failed('activation_failed', `nobody answered as the primary of this set: ${failures.join('; ')}`)
+
+export const noOwnLinkKey = () => failed('internal', 'a secondary without a key of its own')
+
+export const givenLost = () => failed('internal', 'what the primary gave is not there any more')
+
+export const noSecondaryNow = () => failed('busy', 'this cluster is no secondary any more')
+
+export const roleWasTaken = () => failed('busy', 'another change of the role of this cluster was faster')
+
+export const nothingToClose = () =>
+  failed('busy', 'this cluster writes no journal of its own that could be closed')
+
+// of work on the tree
+
+export const treeLost = (mode: ClusterMode) =>
+  failed(
+    'invalid_request',
+    `this cluster keeps no tree: its mode is ${mode}`,
+    'there is one as soon as it is a DR primary or a DR secondary',
+  )
+
+export const treeUnbuilt = () =>
+  failed(
+    'busy',
+    'the tree is being built',
+    'repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
+  )
+
+export const treeTooLarge = () => failed('internal', 'the tables are too large to be gone through in one run')
+
+/** What refused says what to do next. */
+export const treePasses = (cause: Error) => failed('busy', cause.message, '', { cause })
+
+export const bucketsWritten = () =>
+  failed('busy', 'some buckets of the tree are always being written to', LATER)
+
+export const hashesMove = () => failed('busy', 'hashes of the tree do not come to rest', LATER)
+
+export const nothingToCompare = () =>
+  failed(
+    'invalid_request',
+    'this cluster follows no primary that it could be compared with',
+    'leave diff out',
+  )
+
+export const comparisonFailed = (cause: unknown) =>
+  failed(
+    'busy',
+    `the tree is made anew, but could not be compared with the primary's: ${cause instanceof Error ? cause.message : String(cause)}`,
+    LATER,
+    { cause },
+  )
+
+export const syncRuns = () => failed('busy', 'a sync is under way', LATER)
+
+// of a promotion
+
+export const noPromotion = () => failed('internal', 'this operation is no promotion')
+
+/** What is in the way, by the rows of `promotion/decide.ts`. */
+export const promotionRefused = ({ code, text }: OperationFault) => failed(code, text)
+
+export const handoverSilent = () =>
+  failed('busy', 'the primary was asked to hand over, and fell silent', OR_FORCE)
+
+export const handoverRefused = (why: string) =>
+  failed('busy', `the primary does not hand over: ${why}; nothing has changed on either cluster`, OR_FORCE)
+
+export const restMissing = (end: number, here: number) =>
+  failed('busy', `the primary’s journal ends at position ${end}, and nothing beyond ${here} comes`, OR_FORCE)
+
+/** @param end position of the primary's journal, as text; `here`: of the own one */
+export const endsDiffer = (end: string, here: string) =>
+  failed('busy', `the primary’s journal ends at ${end}, and this cluster’s at ${here}`, OR_FORCE)
+
+export const syncBegan = () => failed('busy', 'a sync has begun meanwhile (merkle-sync)', OR_FORCE)
+
+export const restUnusable = (what: string) =>
+  failed('busy', `what has been received cannot be applied: ${what}`, OR_FORCE)
+
+export const notPromotable = () => failed('internal', 'this cluster is no secondary any more')
+
+export const noJournalToTake = () =>
+  failed('internal', 'this cluster has no journal of another one to take over')
