@@ -1,5 +1,4 @@
 import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
 import { encryptFor, fingerprintOf } from '../cluster/pgp.ts'
 import { combineShares, readShare } from '../cluster/shares.ts'
@@ -8,8 +7,9 @@ import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 import type { FieldCipher, Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import { defined } from '../values/defined.ts'
-import { decideKey, decideShare, decideStart, type Refused, tried } from './decide.ts'
+import { decideKey, decideShare, decideStart, tried } from './decide.ts'
 import { masked, newOtp } from './encode.ts'
+import { otpUnusable } from './refusals.ts'
 import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, storeSlot } from './slot.ts'
 
 export const startFields = {
@@ -90,7 +90,7 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
   const { otp, made, pgp, warnings } = await protectionOf(call.given, entropy.bytes)
   const facts = { slot: gathered.slot, now: call.now }
   const verdict = decideStart(facts)
-  if (!('start' in verdict)) throw refused(verdict)
+  if (!('start' in verdict)) throw verdict.refuse
   const secrets: Secrets = { nonce: entropy.uuid(), otp, shares: [] }
   const attempt = await encryptAttempt(defined({ purpose: making.purpose, pgp }), secrets, cipher)
   const change = storeSlot(gathered, { tries: tried(facts), attempt }, call.now)
@@ -112,8 +112,7 @@ async function protectionOf(
   random: (length: number) => Buffer,
 ): Promise<Protection> {
   if (otp !== '') {
-    if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH)
-      throw invalid(`otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`)
+    if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH) throw otpUnusable()
     const warnings = pgp_key === '' ? [] : ['pgp_key is not used: an otp was given']
     return { otp, made: false, warnings }
   }
@@ -130,7 +129,7 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   const { slot, required } = gathered
   const facts = { slot, secrets: await decryptSecrets(slot, cipher), required, now: call.now }
   const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
-  if (!('attempt' in verdict)) throw refused(verdict)
+  if (!('attempt' in verdict)) throw verdict.refuse
   const { attempt, secrets, enough } = verdict
   if (!enough) {
     const next = await encryptAttempt(attempt, secrets, cipher)
@@ -147,7 +146,7 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   if ('right' in judged) return complete(making, call, gathered, secrets)
   const emptied = await encryptAttempt(attempt, { ...secrets, shares: [] }, cipher)
   const reset = storeSlot(gathered, { tries: tried(facts), attempt: emptied }, call.now)
-  return { ...after([reset]), fault: invalid(judged.refuse, { reason: { why: 'recovery-shares' } }) }
+  return { ...after([reset]), fault: judged.refuse }
 }
 
 const recoveryKey = async ({ recovery }: Gathered, cipher: Pick<FieldCipher, 'decrypt'>): Promise<Buffer> =>
@@ -187,8 +186,3 @@ function cancelAttempt(making: Making, call: Call): Outcome {
     ...telling(making, call, nonce, { outcome: 'cancelled' }),
   }
 }
-
-const refused = (verdict: Refused): ApiError =>
-  'wait' in verdict
-    ? new ApiError('too_many_requests', 'too many attempts: try again later', { retryAfter: verdict.wait })
-    : invalid(verdict.refuse)

@@ -1,5 +1,15 @@
+import type { ApiError } from '../api/errors.ts'
 import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { sameSecret } from '../values/secret.ts'
+import {
+  attemptRuns,
+  noAttempt,
+  otherNonce,
+  otherPurpose,
+  shareRepeated,
+  sharesWrong,
+  tooManyAttempts,
+} from './refusals.ts'
 
 /**
  * Starts and failed verifications that the slot takes within a minute: the endpoints ask for no token, so tries have to
@@ -8,18 +18,13 @@ import { sameSecret } from '../values/secret.ts'
 const MOST_TRIES = 10
 const WITHIN_MS = 60_000
 
-/** A verdict by which nothing changes: a text for the caller, or seconds to wait. */
-export type Refused = { refuse: string } | { wait: number }
+/** A verdict by which nothing changes. */
+export type Refused = { refuse: ApiError }
 
 export interface Facts {
   slot: Slot
   /** epoch milliseconds */
   now: number
-}
-
-const names: Record<Purpose, string> = {
-  root: 'root generation',
-  operation: 'generation of a DR operation token',
 }
 
 const recent = ({ slot, now }: Facts): number[] => slot.tries.filter(at => at > now - WITHIN_MS && at <= now)
@@ -37,9 +42,9 @@ export const tried = (facts: Facts): readonly number[] => [...recent(facts), fac
 /** Whether an attempt may start: one at a time, whatever it is for. */
 export function decideStart(facts: Facts): Refused | { start: true } {
   const { attempt } = facts.slot
-  if (attempt) return { refuse: `${names[attempt.purpose]} already in progress` }
+  if (attempt) return { refuse: attemptRuns(attempt.purpose) }
   const wait = waitFor(facts)
-  return wait > 0 ? { wait } : { start: true }
+  return wait > 0 ? { refuse: tooManyAttempts(wait) } : { start: true }
 }
 
 /** A share as it was given. */
@@ -66,23 +71,22 @@ export interface Advanced {
 /** What a share comes to. */
 export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts): Refused | Advanced {
   const { slot, secrets, required } = facts
-  const name = names[purpose]
-  if (!slot.attempt || !secrets) return { refuse: `no ${name} in progress` }
+  if (!slot.attempt || !secrets) return { refuse: noAttempt(purpose) }
   const other = refusedFor(slot.attempt, purpose, nonce)
   if (other) return { refuse: other }
   const hex = share.toString('hex')
-  if (secrets.shares.some(one => sameSecret(one, hex)))
-    return { refuse: 'given key has already been provided during this generation operation' }
+  if (secrets.shares.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
   const shares = [...secrets.shares, hex]
   const enough = shares.length >= required
   const wait = enough ? waitFor(facts) : 0
-  return wait > 0 ? { wait } : { attempt: slot.attempt, secrets: { ...secrets, shares }, enough }
+  return wait > 0
+    ? { refuse: tooManyAttempts(wait) }
+    : { attempt: slot.attempt, secrets: { ...secrets, shares }, enough }
 }
 
-function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): string | undefined {
-  if (attempt.nonce !== nonce)
-    return `incorrect nonce supplied; nonce for this ${names[attempt.purpose]} operation is "${attempt.nonce}"`
-  return attempt.purpose === purpose ? undefined : 'an attempt of another kind is in progress'
+function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {
+  if (attempt.nonce !== nonce) return otherNonce(attempt.purpose, attempt.nonce)
+  return attempt.purpose === purpose ? undefined : otherPurpose(attempt.purpose)
 }
 
 /**
@@ -93,10 +97,7 @@ export function decideKey(
   purpose: Purpose,
   united: Uint8Array | undefined,
   recovery: Uint8Array,
-): { refuse: string } | { right: true } {
+): Refused | { right: true } {
   if (united && sameSecret(united, recovery)) return { right: true }
-  const why = united
-    ? 'these shares are not those of the recovery key'
-    : 'these shares do not belong together'
-  return { refuse: `${names[purpose]} aborted: ${why}; all shares have to be given again` }
+  return { refuse: sharesWrong(purpose, united !== undefined) }
 }

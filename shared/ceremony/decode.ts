@@ -1,7 +1,7 @@
 import { answer, type Call, data, type Outcome } from '../api/call.ts'
-import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { unmasked } from './encode.ts'
+import { maskUnusable } from './refusals.ts'
 
 export const decodeFields = {
   encoded_token: text('Masked token, as the last share was answered', { secret: true, required: true }),
@@ -11,9 +11,6 @@ export const decodeFields = {
 /** POST sys/decode-token: depends on nothing but what it is given. */
 export function decodeToken({ given: { encoded_token = '', otp = '' } }: Call<typeof decodeFields>): Outcome {
   const token = unmasked(encoded_token, otp)
-  if (token === undefined)
-    throw invalid(
-      'encoded_token and otp do not belong together: the one is base64 without padding of as many bytes as the other has',
-    )
+  if (token === undefined) throw maskUnusable()
   return answer(data({ token }))
 }

@@ -1,12 +1,14 @@
-import { ApiError } from '../api/errors.ts'
+import { ApiError, type ErrorDetails } from '../api/errors.ts'
+import type { Purpose } from '../model/ceremony.ts'
+import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 
 /*
- * Refusals of operation tokens, one row for each: what is wrong, and what to do next. In a file of its own, because
- * most functions need not load it.
+ * Refusals of ceremonies and of operation tokens, one row for each: what is wrong, and what to do next. In a file of
+ * its own, because most functions need not load the rest.
  */
 
-const refused = (wrong: string, next: string): ApiError =>
-  new ApiError('invalid_request', `${wrong}; ${next}`)
+const refused = (wrong: string, next: string, details: ErrorDetails = {}): ApiError =>
+  new ApiError('invalid_request', `${wrong}; ${next}`, details)
 
 export const operationTokenMissing = (): ApiError =>
   refused(
@@ -21,4 +23,57 @@ export const batchTokenStays = (): ApiError =>
   refused(
     'a batch token cannot be revoked',
     'it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
+  )
+
+const names: Record<Purpose, string> = {
+  root: 'root generation',
+  operation: 'generation of a DR operation token',
+}
+
+const paths: Record<Purpose, string> = {
+  root: 'sys/generate-root/attempt',
+  operation: 'sys/replication/dr/secondary/generate-operation-token/attempt',
+}
+
+export const attemptRuns = (purpose: Purpose): ApiError =>
+  refused(`${names[purpose]} already in progress`, `go on with it, or cancel it by DELETE ${paths[purpose]}`)
+
+export const noAttempt = (purpose: Purpose): ApiError =>
+  refused(`no ${names[purpose]} in progress`, `begin one by POST ${paths[purpose]}`)
+
+export const otherNonce = (purpose: Purpose, nonce: string): ApiError =>
+  refused('incorrect nonce supplied', `nonce for this ${names[purpose]} operation is "${nonce}"`)
+
+/** @param purpose of the attempt that is in progress */
+export const otherPurpose = (purpose: Purpose): ApiError =>
+  refused('an attempt of another kind is in progress', `cancel it by DELETE ${paths[purpose]}`)
+
+export const shareRepeated = (): ApiError =>
+  refused(
+    'given key has already been provided during this generation operation',
+    'give one that was not given yet',
+  )
+
+/** @param belong whether the shares are of one key at all. Which of them was wrong cannot be known. */
+export const sharesWrong = (purpose: Purpose, belong: boolean): ApiError =>
+  refused(
+    `${names[purpose]} aborted: these shares ${belong ? 'are not those of the recovery key' : 'do not belong together'}`,
+    'all shares have to be given again',
+    { reason: { why: 'recovery-shares' } },
+  )
+
+/** @param wait seconds */
+export const tooManyAttempts = (wait: number): ApiError =>
+  new ApiError('too_many_requests', 'too many attempts; try again later', { retryAfter: wait })
+
+export const otpUnusable = (): ApiError =>
+  refused(
+    `otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`,
+    'leave it out to be given one',
+  )
+
+export const maskUnusable = (): ApiError =>
+  refused(
+    'encoded_token and otp do not belong together',
+    'the one is base64 without padding of as many bytes as the other has: give both as the ceremony answered them',
   )

@@ -110,7 +110,9 @@ describe('a lost root token', () => {
     expect((await give(nonce, host.recovery_keys[0]))[1]).toMatchObject({ progress: 1 })
     clock.ahead += 3_600_000
     expect((await ask('GET', '/attempt'))[1]).toMatchObject({ started: false, nonce: '', progress: 0 })
-    expect((await give(nonce, host.recovery_keys[1]))[1].errors).toEqual(['no root generation in progress'])
+    expect((await give(nonce, host.recovery_keys[1]))[1].errors).toEqual([
+      'no root generation in progress; begin one by POST sys/generate-root/attempt',
+    ])
     expect((await ask('PUT', '/attempt', {}))[0]).toBe(200)
   })
 

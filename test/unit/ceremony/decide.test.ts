@@ -8,6 +8,7 @@ import {
   type ShareFacts,
   tried,
 } from '../../../shared/ceremony/decide.ts'
+import { attemptRuns } from '../../../shared/ceremony/refusals.ts'
 import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
@@ -28,6 +29,7 @@ const facts = (more: Partial<ShareFacts> = {}): ShareFacts => ({
   required: 3,
   ...more,
 })
+const tooMany = (retryAfter: number) => expect.objectContaining({ code: 'too_many_requests', retryAfter })
 const given = (share: Buffer, nonce = 'n-1') => ({ purpose: 'root', nonce, share }) as const
 
 describe('starting', () => {
@@ -36,7 +38,7 @@ describe('starting', () => {
   })
 
   test('is refused while an attempt is in progress', () => {
-    expect(decideStart({ slot: busy, now: NOW })).toEqual({ refuse: 'root generation already in progress' })
+    expect(decideStart({ slot: busy, now: NOW })).toEqual({ refuse: attemptRuns('root') })
   })
 })
 
@@ -46,13 +48,18 @@ describe('a share', () => {
       'without an attempt',
       given(a),
       facts({ slot: idle, secrets: undefined }),
-      /^no root generation in progress$/,
+      /^no root generation in progress; /,
     ],
     ['for another attempt', given(a, 'n-2'), facts(), /^incorrect nonce supplied.*"n-1"$/],
     ['without nonce', given(a, ''), facts(), /^incorrect nonce supplied/],
     ['given before', given(Buffer.from(a)), facts({ secrets: secrets(b, a) }), /already been provided/],
   ])('%s is refused, and nothing changes', (_, share, known, text) => {
-    expect(decideShare(share, known)).toEqual({ refuse: expect.stringMatching(text) })
+    expect(decideShare(share, known)).toEqual({
+      refuse: expect.objectContaining({
+        code: 'invalid_request',
+        message: expect.stringMatching(text),
+      }),
+    })
   })
 
   test('is kept until there are enough', () => {
@@ -95,7 +102,12 @@ describe('united shares', () => {
     ['a shorter one', a.subarray(1), /not those of the recovery key/],
     ['none', undefined, /do not belong together/],
   ])('are refused when they are %s, without a word about which was wrong', (_, united, text) => {
-    expect(decideKey('root', united, a)).toEqual({ refuse: expect.stringMatching(text) })
+    expect(decideKey('root', united, a)).toEqual({
+      refuse: expect.objectContaining({
+        code: 'invalid_request',
+        message: expect.stringMatching(text),
+      }),
+    })
   })
 })
 
@@ -105,7 +117,7 @@ describe('the pace of an attempt that anybody may start', () => {
 
   test('ten starts and failed verifications within a minute; then the caller has to wait until the oldest is that old', () => {
     expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW })).toEqual({ start: true })
-    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW })).toEqual({ wait: 51 })
+    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW })).toEqual({ refuse: tooMany(51) })
     expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 })).toEqual({ start: true })
     expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW })).toEqual({ start: true })
   })
@@ -113,7 +125,7 @@ describe('the pace of an attempt that anybody may start', () => {
   test('shares are united at that pace too; those before the last one are taken at any', () => {
     const slot = { ...busy, tries: tries(10, 1000) }
     expect(decideShare(given(b), facts({ slot, secrets: secrets(a) }))).toMatchObject({ enough: false })
-    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toEqual({ wait: 51 })
+    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toEqual({ refuse: tooMany(51) })
   })
 
   test('what is remembered of tries does not grow', () => {
@@ -132,8 +144,8 @@ describe('the pace of an attempt that anybody may start', () => {
         for (const pause of pauses) {
           now += pause
           const verdict = decideStart({ slot, now })
-          if ('wait' in verdict) {
-            expect(verdict.wait).toBeGreaterThan(0)
+          if ('refuse' in verdict) {
+            expect(verdict.refuse.retryAfter).toBeGreaterThan(0)
             continue
           }
           slot = { tries: tried({ slot, now }) }

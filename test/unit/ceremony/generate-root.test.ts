@@ -63,7 +63,9 @@ describe('a root token from recovery shares', () => {
     expect((await w.show()).body).toMatchObject({ ...IDLE_BODY, started: true, nonce, progress: 2 })
     const { encoded_token } = (await w.give(nonce, c)).body
     expect(encoded_token).toMatch(/^[A-Za-z0-9+/]{44}$/)
-    expect((await w.give(nonce, a)).body.errors).toEqual(['no root generation in progress'])
+    expect((await w.give(nonce, a)).body.errors).toEqual([
+      'no root generation in progress; begin one by POST sys/generate-root/attempt',
+    ])
   })
 
   test('under a password of the caller’s own, which is never shown', async () => {
@@ -122,7 +124,12 @@ describe('one slot', () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     const again = await w.start()
-    expect([again.status, again.body.errors]).toEqual([400, ['root generation already in progress']])
+    expect([again.status, again.body.errors]).toEqual([
+      400,
+      [
+        'root generation already in progress; go on with it, or cancel it by DELETE sys/generate-root/attempt',
+      ],
+    ])
     expect((await w.show()).body.nonce).toBe(nonce)
   })
 
@@ -257,7 +264,9 @@ describe('guards of a slot that anybody may take', () => {
     expect((await w.show()).body.progress).toBe(1)
     w.clock.ms += 1_000
     expect((await w.show()).body).toMatchObject(IDLE_BODY)
-    expect((await w.give(nonce, b)).body.errors).toEqual(['no root generation in progress'])
+    expect((await w.give(nonce, b)).body.errors).toEqual([
+      'no root generation in progress; begin one by POST sys/generate-root/attempt',
+    ])
     expect((await w.start()).status).toBe(200)
   })
 })

@@ -208,7 +208,12 @@ describe('a start', () => {
     const w = await secondary()
     const { nonce } = (await w.start()).body
     const again = await w.start()
-    expect([again.status, again.body.errors]).toEqual([400, [`${NAME} already in progress`]])
+    expect([again.status, again.body.errors]).toEqual([
+      400,
+      [
+        `${NAME} already in progress; go on with it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt`,
+      ],
+    ])
     expect((await w.show()).body.nonce).toBe(nonce)
   })
 })
@@ -222,7 +227,11 @@ describe('a share, in the order of the checks', () => {
     ['neither hex nor base64', { key: 'zz', nonce: 'x' }, 'key must be a valid hex or base64 string'],
     ['15 bytes', { key: Buffer.alloc(15).toString('base64'), nonce: 'x' }, /shorter than minimum 16 bytes/],
     ['34 bytes', { key: Buffer.alloc(34).toString('base64'), nonce: 'x' }, /longer than maximum 33 bytes/],
-    ['no attempt', { key: other.toString('hex'), nonce: 'x' }, `no ${NAME} in progress`],
+    [
+      'no attempt',
+      { key: other.toString('hex'), nonce: 'x' },
+      new RegExp(`^no ${NAME} in progress; begin one `),
+    ],
   ])('%s: 400', async (_, body, text) => {
     const w = await secondary()
     const reply = await w.send('PUT', '/update', body)

@@ -218,11 +218,52 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'token and update_primary_addrs are given both; give the token of another primary, or the addresses of the same one',
   ],
+  attemptRuns: [
+    token.attemptRuns('operation'),
+    'invalid_request',
+    'generation of a DR operation token already in progress; go on with it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
+  ],
   batchTokenStays: [
     token.batchTokenStays(),
     'invalid_request',
     'a batch token cannot be revoked; it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
   ],
+  maskUnusable: [
+    token.maskUnusable(),
+    'invalid_request',
+    'encoded_token and otp do not belong together; the one is base64 without padding of as many bytes as the other has: give both as the ceremony answered them',
+  ],
+  noAttempt: [
+    token.noAttempt('root'),
+    'invalid_request',
+    'no root generation in progress; begin one by POST sys/generate-root/attempt',
+  ],
+  otherNonce: [
+    token.otherNonce('operation', 'n-1'),
+    'invalid_request',
+    'incorrect nonce supplied; nonce for this generation of a DR operation token operation is "n-1"',
+  ],
+  otherPurpose: [
+    token.otherPurpose('root'),
+    'invalid_request',
+    'an attempt of another kind is in progress; cancel it by DELETE sys/generate-root/attempt',
+  ],
+  otpUnusable: [
+    token.otpUnusable(),
+    'invalid_request',
+    'otp must have 33 bytes, as many as the token that it masks; leave it out to be given one',
+  ],
+  shareRepeated: [
+    token.shareRepeated(),
+    'invalid_request',
+    'given key has already been provided during this generation operation; give one that was not given yet',
+  ],
+  sharesWrong: [
+    token.sharesWrong('root', true),
+    'invalid_request',
+    'root generation aborted: these shares are not those of the recovery key; all shares have to be given again',
+  ],
+  tooManyAttempts: [token.tooManyAttempts(51), 'too_many_requests', 'too many attempts; try again later'],
   operationTokenMissing: [
     token.operationTokenMissing(),
     'invalid_request',

@@ -4,6 +4,7 @@ import {
   decidePromotion,
   type PrimaryFacts,
   type PromotionFacts,
+  promotionChecks,
 } from '../../../../shared/replication/promotion/decide.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 12)
@@ -92,5 +93,88 @@ describe('what is no obstacle', () => {
     const { refused, warnings } = decide({ format: 2 })
     expect(refused).toBeUndefined()
     expect(warnings).toEqual([expect.stringMatching(/format 1, this cluster 2.*upgrade/)])
+  })
+})
+
+describe('what is in the way, word for word', () => {
+  const LAST = '; repeat this later, or use force'
+  const FINAL = '; force does not help here'
+  const rows: Readonly<Record<string, readonly [facts: Partial<PromotionFacts>, text: string][]>> = {
+    'first-sync': [
+      [
+        { head: { ...head, line: [] } },
+        `this cluster has never had all of its primary’s items: its first sync has not ended${FINAL}`,
+      ],
+    ],
+    keyring: [
+      [
+        { keyring: { opened: 0, failed: [] } },
+        `the keyring does not open: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used${FINAL}`,
+      ],
+    ],
+    'keyring-terms': [
+      [
+        { keyring: { opened: 1, failed: ['role hmacKey', 'config secretKey'] } },
+        `the keyring does not open everything: role hmacKey, config secretKey${LAST}`,
+      ],
+    ],
+    sync: [
+      [{ head: { ...head, mode: 'syncing' } }, `a sync is running (merkle-sync)${LAST}`],
+      [{ head: { ...head, mode: 'draining' } }, `a sync is about to begin (merkle-diff)${LAST}`],
+      [
+        { head: { ...head, until: 130 } },
+        `what a sync has fetched is whole from position 130 on, and this cluster is at 100${LAST}`,
+      ],
+    ],
+    corrupted: [
+      [
+        { corrupted: true },
+        `items do not stay as the primary has them, or a check has found the tree of items corrupted${LAST}`,
+      ],
+    ],
+    reindex: [[{ reindexing: true }, `a reindex is running${LAST}`]],
+    stuck: [[{ stuck: 'policy p' }, `what has been received cannot be applied: policy p${LAST}`]],
+    'no-primary': [
+      [
+        { primary: { state: 'none' } },
+        `this cluster knows no primary: nobody can say what it has missed${LAST}`,
+      ],
+      [
+        { head: { ...head, mode: 'closed' } },
+        `this cluster was a primary, and has not begun to follow another one${LAST}`,
+      ],
+    ],
+    refused: [
+      [
+        { primary: { state: 'refuses', text: 'west was revoked' } },
+        `the primary answers, and refuses this cluster: west was revoked${LAST}`,
+      ],
+    ],
+    silent: [
+      [{ primary: { state: 'silent' } }, `the primary does not answer, and has never answered${LAST}`],
+      [silentFor(12_000), `the primary does not answer, and answered 12 s ago${LAST}`],
+    ],
+    lag: [
+      [
+        { primary: { ...answers, lag: 'parted' } },
+        `the journals of this cluster and of the primary have parted (merkle-diff)${LAST}`,
+      ],
+      [
+        { primary: { ...answers, lag: 7000 } },
+        `this cluster is 7 s behind its primary: more than 5 s${LAST}`,
+      ],
+    ],
+  }
+
+  test('every check stands here', () => {
+    expect(promotionChecks(fine).map(({ name }) => name)).toEqual(Object.keys(rows))
+  })
+
+  test.each(
+    Object.entries(rows).flatMap(([name, cases]) => cases.map(([facts, text]) => ({ name, facts, text }))),
+  )('$name: $text', ({ name, facts, text }) => {
+    expect(decide(facts).refused?.text).toBe(text)
+    const found = promotionChecks({ ...fine, ...facts }).filter(check => check.text !== undefined)
+    expect(found.map(check => check.name)).toEqual([name])
   })
 })
