@@ -16,8 +16,8 @@ const HEARTBEAT_MS = 10_000
 /** How long a run waits when there is nothing to do, and when the primary does not answer. */
 const IDLE_MS = 500
 const SILENT_MS = 2000
-/** How often a run that stands by looks whether the one before it has ended. */
-const STANDBY_MS = 2000
+/** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
+const STANDBY_MS = 500
 
 /** When a run pulls. */
 export interface PullTimes {
