@@ -78,7 +78,9 @@ async function admitOperator(
   const { record } = cluster
   if (record.mode !== 'secondary') {
     if (intake.token) await loadCaller(await identified(), undefined, mounts, ports)
-    if (endpoint.serves === 'secondary') throw notASecondary(record.mode)
+    // nobody repeats what was never taken: a request that a secondary takes has a token
+    const repeats = (intake.raw['dr_operation_token'] ?? '') !== ''
+    if (endpoint.serves === 'secondary' || !repeats) throw notASecondary(record.mode)
     return undefined
   }
   // loaded here only: few functions need it, and logins should not pay for loading it
