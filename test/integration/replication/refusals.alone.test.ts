@@ -134,4 +134,35 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     for (let tries = 0; last.status === 200 && tries < 10; tries++) last = await again()
     expect(said(last)).toEqual(of(ceremony.tooManyAttempts(0)))
   })
+
+  test('a batch token cannot be revoked', async () => {
+    const east = set.at('east')
+    const policy = 'path "sys/replication/dr/secondary/*" { capabilities = ["update"] }'
+    await east.ok('POST', '/sys/policies/acl/operators', { policy })
+    const batch = { type: 'batch', policies: ['operators'], no_parent: true, ttl: '1h' }
+    const { body } = await east.ok('POST', '/auth/token/create', batch)
+    await set.converge('west')
+    const revoked = await post('west', `${R}/secondary/operation-token/delete`, {
+      dr_operation_token: body.auth.client_token,
+    })
+    expect(said(revoked)).toEqual(of(ceremony.batchTokenStays()))
+  })
+
+  test('while another operation holds the record, none begins', async () => {
+    const { ports, record } = set.at('west')
+    const [free, now] = [await record(), ports.clock.now()]
+    const hold = (data: typeof free) =>
+      ports.store.commit([put(key('cluster'), data)], { record: free, readAt: now })
+    await hold({ ...free, operation: 'of-another-request' })
+    const refused = await post('west', update, { token: '' })
+    await hold(free)
+    expect(said(refused)).toEqual(of(role.roleChanging()))
+  })
+
+  test('where it follows nobody, addresses do not help', async () => {
+    expect((await post('west', update, { token: '' })).status).toBe(200)
+    await set.settled()
+    const found = await post('west', update, { update_primary_addrs: ['https://east.example.com'] })
+    expect(said(found)).toEqual(of(role.addressesNeedLink()))
+  })
 })
