@@ -1,4 +1,4 @@
-import type { CellsAnswer, EchoAnswer, SourceLink } from '../../link/source.ts'
+import { type CellsAnswer, type EchoAnswer, LinkRefused, type SourceLink } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import type { Own } from '../apply/target.ts'
@@ -85,12 +85,17 @@ export function stopped({ told }: Follower, fault: string): Progress {
   return 'stopped'
 }
 
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof LinkRefused && error.code === 'unavailable'
+
 /** Asks the source how far it is, and tells it how far this cluster is. */
 export async function ask(follower: Follower): Promise<EchoAnswer> {
   const { own, link, told, address = '' } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
-  follower.source = await link.echo({ position, state: told.state, address, apiAddress: address })
+  const echo = () => link.echo({ position, state: told.state, address, apiAddress: address })
+  // a primary that writes the same record at this moment wants the question repeated
+  follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
   return follower.source
 }

@@ -143,6 +143,24 @@ test('a primary that is silent, or says no, is asked again; what was known stays
   expect(contact).toMatchObject({ seq: 6, refused: { code: 'permission_denied', text: 'revoked' } })
 })
 
+test('a question that met another write at the primary is repeated at once: nobody waits, and nothing is told of it', async () => {
+  let calls = 0
+  const began = west.turn.ms
+  const asked: number[] = []
+  await pulled(peer => ({
+    ...connect(peer),
+    echo: async request => {
+      asked.push(west.turn.ms - began)
+      calls += 1
+      if (calls === 1) throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
+      return connect(peer).echo(request)
+    },
+  }))
+  expect(asked.slice(0, 2)).toEqual([0, 0])
+  expect((await told()).contact).toMatchObject({ seq: 5 })
+  expect((await told()).contact).not.toHaveProperty('refused')
+})
+
 test('no item of a new term of the keyring is here before the term is', async () => {
   await pulled()
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
