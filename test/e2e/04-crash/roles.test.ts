@@ -173,7 +173,10 @@ test('promotion, and following again: one outcome', { timeout: sized(300_000, 60
   await followed(roles, following)
 })
 
-test.runIf(sized(false, true))('demotion: one outcome', async () => {
+/** What `npm run test:long` alone plays. */
+const long = sized<(title: string, play: () => Promise<void>) => void>(() => undefined, test)
+
+long('demotion: one outcome', async () => {
   let roles: [KilledHost, KilledHost] = (await health())[0] === 200 ? [east, west] : [west, east]
   for (const step of stepsOf('demotion')) {
     const [primary] = roles
@@ -194,7 +197,7 @@ test.runIf(sized(false, true))('demotion: one outcome', async () => {
   }
 })
 
-test.runIf(sized(false, true))('an attempt to make an operation token: one outcome', async () => {
+long('an attempt to make an operation token: one outcome', async () => {
   const secondary = (await health())[0] === 200 ? west : east
   const attempt = `${R}/secondary/generate-operation-token`
   let nonce = ''
