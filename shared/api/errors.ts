@@ -54,6 +54,10 @@ export class ApiError extends Error {
   }
 }
 
+/** A row of a table of refusals: what is wrong, and what to do next. */
+export const refused = (code: Code, wrong: string, next: string, details?: ErrorDetails): ApiError =>
+  new ApiError(code, `${wrong}; ${next}`, details)
+
 /** The error for faulty input; the text says what the caller has to change. */
 export const invalid = (message: string, details?: ErrorDetails): ApiError =>
   new ApiError('invalid_request', message, details)

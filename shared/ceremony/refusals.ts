@@ -1,4 +1,4 @@
-import { ApiError, type ErrorDetails } from '../api/errors.ts'
+import { ApiError, refused } from '../api/errors.ts'
 import type { Purpose } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 
@@ -7,20 +7,19 @@ import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
  * its own, because most functions need not load the rest.
  */
 
-const refused = (wrong: string, next: string, details: ErrorDetails = {}): ApiError =>
-  new ApiError('invalid_request', `${wrong}; ${next}`, details)
-
 export const operationTokenMissing = (): ApiError =>
   refused(
+    'invalid_request',
     'dr_operation_token is required',
     'generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
   )
 
 export const operationTokenUnreadable = (): ApiError =>
-  refused('dr_operation_token is not a string', 'give the token as a JSON string')
+  refused('invalid_request', 'dr_operation_token is not a string', 'give the token as a JSON string')
 
 export const batchTokenStays = (): ApiError =>
   refused(
+    'invalid_request',
     'a batch token cannot be revoked',
     'it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
   )
@@ -36,20 +35,33 @@ const paths: Record<Purpose, string> = {
 }
 
 export const attemptRuns = (purpose: Purpose): ApiError =>
-  refused(`${names[purpose]} already in progress`, `go on with it, or cancel it by DELETE ${paths[purpose]}`)
+  refused(
+    'invalid_request',
+    `${names[purpose]} already in progress`,
+    `go on with it, or cancel it by DELETE ${paths[purpose]}`,
+  )
 
 export const noAttempt = (purpose: Purpose): ApiError =>
-  refused(`no ${names[purpose]} in progress`, `begin one by POST ${paths[purpose]}`)
+  refused('invalid_request', `no ${names[purpose]} in progress`, `begin one by POST ${paths[purpose]}`)
 
 export const otherNonce = (purpose: Purpose, nonce: string): ApiError =>
-  refused('incorrect nonce supplied', `nonce for this ${names[purpose]} operation is "${nonce}"`)
+  refused(
+    'invalid_request',
+    'incorrect nonce supplied',
+    `nonce for this ${names[purpose]} operation is "${nonce}"`,
+  )
 
 /** @param purpose of the attempt that is in progress */
 export const otherPurpose = (purpose: Purpose): ApiError =>
-  refused('an attempt of another kind is in progress', `cancel it by DELETE ${paths[purpose]}`)
+  refused(
+    'invalid_request',
+    'an attempt of another kind is in progress',
+    `cancel it by DELETE ${paths[purpose]}`,
+  )
 
 export const shareRepeated = (): ApiError =>
   refused(
+    'invalid_request',
     'given key has already been provided during this generation operation',
     'give one that was not given yet',
   )
@@ -57,6 +69,7 @@ export const shareRepeated = (): ApiError =>
 /** @param belong whether the shares are of one key at all. Which of them was wrong cannot be known. */
 export const sharesWrong = (purpose: Purpose, belong: boolean): ApiError =>
   refused(
+    'invalid_request',
     `${names[purpose]} aborted: these shares ${belong ? 'are not those of the recovery key' : 'do not belong together'}`,
     'all shares have to be given again',
     { reason: { why: 'recovery-shares' } },
@@ -68,12 +81,14 @@ export const tooManyAttempts = (wait: number): ApiError =>
 
 export const otpUnusable = (): ApiError =>
   refused(
+    'invalid_request',
     `otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`,
     'leave it out to be given one',
   )
 
 export const maskUnusable = (): ApiError =>
   refused(
+    'invalid_request',
     'encoded_token and otp do not belong together',
     'the one is base64 without padding of as many bytes as the other has: give both as the ceremony answered them',
   )

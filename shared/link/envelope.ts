@@ -3,7 +3,6 @@ import { create } from '@bufbuild/protobuf'
 import type { Line } from '../replication/position.ts'
 import { publicKey } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
-import { printTime } from '../values/time.ts'
 import type { Method } from './carry.ts'
 import {
   type Answer,
@@ -28,9 +27,6 @@ export interface LinkCaller {
 /** Bytes of a nonce and of a signature. */
 const NONCE = 16
 const SIGNATURE = 64
-
-/** Clocks of two clusters may differ by this much, milliseconds. */
-const LARGEST_SKEW = 5 * 60_000
 
 const digestOf = (line: Line): Buffer => (line.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(line)))
 
@@ -82,15 +78,6 @@ export const isCallOf = (key: Uint8Array, method: Method, envelope: Envelope, bo
 
 /** Milliseconds by which the caller's clock is ahead, as the signed time has it. */
 export const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
-
-/** What to say of a clock that is too far off; undefined when it is near enough. */
-export function skewFault({ time }: Pick<Envelope, 'time'>, now: number): string | undefined {
-  const skew = skewOf({ time }, now)
-  if (Math.abs(skew) <= LARGEST_SKEW) return undefined
-  const seconds = Math.round(Math.abs(skew) / 1000)
-  const side = skew > 0 ? 'ahead of' : 'behind'
-  return `the caller's clock is ${seconds} s ${side} this cluster's, which shows ${printTime(now)}: at most ${LARGEST_SKEW / 1000} s are allowed; set the clocks right`
-}
 
 /** What a call came to. */
 export type LinkOutcome =

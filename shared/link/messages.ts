@@ -1,7 +1,7 @@
 import { itemsForms, keyringForms, scanForms, treeForms } from './item-messages.ts'
 import { cellsForms, echoForms, notifyForms } from './journal-messages.ts'
+import { bodyUnreadable } from './refusals.ts'
 import { activateForms, fenceForms, handoverForms } from './role-messages.ts'
-import { LinkRefused } from './source.ts'
 
 /** Bodies of questions and answers, by method. */
 export const forms = {
@@ -26,7 +26,6 @@ export function questionIn<M extends keyof typeof forms>(method: M, body: Uint8A
   try {
     return forms[method].question.read(body) as Question<M>
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new LinkRefused('invalid_argument', `the body of ${method} cannot be read: ${why}`)
+    throw bodyUnreadable(method, error instanceof Error ? error.message : String(error))
   }
 }

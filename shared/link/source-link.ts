@@ -2,12 +2,12 @@ import type { Line } from '../replication/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { asker, type CallMeans, type End } from './call.ts'
 import type { LinkKeys } from './pair.ts'
+import { formatTooNew } from './refusals.ts'
 import {
   type EchoAnswer,
   FORMAT,
   type ItemsAnswer,
   type ItemsRequest,
-  LinkRefused,
   LinkSilent,
   type SourceLink,
 } from './source.ts'
@@ -59,11 +59,7 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
 
 /** A source of a higher format is not followed: it may say what this version would misread. */
 function checkFormat(format: number): void {
-  if (format > FORMAT)
-    throw new LinkRefused(
-      'failed_precondition',
-      `the primary speaks format ${format}, this version ${FORMAT} at most: upgrade the secondaries first`,
-    )
+  if (format > FORMAT) throw formatTooNew(format)
 }
 
 /** Asks until all keys are answered; the head that counts is the one that was read last. */

@@ -1,5 +1,7 @@
 import type { Statement } from '../model/link.ts'
 import { type Epoch, isEpochOf, type Line } from '../replication/position.ts'
+import { claimantRevoked, claimantUnknown, lineageRevoked } from './refusals.ts'
+import type { LinkRefused } from './source.ts'
 import { isStatementOf } from './statements.ts'
 
 /** A key of a cluster of the set. */
@@ -62,12 +64,12 @@ export const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean 
  * Whom a claimant may not fence, and why; undefined: the fence counts. A cluster that was revoked never closes anybody
  * who revoked it, neither by its own claim nor by way of others; one that became primary by way of others does.
  */
-export function fenceFault(facts: FenceFacts, claimant: Claimant): string | undefined {
+export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
-  if (isRevoked(claimant.id)) return `${claimant.id} was revoked here`
+  if (isRevoked(claimant.id)) return claimantRevoked(claimant.id)
   const strange = claimant.line.filter(([epoch]) => !facts.line.some(([known]) => known === epoch))
   const outlaw = strange.find(([epoch]) => facts.revoked.some(id => isEpochOf(epoch, id)))
-  if (outlaw) return `epoch ${outlaw[0]} is that of a cluster that was revoked here`
+  if (outlaw) return lineageRevoked(outlaw[0])
   const roots = [...facts.registered, ...(facts.issuer ? [facts.issuer] : [])]
   const keys = keysFrom(
     facts.set,
@@ -76,7 +78,5 @@ export function fenceFault(facts: FenceFacts, claimant: Claimant): string | unde
     // what was said in an epoch that this cluster has outlived may have been taken back since, but for one's own next key
     ({ by, id, epoch }) => !isRevoked(by) && !isRevoked(id) && (by === id || epoch > facts.own),
   )
-  return isAmong(keys, claimant)
-    ? undefined
-    : `no chain of statements leads from a cluster that is known here to the key of ${claimant.id}`
+  return isAmong(keys, claimant) ? undefined : claimantUnknown(claimant.id)
 }

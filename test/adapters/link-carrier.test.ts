@@ -15,6 +15,7 @@ import { newAuthority, tlsOf } from '../../infra/local/tls.ts'
 import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { linkHandler } from '../../shared/http/link.ts'
 import type { CarryTo } from '../../shared/link/carry.ts'
+import { notACall } from '../../shared/link/refusals.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent } from '../../shared/link/source.ts'
 import { linkGateway } from '../support/link.ts'
@@ -294,7 +295,7 @@ describe('the Lambda behind every front end', () => {
     expect(answer.statusCode).toBe(400)
     expect(JSON.parse(Buffer.from(answer.body, 'base64').toString())).toMatchObject({
       code: 'invalid_argument',
-      message: 'this is no call of the link',
+      message: notACall().message,
     })
   })
 

@@ -3,7 +3,6 @@ import { noteEvent } from '../../replication/events.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { sameSecret } from '../../values/secret.ts'
-import { printTime } from '../../values/time.ts'
 import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
 import { jtiHash } from '../admin/activation.ts'
 import { isOfThisEpoch } from '../admin/secondaries.ts'
@@ -11,7 +10,26 @@ import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { publicKeyText } from '../pair.ts'
-import { FORMAT, LinkRefused } from '../source.ts'
+import {
+  callerUnnamed,
+  formatTooOld,
+  handsOver,
+  journalUnbuilt,
+  notAToken,
+  ownSecondary,
+  signedOtherwise,
+  textTooLong,
+  tokenBeforeRevocation,
+  tokenExpired,
+  tokenForOtherKeys,
+  tokenInUse,
+  tokenMadeElsewhere,
+  tokenOfAnotherSet,
+  tokenOfBefore,
+  tokenRevoked,
+  tokenUsed,
+} from '../refusals.ts'
+import { FORMAT, type LinkRefused } from '../source.ts'
 import { statementOf } from '../statements.ts'
 import { addressesOfOthers } from './addresses.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
@@ -33,7 +51,7 @@ export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Re
   const asked = questionIn('Activate', call.body)
   checkCaller(asked, call)
   const head = await servingHead(ports.journal)
-  if (head.mode !== 'writing') throw refused('unavailable', 'this cluster is handing over to another one')
+  if (head.mode !== 'writing') throw handsOver()
   if (call.record.built !== true) throw await unbuilt(ports)
   const { id, changes } = await admit(asked, call, ports)
   const { cluster, address } = asked
@@ -45,19 +63,16 @@ export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Re
     { id, secondary: cluster, address },
     ports,
   )
-  if ((await ports.store.commit(changes, call)) === 'conflict')
-    throw refused('unavailable', 'the token was being used or revoked at this very moment: repeat')
+  if ((await ports.store.commit(changes, call)) === 'conflict') throw tokenInUse()
   return answerTo(asked, call, head, ports)
 }
-
-const refused = (...given: ConstructorParameters<typeof LinkRefused>) => new LinkRefused(...given)
 
 /** What is missing while nothing can be read by position yet; status shows the same. */
 async function unbuilt({ store }: LinkPorts): Promise<LinkRefused> {
   const [reindex] = await store.read([key('reindex')])
   const { done = 0, total = 0 } = reindex?.data ?? {}
   const percent = total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0
-  return refused('unavailable', `the journal is ${percent} % built: repeat when it is, with the same token`)
+  return journalUnbuilt(percent)
 }
 
 function checkCaller(
@@ -65,37 +80,27 @@ function checkCaller(
   call: AdmittedCall,
 ): void {
   const { record, envelope, body } = call
-  if (signingKey.length !== 32 || exchangeKey.length !== 32 || !UUID.test(cluster))
-    throw refused('invalid_argument', 'the call does not name a cluster with its keys')
-  if (!isCallOf(signingKey, 'Activate', envelope, body))
-    throw refused('unauthenticated', 'the call is not signed by the key that it names')
-  if (cluster === record.id) throw refused('failed_precondition', 'a cluster cannot be its own secondary')
-  if (address.length > LONGEST_ADDRESS || version.length > LONGEST_VERSION)
-    throw refused('invalid_argument', 'the address or the version is too long')
-  if (format < FORMAT)
-    throw refused(
-      'failed_precondition',
-      `this cluster speaks format ${FORMAT}, the secondary ${format} at most: upgrade the secondary first`,
-    )
+  if (signingKey.length !== 32 || exchangeKey.length !== 32 || !UUID.test(cluster)) throw callerUnnamed()
+  if (!isCallOf(signingKey, 'Activate', envelope, body)) throw signedOtherwise()
+  if (cluster === record.id) throw ownSecondary()
+  if (address.length > LONGEST_ADDRESS || version.length > LONGEST_VERSION) throw textTooLong()
+  if (format < FORMAT) throw formatTooOld(format)
 }
 
 /** The secondary that a token was made for, if it may be used by this caller now. */
 async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPorts) {
   const claims = readActivation(asked.token)
-  if (!claims) throw refused('invalid_argument', 'this is no activation token')
-  if (claims.set !== call.set) throw refused('failed_precondition', 'the token is of another DR set')
+  if (!claims) throw notAToken()
+  if (claims.set !== call.set) throw tokenOfAnotherSet()
   const place = key('secondary', claims.id)
   const revocation = key('revoked', asked.cluster)
   const met = key('member', asked.cluster)
   const [item, signer, revoked, member] = await store.read([place, key('token-key'), revocation, met])
   const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
-  if (!signing || !isSignedBy(signerKey(signing.reveal()), asked.token))
-    throw refused('unauthenticated', 'the token was not made by this cluster')
-  if (claims.exp * 1000 <= call.now)
-    throw refused('permission_denied', `the token expired at ${printTime(claims.exp * 1000)}`)
+  if (!signing || !isSignedBy(signerKey(signing.reveal()), asked.token)) throw tokenMadeElsewhere()
+  if (claims.exp * 1000 <= call.now) throw tokenExpired(claims.exp * 1000)
   const secondary = usable(item, jtiHash(claims.jti), revoked?.data.at)
-  if (!isOfThisEpoch(secondary.data, call.record))
-    throw refused('permission_denied', 'the token was made before this cluster became primary anew')
+  if (!isOfThisEpoch(secondary.data, call.record)) throw tokenOfBefore()
   checkUse(secondary.data, asked)
   const changes: Change[] = [
     replace(place, secondary, admittedAs(secondary.data, asked, call)),
@@ -118,10 +123,8 @@ function usable(
   jti: string,
   revokedAt: number | undefined,
 ): Item<'secondary'> {
-  if (!item || !sameSecret(item.data.jti, jti) || item.data.revokedAt !== undefined)
-    throw refused('permission_denied', 'the token was revoked')
-  if ((revokedAt ?? 0) > item.data.createdAt)
-    throw refused('permission_denied', 'the token was made before this cluster was revoked')
+  if (!item || !sameSecret(item.data.jti, jti) || item.data.revokedAt !== undefined) throw tokenRevoked()
+  if ((revokedAt ?? 0) > item.data.createdAt) throw tokenBeforeRevocation()
   return item
 }
 
@@ -131,9 +134,8 @@ function checkUse({ publicKey, cluster, activatedAt, contact }: Secondary, asked
     activatedAt !== undefined &&
     (cluster !== asked.cluster || publicKey !== given || contact !== undefined)
   )
-    throw refused('permission_denied', 'the token has been used')
-  if (publicKey !== undefined && publicKey !== given)
-    throw refused('permission_denied', 'the token was made for other keys than those of this secondary')
+    throw tokenUsed()
+  if (publicKey !== undefined && publicKey !== given) throw tokenForOtherKeys()
 }
 
 const admittedAs = (secondary: Secondary, asked: Asked, { now, envelope }: AdmittedCall): Secondary => ({

@@ -4,16 +4,27 @@ import type { Head } from '../../replication/head.ts'
 import { epochNumber } from '../../replication/position.ts'
 import { isOfThisEpoch } from '../admin/secondaries.ts'
 import type { Method } from '../carry.ts'
-import { isCallOf, knowsLine, skewFault } from '../envelope.ts'
+import { isCallOf, knowsLine, skewOf } from '../envelope.ts'
 import type { Envelope } from '../gen/link_pb.ts'
 import { readPublicKey } from '../pair.ts'
-import type { RefusalCode } from '../source.ts'
+import {
+  callerOfBefore,
+  callerRevoked,
+  callerUnknown,
+  callSeen,
+  clocksApart,
+  followsNobody,
+  inNoSet,
+  laterEpochSeen,
+  lineageChanged,
+  noticeUnsigned,
+  notThePrimary,
+  ofAnotherSet,
+} from '../refusals.ts'
+import type { LinkRefused } from '../source.ts'
 
-/** A reason to refuse a call. */
-export interface CallFault {
-  code: RefusalCode
-  text: string
-}
+/** Clocks of two clusters may differ by this much, milliseconds. */
+const LARGEST_SKEW = 5 * 60_000
 
 /** What a call is judged by. */
 export interface CallFacts {
@@ -35,48 +46,36 @@ interface Asked {
 /** Calls that change something: each must be later than all before. Everything else may be asked twice. */
 const once: readonly Method[] = ['Activate', 'Echo', 'Handover']
 
-type Check = (asked: Asked, facts: CallFacts) => CallFault | undefined
-
-const fault = (code: RefusalCode, text: string): CallFault => ({ code, text })
+type Check = (asked: Asked, facts: CallFacts) => LinkRefused | undefined
 
 const ofThisSet: Check = ({ envelope }, { record }) =>
   record.set === undefined || record.mode === 'disabled'
-    ? fault('failed_precondition', 'this cluster is in no DR set')
+    ? inNoSet()
     : envelope.set === record.set
       ? undefined
-      : fault('failed_precondition', 'this cluster belongs to another DR set')
+      : ofAnotherSet()
 
 /** Without its key nobody learns whether a name is known here, or was revoked. */
 const signedBySecondary: Check = ({ method, envelope, body }, { secondary }) => {
   const keys = secondary?.activatedAt === undefined ? undefined : readPublicKey(secondary.publicKey ?? '')
-  return keys && isCallOf(keys.signing, method, envelope, body)
-    ? undefined
-    : fault('unauthenticated', 'the call is not signed by the key of a secondary that was admitted here')
+  return keys && isCallOf(keys.signing, method, envelope, body) ? undefined : callerUnknown()
 }
 
 const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
   secondary?.revokedAt === undefined && (revokedAt ?? 0) <= (secondary?.activatedAt ?? 0)
     ? undefined
-    : fault('permission_denied', `${envelope.from} was revoked: it needs a new activation token`)
+    : callerRevoked(envelope.from)
 
 const ofPresentEpoch: Check = ({ envelope }, { record, secondary }) =>
-  secondary === undefined || isOfThisEpoch(secondary, record)
-    ? undefined
-    : fault(
-        'permission_denied',
-        `${envelope.from} was admitted before this cluster became primary anew: it needs a new activation token`,
-      )
+  secondary === undefined || isOfThisEpoch(secondary, record) ? undefined : callerOfBefore(envelope.from)
 
 const nearInTime: Check = ({ envelope }, { now }) => {
-  const text = skewFault(envelope, now)
-  return text === undefined ? undefined : fault('failed_precondition', text)
+  const skew = skewOf(envelope, now)
+  return Math.abs(skew) <= LARGEST_SKEW ? undefined : clocksApart(skew, LARGEST_SKEW, now)
 }
 
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
-  once.includes(method) && Number(envelope.time) <= (secondary?.time ?? 0)
-    ? // two processes of a secondary may overtake each other: the later one has only to ask again
-      fault('unavailable', 'a call of this time, or a later one, has been seen: this one is played back')
-    : undefined
+  once.includes(method) && Number(envelope.time) <= (secondary?.time ?? 0) ? callSeen() : undefined
 
 /** What a call by an admitted secondary has to pass, in this order. */
 const ofSecondary: readonly Check[] = [
@@ -93,7 +92,7 @@ const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
 const byNewcomers: readonly Method[] = ['Activate', 'Fence']
 
 /** Why a call is refused; undefined: it is not. */
-export function faultOf(asked: Asked, facts: CallFacts): CallFault | undefined {
+export function faultOf(asked: Asked, facts: CallFacts): LinkRefused | undefined {
   const checks = byNewcomers.includes(asked.method) ? ofNewcomer : ofSecondary
   for (const check of checks) {
     const found = check(asked, facts)
@@ -106,17 +105,11 @@ export function faultOf(asked: Asked, facts: CallFacts): CallFault | undefined {
 export function noticeFault(
   { method, envelope, body }: Asked,
   { record, now }: CallFacts,
-): CallFault | undefined {
+): LinkRefused | undefined {
   const key = record.link && Buffer.from(record.link.primaryKey, 'base64')
-  if (record.mode !== 'secondary' || key?.length !== 32)
-    return fault('failed_precondition', 'this cluster follows no primary')
-  if (record.set !== envelope.set)
-    return fault('failed_precondition', 'this cluster belongs to another DR set')
-  if (!isCallOf(key, method, envelope, body))
-    return fault(
-      'unauthenticated',
-      'the notice is not signed by the key of the primary that this cluster follows',
-    )
+  if (record.mode !== 'secondary' || key?.length !== 32) return followsNobody()
+  if (record.set !== envelope.set) return ofAnotherSet()
+  if (!isCallOf(key, method, envelope, body)) return noticeUnsigned()
   return nearInTime({ method, envelope, body }, { record, now, secondary: undefined, revokedAt: undefined })
 }
 
@@ -129,18 +122,12 @@ export function headFault(
   envelope: Envelope,
   record: ClusterRecord,
   head: Head | undefined,
-): CallFault | undefined {
+): LinkRefused | undefined {
   const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.own
   // who has handed over, or was closed otherwise, gives the rest of its journal to those who follow it
   const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
-  if (!isSource || !serves)
-    return fault('failed_precondition', `this cluster is no primary: its mode is ${record.mode}`)
-  if (epochNumber(envelope.epoch) > epochNumber(head.epoch))
-    return fault(
-      'failed_precondition',
-      `the caller has seen epoch ${envelope.epoch}, this cluster writes ${head.epoch}: another primary came after it`,
-    )
-  if (ofOneLineage.includes(method) && !knowsLine(envelope, head.line))
-    return fault('failed_precondition', 'the lineage of the journal has changed since: begin anew')
+  if (!isSource || !serves) return notThePrimary(record.mode)
+  if (epochNumber(envelope.epoch) > epochNumber(head.epoch)) return laterEpochSeen(envelope.epoch, head.epoch)
+  if (ofOneLineage.includes(method) && !knowsLine(envelope, head.line)) return lineageChanged()
   return undefined
 }

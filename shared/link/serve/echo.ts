@@ -9,7 +9,8 @@ import type { Item } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
-import { FORMAT, LinkRefused } from '../source.ts'
+import { callsMeet, formatTooOld } from '../refusals.ts'
+import { FORMAT } from '../source.ts'
 import { addressesOfOthers } from './addresses.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 
@@ -27,7 +28,8 @@ export async function echo(
   head: Head,
 ): Promise<Reply<'Echo'>> {
   const asked = questionIn('Echo', call.body)
-  checkFormat(asked)
+  // upstream must not be newer than downstream: what it writes could be misread
+  if (asked.format < FORMAT) throw formatTooOld(asked.format)
   const dense = await denseUpTo(ports.journal, head)
   const [newest, held] = await Promise.all([
     timeOf(ports.journal, head, dense),
@@ -36,7 +38,7 @@ export async function echo(
   const canaryHeld = isOf(head, asked.position) ? (held ?? newest) : undefined
   const heard = heardOf(call.secondary.data, asked, call, canaryHeld)
   if ((await ports.store.commit([replace(call.secondary, call.secondary, heard)], call)) === 'conflict')
-    throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
+    throw callsMeet()
   if (call.now - (newest ?? 0) > CANARY_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
   return {
@@ -44,15 +46,6 @@ export async function echo(
     addresses: addressesOf(call, ports),
     met: await addressesOfOthers(ports, call.secondary.data.cluster),
   }
-}
-
-/** Upstream must not be newer than downstream: what it writes could be misread. */
-function checkFormat({ format }: Question<'Echo'>): void {
-  if (format < FORMAT)
-    throw new LinkRefused(
-      'failed_precondition',
-      `this cluster speaks format ${FORMAT}, the secondary ${format} at most: upgrade the secondary; it keeps its data`,
-    )
 }
 
 const heardOf = (

@@ -8,7 +8,16 @@ import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { keysOf, readPublicKey } from '../pair.ts'
-import { LinkRefused } from '../source.ts'
+import {
+  callerUnnamed,
+  callSeen,
+  callsMeet,
+  epochOfAnother,
+  fencedLater,
+  fencesItself,
+  primaryNoMore,
+  signedOtherwise,
+} from '../refusals.ts'
 import { statementOf } from '../statements.ts'
 import { type FenceFacts, fenceFault, type MemberKey } from '../trust.ts'
 import { knownAddresses } from './addresses.ts'
@@ -19,8 +28,6 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 type Asked = Question<'Fence'>
 
-const refused = (...given: ConstructorParameters<typeof LinkRefused>) => new LinkRefused(...given)
-
 /**
  * Ends this cluster's epoch because another member of the set writes a later one. May be repeated: the answer is the
  * same. Who is no member here, by what this cluster itself knows, changes nothing.
@@ -30,17 +37,13 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
   const asked = questionIn('Fence', call.body)
   checkClaimant(asked, call)
   const head = await servingHead(ports.journal)
-  if (asked.epoch <= head.own)
-    throw refused(
-      'failed_precondition',
-      `this cluster writes ${head.own}, which is later than ${asked.epoch}`,
-    )
+  if (asked.epoch <= head.own) throw fencedLater(head.own, asked.epoch)
   const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
-  if (fault !== undefined) throw refused('permission_denied', fault)
+  if (fault) throw fault
   await remember(asked, call, ports)
   const why = { reason: 'fence', heir: asked.cluster, below: asked.epoch } as const
   const end = await stepDown(ports, why, Buffer.from(call.envelope.nonce).toString('hex'))
-  if (!end) throw refused('failed_precondition', 'this cluster is no primary any more')
+  if (!end) throw primaryNoMore()
   await raise(asked, ports)
   return answerTo(asked, call, end, ports)
 }
@@ -49,13 +52,10 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
 function checkClaimant({ cluster, key: text, epoch, line }: Asked, call: AdmittedCall): void {
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
-  if (signing?.length !== 32 || !UUID.test(cluster) || envelope.from !== cluster)
-    throw refused('invalid_argument', 'the call does not name a cluster with its key')
-  if (!isCallOf(signing, 'Fence', envelope, body))
-    throw refused('unauthenticated', 'the call is not signed by the key that it names')
-  if (cluster === record.id) throw refused('failed_precondition', 'a cluster does not fence itself')
-  if (!isEpochOf(epoch, cluster) || line.at(-1)?.[0] !== epoch)
-    throw refused('invalid_argument', `${epoch} is no epoch that ${cluster} writes`)
+  if (signing?.length !== 32 || !UUID.test(cluster) || envelope.from !== cluster) throw callerUnnamed()
+  if (!isCallOf(signing, 'Fence', envelope, body)) throw signedOtherwise()
+  if (cluster === record.id) throw fencesItself()
+  if (!isEpochOf(epoch, cluster) || line.at(-1)?.[0] !== epoch) throw epochOfAnother(epoch, cluster)
 }
 
 /** What this cluster itself has admitted and revoked since it last joined another one. */
@@ -93,18 +93,13 @@ async function remember(asked: Asked, call: AdmittedCall, { store }: LinkPorts):
   const place = key('member', asked.cluster)
   const [before] = await store.read([place])
   const time = Number(call.envelope.time)
-  if (time <= (before?.data.time ?? 0))
-    throw refused(
-      'unavailable',
-      'a call of this time, or a later one, has been seen: this one is played back',
-    )
+  if (time <= (before?.data.time ?? 0)) throw callSeen()
   const met: Member = {
     ...{ statements: [], ...before?.data },
     addresses: withAddresses(before?.data.addresses ?? [], asked.addresses.slice(0, 1)),
     ...{ key: asked.key, time },
   }
-  if ((await store.commit([replace(place, before, met)], call)) === 'conflict')
-    throw refused('unavailable', 'two calls at once: repeat')
+  if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw callsMeet()
 }
 
 /**

@@ -4,7 +4,7 @@ import { stepDown } from '../../replication/step-down.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { questionIn, type Reply } from '../messages.ts'
-import { LinkRefused } from '../source.ts'
+import { callsMeet, epochElsewhere, handedOver, primaryNoMore } from '../refusals.ts'
 import { knownAddresses } from './addresses.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 
@@ -20,17 +20,15 @@ export async function handover(
 ): Promise<Reply<'Handover'>> {
   const asked = questionIn('Handover', call.body)
   const heir = call.secondary.data.cluster ?? ''
-  if (asked.epoch !== head.epoch)
-    throw new LinkRefused('failed_precondition', `this cluster writes ${head.epoch}, not ${asked.epoch}`)
+  if (asked.epoch !== head.epoch) throw epochElsewhere(head.epoch, asked.epoch)
   if (head.mode === 'closed') await bequeath(ports.journal, head, heir)
   const { data } = call.secondary
   const seen = replace(call.secondary, call.secondary, { ...data, time: Number(call.envelope.time) })
-  if ((await ports.store.commit([seen], call)) === 'conflict')
-    throw new LinkRefused('unavailable', 'two calls at once: repeat')
+  if ((await ports.store.commit([seen], call)) === 'conflict') throw callsMeet()
   const operation = Buffer.from(call.envelope.nonce).toString('hex')
   const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, heir }, operation)
   const now = await ports.journal.head()
-  if (!end || !now) throw new LinkRefused('failed_precondition', 'this cluster is no primary any more')
+  if (!end || !now) throw primaryNoMore()
   // somebody else's call may have closed the journal in between
   await bequeath(ports.journal, now, heir)
   return { ...end, addresses: await knownAddresses(call, ports) }
@@ -48,8 +46,5 @@ async function bequeath(
   if (moved && moved !== 'refused') return
   const other = noted || (await journal.head())?.heir
   if (other === heir) return
-  throw new LinkRefused(
-    'failed_precondition',
-    `this cluster has been handed over to ${other}: only force promotes another one`,
-  )
+  throw handedOver(other ?? 'another cluster')
 }

@@ -5,16 +5,16 @@ import type { Journal } from '../../replication/journal.ts'
 import { common, type Line } from '../../replication/position.ts'
 import { amountOf, pageNames } from '../../replication/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import {
-  type CellsAnswer,
-  type CellsRequest,
-  type ItemsAnswer,
-  type ItemsRequest,
-  LinkRefused,
-  type ScanAnswer,
-  type ScanRequest,
-  type TreeAnswer,
-  type TreeRequest,
+import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
+import type {
+  CellsAnswer,
+  CellsRequest,
+  ItemsAnswer,
+  ItemsRequest,
+  ScanAnswer,
+  ScanRequest,
+  TreeAnswer,
+  TreeRequest,
 } from '../source.ts'
 
 /** Bytes of one message, in clear: what an HTTP API can carry, encoded, with room to spare. */
@@ -26,7 +26,7 @@ const RUN = 100
 export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head> {
   const head = await journal.head()
   if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.own) return head
-  throw new LinkRefused('failed_precondition', 'this cluster is no primary: it writes no journal of its own')
+  throw noOwnJournal()
 }
 
 const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -42,8 +42,7 @@ export async function cells(
   if (from < head.from) return { trimmed: head.from }
   const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
   const after = await servingHead(journal)
-  if (!sameLine(head.line, after.line))
-    throw new LinkRefused('unavailable', 'the journal changed its lineage')
+  if (!sameLine(head.line, after.line)) throw lineageMoves()
   return { cells: found, line: head.line, frontier: from + found.length }
 }
 
@@ -118,8 +117,7 @@ export async function tree(
     return { hashes: both.flat() }
   }
   const [, name, sub] = PAGE.exec(page ?? '') ?? []
-  if (name === undefined || (sub === undefined) !== (level === 'page'))
-    throw new LinkRefused('invalid_argument', 'no such page')
+  if (name === undefined || (sub === undefined) !== (level === 'page')) throw noSuchPage()
   const pk = `t#${life}#${name}`
   if (sub !== undefined) return { hashes: (await journal.itemsOf({ pk, sk: sub }, [])).map(bucketLine) }
   const buckets = await journal.page(pk)

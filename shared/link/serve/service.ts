@@ -8,11 +8,20 @@ import { envelopeOf, type LinkOutcome, signAnswer } from '../envelope.ts'
 import type { Answer, Call } from '../gen/link_pb.ts'
 import { forms, questionIn, type Reply } from '../messages.ts'
 import { type LinkPair, readPublicKey } from '../pair.ts'
+import {
+  brokenInside,
+  busyInside,
+  inNoSet,
+  notACall,
+  notInitialised,
+  servesNoCopy,
+  termToCome,
+} from '../refusals.ts'
 import type { Answering } from '../routes.ts'
 import { LinkRefused } from '../source.ts'
 import { activate } from './activate.ts'
 import { knownAddresses } from './addresses.ts'
-import { type CallFault, faultOf, headFault, noticeFault } from './admission.ts'
+import { faultOf, headFault, noticeFault } from './admission.ts'
 import { echo } from './echo.ts'
 import { fence } from './fence.ts'
 import { handover } from './handover.ts'
@@ -31,25 +40,21 @@ export function linkService(ports: LinkPorts): Answering {
 
   async function begin(method: Method, call: Call, reachedAt: string): Promise<Asked> {
     const envelope = envelopeOf(call)
-    if (!envelope || envelope.from === '' || Buffer.byteLength(envelope.from) > LONGEST_NAME)
-      throw new LinkRefused('invalid_argument', 'this is no call of the link')
+    if (!envelope || envelope.from === '' || Buffer.byteLength(envelope.from) > LONGEST_NAME) throw notACall()
     const now = ports.clock.now()
     const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.from)])
-    if (!record) throw new LinkRefused('failed_precondition', 'this cluster is not initialised')
-    if (method !== 'Fence' && isRestoredCopy(record.data, ports.deployment))
-      throw new LinkRefused(
-        'failed_precondition',
-        "this is a restored copy of a cluster: its journal is not the set's",
-      )
+    if (!record) throw notInitialised()
+    if (method !== 'Fence' && isRestoredCopy(record.data, ports.deployment)) throw servesNoCopy()
     const pair = await keys(record.data)
     const { body } = call
     return { method, envelope, body, secondary, reachedAt, readAt: now, now, record: record.data, pair }
   }
 
   return async (method, call, reachedAt) => {
-    const refused = (error: unknown, addresses: string[]): LinkOutcome => ({
-      refusal: { ...refusalOf(error, method, ports), addresses },
-    })
+    const refusedFor = (error: unknown, addresses: string[]): LinkOutcome => {
+      const { code, message: text } = refusalOf(error, method, ports)
+      return { refusal: { code, text, addresses } }
+    }
     const sign = (outcome: LinkOutcome, pair?: LinkPair): Answer => {
       const nonce = call.envelope?.nonce ?? new Uint8Array()
       return signAnswer(method, nonce, outcome, { signing: pair?.signing, now: ports.clock.now() })
@@ -58,11 +63,11 @@ export function linkService(ports: LinkPorts): Answering {
     try {
       asked = await begin(method, call, reachedAt)
     } catch (error) {
-      return sign(refused(error, []))
+      return sign(refusedFor(error, []))
     }
     const outcome = await answer(asked, ports).then(
       (body): LinkOutcome => ({ body }),
-      async (error: unknown) => refused(error, await addressesFor(asked, ports)),
+      async (error: unknown) => refusedFor(error, await addressesFor(asked, ports)),
     )
     return sign(outcome, asked.pair)
   }
@@ -104,12 +109,12 @@ async function revokedAt(
 
 function admittedFrom({ pair, ...asked }: Asked): AdmittedCall {
   const { set } = asked.record
-  if (!pair || set === undefined) throw new LinkRefused('failed_precondition', 'this cluster is in no DR set')
+  if (!pair || set === undefined) throw inNoSet()
   return { ...asked, pair, set }
 }
 
-function refuseFor(fault: CallFault | undefined): void {
-  if (fault) throw new LinkRefused(fault.code, fault.text)
+function refuseFor(fault: LinkRefused | undefined): void {
+  if (fault) throw fault
 }
 
 async function answerSecondary(
@@ -152,19 +157,18 @@ async function keyring(
   const keys = readPublicKey(secondary.data.publicKey ?? '')
   if (!keys) throw new Error('a secondary that passed the checks has keys')
   const exported = await cipher.exportTo(keys.exchange, set)
-  if (exported.term < term) throw new LinkRefused('unavailable', `the keyring has no term ${term} yet`)
+  if (exported.term < term) throw termToCome(term)
   return exported
 }
 
 /** What goes wrong here may pass; texts of other errors than our own stay here. */
-function refusalOf(error: unknown, method: Method, { log }: LinkPorts): CallFault {
+function refusalOf(error: unknown, method: Method, { log }: LinkPorts): LinkRefused {
   if (error instanceof LinkRefused) {
     log.info('link', { method, code: error.code, refused: error.message })
-    return { code: error.code, text: error.message }
+    return error
   }
-  const busy = error instanceof ApiError && error.code === 'busy'
   log.error('link', { method, cause: error instanceof Error ? error.stack : String(error) })
-  return { code: 'unavailable', text: busy ? error.message : 'internal error: see the logs of this cluster' }
+  return error instanceof ApiError && error.code === 'busy' ? busyInside(error) : brokenInside()
 }
 
 /** This cluster's keys; they are decrypted once for every text of theirs. */

@@ -1,13 +1,10 @@
-import { ApiError, type Code, type ErrorDetails } from '../../api/errors.ts'
+import { ApiError, type ErrorDetails, refused } from '../../api/errors.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
 
 /*
  * What replication refuses, one row for each: what is wrong, and what to do next. A refusal by the gate of a DR
  * secondary stands in the table of error codes, because it is everybody's. @see docs/spec/replication.md#refusals
  */
-
-const refused = (code: Code, wrong: string, next: string, details: ErrorDetails = {}): ApiError =>
-  new ApiError(code, `${wrong}; ${next}`, details)
 
 export const changing = (details: ErrorDetails): ApiError =>
   refused(

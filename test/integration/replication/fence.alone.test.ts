@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { claimantRevoked } from '../../../shared/link/refusals.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
@@ -53,7 +54,7 @@ test('a revoked cluster that is promoted by force, as a drill, closes nobody; it
   expect(await write(set, 'east')).toBe(204)
   expect([await health(set, 'east'), (await set.at('east').head()).mode]).toEqual([200, 'writing'])
   const { id } = await set.at('west').record()
-  const denied = { cluster_address: 'https://east.test', result: 'denied', text: `${id} was revoked here` }
+  const denied = { cluster_address: 'https://east.test', result: 'denied', text: claimantRevoked(id).message }
   expect((await status(set, 'west')).fences).toContainEqual(expect.objectContaining(denied))
   // the denial stands as long as there is nothing more to show: nobody is asked again
   const asked = fences(set, 'west', 'east')

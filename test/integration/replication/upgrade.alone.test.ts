@@ -11,7 +11,7 @@ import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west']
-const UPGRADE_SECONDARY = `this cluster speaks format ${FORMAT + 1}, the secondary ${FORMAT} at most: upgrade the secondary`
+const UPGRADE_SECONDARY = `this cluster speaks format ${FORMAT + 1}, the secondary ${FORMAT} at most; upgrade the secondary first; it keeps its data`
 
 let later: Awaited<ReturnType<typeof versionOf>>
 beforeAll(async () => {
@@ -104,7 +104,7 @@ describe('an upgrade in its order', () => {
     const refused = await update('east', 'west')
     expect([refused.status, refused.body.errors]).toEqual([
       500,
-      [expect.stringContaining(`${UPGRADE_SECONDARY} first; nothing has changed on this cluster`)],
+      [expect.stringContaining(`${UPGRADE_SECONDARY}; nothing has changed on this cluster`)],
     ])
     expect(await set.everything('east')).toEqual(before)
     await upgrade('east')
@@ -141,7 +141,7 @@ describe('a primary that is upgraded first', () => {
     await set.settled()
     expect(await set.everything('west')).toEqual(before)
     expect(await statusOf('west')).toMatchObject({ mode: 'secondary', state: 'idle' })
-    expect(JSON.stringify(set.at('west').told)).toContain(`${UPGRADE_SECONDARY}; it keeps its data`)
+    expect(JSON.stringify(set.at('west').told)).toContain(UPGRADE_SECONDARY)
     const promoted = await promote('west')
     expect([promoted.status, promoted.text]).toEqual([503, expect.stringContaining(UPGRADE_SECONDARY)])
 
@@ -173,7 +173,7 @@ describe('a primary that is upgraded first', () => {
     const { status, text } = await set
       .at('west')
       .request('POST', `${R}/secondary/enable`, { token: body.wrap_info.token })
-    expect([status, text]).toEqual([500, expect.stringContaining(`${UPGRADE_SECONDARY} first`)])
+    expect([status, text]).toEqual([500, expect.stringContaining(UPGRADE_SECONDARY)])
     expect(await health('west')).toBe(200)
     expect(await policies('west')).toContain('of west')
   })

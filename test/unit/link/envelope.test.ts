@@ -3,14 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
 import { methods } from '../../../shared/link/carry.ts'
-import {
-  envelopeOf,
-  isCallOf,
-  outcomeOf,
-  signAnswer,
-  signCall,
-  skewFault,
-} from '../../../shared/link/envelope.ts'
+import { envelopeOf, isCallOf, outcomeOf, signAnswer, signCall } from '../../../shared/link/envelope.ts'
 import { type Answer, AnswerSchema, type Call, CallSchema } from '../../../shared/link/gen/link_pb.ts'
 import { pair, withOneBitChanged } from '../../builders/link.ts'
 
@@ -81,19 +74,6 @@ function changed(members: Partial<NonNullable<Call['envelope']>>): Call {
   Object.assign(copy.envelope ?? {}, members)
   return copy
 }
-
-describe('the clocks', () => {
-  test.each([0, 300_000, -300_000])('%i ms apart are near enough', skew => {
-    expect(skewFault({ time: BigInt(now + skew) }, now)).toBeUndefined()
-  })
-
-  test('too far apart, the refusal says by how much, which way, and what to do', () => {
-    expect(skewFault({ time: BigInt(now + 371_000) }, now)).toBe(
-      "the caller's clock is 371 s ahead of this cluster's, which shows 2023-11-14T22:13:20Z: at most 300 s are allowed; set the clocks right",
-    )
-    expect(skewFault({ time: BigInt(now - 300_001) }, now)).toContain("300 s behind this cluster's")
-  })
-})
 
 const bare = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { chase, isDue } from '../../../../shared/link/outgoing/chase.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
+import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
 import type { Member } from '../../../../shared/model/link.ts'
 import { epochName } from '../../../../shared/replication/position.ts'
@@ -84,7 +85,7 @@ describe('a primary', () => {
     await east.revoke('west')
     expect(await chased()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
-      asked: { [EAST]: { result: 'denied', text: `${west.record.id} was revoked here`, chain: 0 } },
+      asked: { [EAST]: { result: 'denied', text: claimantRevoked(west.record.id).message, chain: 0 } },
     })
     expect(await chased()).toEqual([])
     const more = { set: west.set, by: west.record.id, id: west.record.id, key: 'k', epoch }

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type LinkOutcome, outcomeOf, readOutcome, signCall } from '../../../../shared/link/envelope.ts'
 import { forms } from '../../../../shared/link/messages.ts'
+import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
 import type { Statement } from '../../../../shared/model/link.ts'
 import { epochName } from '../../../../shared/replication/position.ts'
@@ -132,7 +133,7 @@ describe('a fence changes nothing', () => {
     const one = await claimant()
     await w.revoke('west')
     expect(await one.fence()).toMatchObject({
-      refusal: { code: 'permission_denied', text: `${one.cluster} was revoked here` },
+      refusal: { code: 'permission_denied', text: claimantRevoked(one.cluster).message },
     })
     const other = await claimant('north')
     expect(await other.fence({ chain: [] })).toMatchObject({ refusal: { code: 'permission_denied' } })

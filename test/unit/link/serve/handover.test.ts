@@ -70,7 +70,7 @@ describe('a handover', () => {
     await one.handover()
     await expect(other.handover()).rejects.toMatchObject({
       code: 'failed_precondition',
-      message: `this cluster has been handed over to ${one.cluster}: only force promotes another one`,
+      message: `this cluster has been handed over to ${one.cluster}; only force promotes another one`,
       addresses: [ADDRESS, 'https://west.example', 'https://north.example'],
     })
     expect(w.memory.head().heir).toBe(one.cluster)

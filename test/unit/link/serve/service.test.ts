@@ -83,7 +83,7 @@ describe('an activation', () => {
       w.write(key('reindex'), { life: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the journal is 0 % built: repeat when it is, with the same token',
+      message: 'the journal is 0 % built; repeat it when it is, with the same token',
     })
     for (const [done, percent] of [
       [100, 33],
@@ -306,7 +306,7 @@ describe('what a cluster answers depends on what it is', () => {
     const asked = one.source.items({ keys: [key('policy', 'a')] })
     await expect(asked).rejects.toMatchObject({
       code: 'unavailable',
-      message: /see the logs of this cluster/,
+      message: /see the logs of the cluster that was asked/,
     })
     expect(JSON.stringify(w.log)).toContain('secret details')
   })

@@ -1,0 +1,271 @@
+import { printTime } from '../values/time.ts'
+import type { Method } from './carry.ts'
+import { FORMAT, LinkRefused, type RefusalCode } from './source.ts'
+
+/*
+ * What clusters of a set refuse each other, one row for each: what is wrong, and what to do next. The other cluster's
+ * operator reads it, in an answer, a status or a log. `unavailable` alone may pass by itself.
+ * @see docs/spec/replication.md#refusals
+ */
+
+const refused = (code: RefusalCode, wrong: string, next: string): LinkRefused =>
+  new LinkRefused(code, `${wrong}; ${next}`)
+
+const NEW_TOKEN = 'give it a new activation token by POST sys/replication/dr/secondary/update-primary'
+const MAKE_ANOTHER = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
+const FIND_PRIMARY =
+  'find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary'
+const END_THIS_ONE =
+  'if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote'
+const FAULTY = 'see that the caller is a cluster of this product, and upgrade it'
+
+// of every call
+
+export const notACall = () => refused('invalid_argument', 'this is no call of the link', FAULTY)
+
+/** @param why what could not be read */
+export const bodyUnreadable = (method: Method, why: string) =>
+  refused('invalid_argument', `the body of ${method} cannot be read: ${why}`, FAULTY)
+
+export const notInitialised = () =>
+  refused(
+    'failed_precondition',
+    'this cluster is not initialised',
+    'see that the address is that of the primary',
+  )
+
+export const servesNoCopy = () =>
+  refused(
+    'failed_precondition',
+    "this is a restored copy of a cluster: its journal is not the set's",
+    FIND_PRIMARY,
+  )
+
+export const inNoSet = () =>
+  refused(
+    'failed_precondition',
+    'this cluster is in no DR set',
+    'see that the address is that of the primary',
+  )
+
+export const ofAnotherSet = () =>
+  refused(
+    'failed_precondition',
+    'this cluster belongs to another DR set',
+    'see that the address is that of the primary',
+  )
+
+/** @param skew milliseconds by which the caller's clock is ahead; `most`: that are allowed; `now`: epoch milliseconds here */
+export const clocksApart = (skew: number, most: number, now: number) => {
+  const side = skew > 0 ? 'ahead of' : 'behind'
+  return refused(
+    'failed_precondition',
+    `the caller's clock is ${Math.round(Math.abs(skew) / 1000)} s ${side} this cluster's, which shows ${printTime(now)}: at most ${most / 1000} s are allowed`,
+    'set the clocks right',
+  )
+}
+
+/** Two processes of a cluster may overtake each other: the later one has only to ask again. */
+export const callSeen = () =>
+  refused(
+    'unavailable',
+    'a call of this time, or a later one, has been seen: this one is played back',
+    'ask by a new call',
+  )
+
+export const callsMeet = () => refused('unavailable', 'two calls of this cluster meet', 'repeat it')
+
+export const brokenInside = () =>
+  refused('unavailable', 'internal error', 'see the logs of the cluster that was asked')
+
+/** What refused says what to do next. */
+export const busyInside = (cause: Error) => new LinkRefused('unavailable', cause.message)
+
+// of a call by a secondary
+
+export const callerUnknown = () =>
+  refused(
+    'unauthenticated',
+    'the call is not signed by the key of a secondary that was admitted here',
+    NEW_TOKEN,
+  )
+
+export const callerRevoked = (name: string) => refused('permission_denied', `${name} was revoked`, NEW_TOKEN)
+
+export const callerOfBefore = (name: string) =>
+  refused('permission_denied', `${name} was admitted before this cluster became primary anew`, NEW_TOKEN)
+
+export const notThePrimary = (mode: string) =>
+  refused('failed_precondition', `this cluster is no primary: its mode is ${mode}`, FIND_PRIMARY)
+
+export const noOwnJournal = () =>
+  refused('failed_precondition', 'this cluster is no primary: it writes no journal of its own', FIND_PRIMARY)
+
+/** @param seen by the caller; `own`: that this cluster writes */
+export const laterEpochSeen = (seen: string, own: string) =>
+  refused(
+    'failed_precondition',
+    `the caller has seen epoch ${seen}, this cluster writes ${own}: another primary came after it`,
+    FIND_PRIMARY,
+  )
+
+export const lineageChanged = () =>
+  refused(
+    'failed_precondition',
+    'the lineage of the journal has changed since',
+    'begin anew by the one that the next heartbeat tells',
+  )
+
+export const lineageMoves = () =>
+  refused('unavailable', 'the journal changed its lineage while it was read', 'repeat it')
+
+export const noSuchPage = () =>
+  refused(
+    'invalid_argument',
+    'no such page of the tree',
+    'name one such as r#0a, or a bucket such as r#0a/00',
+  )
+
+export const termToCome = (term: number) =>
+  refused('unavailable', `the keyring has no term ${term} yet`, 'repeat it in a moment')
+
+/** @param format of the secondary */
+export const formatTooOld = (format: number) =>
+  refused(
+    'failed_precondition',
+    `this cluster speaks format ${FORMAT}, the secondary ${format} at most`,
+    'upgrade the secondary first; it keeps its data',
+  )
+
+/** What a secondary says itself of a primary that it does not follow. @param format of the primary */
+export const formatTooNew = (format: number) =>
+  refused(
+    'failed_precondition',
+    `the primary speaks format ${format}, this version ${FORMAT} at most`,
+    'upgrade the secondaries first',
+  )
+
+// of a cluster that hands in an activation token, or fences
+
+export const callerUnnamed = () =>
+  refused('invalid_argument', 'the call does not name a cluster with its keys', FAULTY)
+
+export const signedOtherwise = () =>
+  refused(
+    'unauthenticated',
+    'the call is not signed by the key that it names',
+    'see who changes calls on their way here',
+  )
+
+export const ownSecondary = () =>
+  refused('failed_precondition', 'a cluster cannot be its own secondary', 'give the token to another cluster')
+
+export const textTooLong = () =>
+  refused(
+    'invalid_argument',
+    'the address or the version is too long',
+    'set an apiAddress of 2048 characters at most',
+  )
+
+/** Whoever was handed over to admits the caller once it is a primary. */
+export const handsOver = () =>
+  refused('unavailable', 'this cluster is handing over to another one', FIND_PRIMARY)
+
+export const journalUnbuilt = (percent: number) =>
+  refused('unavailable', `the journal is ${percent} % built`, 'repeat it when it is, with the same token')
+
+export const notAToken = () => refused('invalid_argument', 'this is no activation token', MAKE_ANOTHER)
+
+export const tokenOfAnotherSet = () =>
+  refused('failed_precondition', 'the token is of another DR set', MAKE_ANOTHER)
+
+export const tokenMadeElsewhere = () =>
+  refused('unauthenticated', 'the token was not made by this cluster', MAKE_ANOTHER)
+
+/** @param at epoch milliseconds */
+export const tokenExpired = (at: number) =>
+  refused('permission_denied', `the token expired at ${printTime(at)}`, MAKE_ANOTHER)
+
+export const tokenOfBefore = () =>
+  refused('permission_denied', 'the token was made before this cluster became primary anew', MAKE_ANOTHER)
+
+export const tokenRevoked = () => refused('permission_denied', 'the token was revoked', MAKE_ANOTHER)
+
+export const tokenBeforeRevocation = () =>
+  refused('permission_denied', 'the token was made before this cluster was revoked', MAKE_ANOTHER)
+
+export const tokenUsed = () => refused('permission_denied', 'the token has been used', MAKE_ANOTHER)
+
+export const tokenForOtherKeys = () =>
+  refused('permission_denied', 'the token was made for other keys than those of this secondary', MAKE_ANOTHER)
+
+export const tokenInUse = () =>
+  refused('unavailable', 'the token was being used or revoked at this very moment', 'repeat it')
+
+// of a handover
+
+/** @param own that this cluster writes, or wrote last */
+export const epochElsewhere = (own: string, asked: string) =>
+  refused(
+    'failed_precondition',
+    `this cluster writes ${own}, not ${asked}`,
+    'repeat it once the secondary has had a heartbeat',
+  )
+
+export const primaryNoMore = () =>
+  refused('failed_precondition', 'this cluster is no primary any more', FIND_PRIMARY)
+
+/** @param heir UUID of a cluster */
+export const handedOver = (heir: string) =>
+  refused(
+    'failed_precondition',
+    `this cluster has been handed over to ${heir}`,
+    'only force promotes another one',
+  )
+
+// of a fence: `END_THIS_ONE` is said by the cluster that is not fenced
+
+/** @param own that this cluster writes */
+export const fencedLater = (own: string, claimed: string) =>
+  refused('failed_precondition', `this cluster writes ${own}, which is later than ${claimed}`, END_THIS_ONE)
+
+export const fencesItself = () =>
+  refused(
+    'failed_precondition',
+    'a cluster does not fence itself',
+    'nothing is to be done: the address is its own',
+  )
+
+export const epochOfAnother = (epoch: string, cluster: string) =>
+  refused('invalid_argument', `${epoch} is no epoch that ${cluster} writes`, FAULTY)
+
+/** @param cluster UUID of the claimant */
+export const claimantRevoked = (cluster: string) =>
+  refused('permission_denied', `${cluster} was revoked here`, END_THIS_ONE)
+
+export const lineageRevoked = (epoch: string) =>
+  refused('permission_denied', `epoch ${epoch} is that of a cluster that was revoked here`, END_THIS_ONE)
+
+/** @param cluster UUID of the claimant */
+export const claimantUnknown = (cluster: string) =>
+  refused(
+    'permission_denied',
+    `no chain of statements leads from a cluster that is known here to the key of ${cluster}`,
+    END_THIS_ONE,
+  )
+
+// of a notice
+
+export const followsNobody = () =>
+  refused(
+    'failed_precondition',
+    'this cluster follows no primary',
+    'have it follow one by POST sys/replication/dr/secondary/update-primary',
+  )
+
+export const noticeUnsigned = () =>
+  refused(
+    'unauthenticated',
+    'the notice is not signed by the key of the primary that this cluster follows',
+    'have it follow the one that calls by POST sys/replication/dr/secondary/update-primary, if that is the primary',
+  )

@@ -1,0 +1,260 @@
+import { expect, test } from 'vitest'
+import * as link from '../../../shared/link/refusals.ts'
+import type { LinkRefused, RefusalCode } from '../../../shared/link/source.ts'
+
+// What each refusal of the link says: what is wrong, and what to do next. That the link says so, and when, is shown by
+// `serve/refusals.test.ts`.
+
+const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: RefusalCode, text: string]>> = {
+  bodyUnreadable: [
+    link.bodyUnreadable('Echo', 'a number is too large'),
+    'invalid_argument',
+    'the body of Echo cannot be read: a number is too large; see that the caller is a cluster of this product, and upgrade it',
+  ],
+  brokenInside: [
+    link.brokenInside(),
+    'unavailable',
+    'internal error; see the logs of the cluster that was asked',
+  ],
+  busyInside: [
+    link.busyInside(new Error('the tree is being built; repeat this')),
+    'unavailable',
+    'the tree is being built; repeat this',
+  ],
+  callSeen: [
+    link.callSeen(),
+    'unavailable',
+    'a call of this time, or a later one, has been seen: this one is played back; ask by a new call',
+  ],
+  callerOfBefore: [
+    link.callerOfBefore('west'),
+    'permission_denied',
+    'west was admitted before this cluster became primary anew; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+  ],
+  callerRevoked: [
+    link.callerRevoked('west'),
+    'permission_denied',
+    'west was revoked; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+  ],
+  callerUnknown: [
+    link.callerUnknown(),
+    'unauthenticated',
+    'the call is not signed by the key of a secondary that was admitted here; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+  ],
+  callerUnnamed: [
+    link.callerUnnamed(),
+    'invalid_argument',
+    'the call does not name a cluster with its keys; see that the caller is a cluster of this product, and upgrade it',
+  ],
+  callsMeet: [link.callsMeet(), 'unavailable', 'two calls of this cluster meet; repeat it'],
+  claimantRevoked: [
+    link.claimantRevoked('a cluster'),
+    'permission_denied',
+    'a cluster was revoked here; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+  ],
+  claimantUnknown: [
+    link.claimantUnknown('a cluster'),
+    'permission_denied',
+    'no chain of statements leads from a cluster that is known here to the key of a cluster; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+  ],
+  clocksApart: [
+    link.clocksApart(371_000, 300_000, 1_700_000_000_000),
+    'failed_precondition',
+    "the caller's clock is 371 s ahead of this cluster's, which shows 2023-11-14T22:13:20Z: at most 300 s are allowed; set the clocks right",
+  ],
+  epochElsewhere: [
+    link.epochElsewhere('000002.a', '000001.b'),
+    'failed_precondition',
+    'this cluster writes 000002.a, not 000001.b; repeat it once the secondary has had a heartbeat',
+  ],
+  epochOfAnother: [
+    link.epochOfAnother('000001.b', 'a cluster'),
+    'invalid_argument',
+    '000001.b is no epoch that a cluster writes; see that the caller is a cluster of this product, and upgrade it',
+  ],
+  fencedLater: [
+    link.fencedLater('000002.a', '000001.b'),
+    'failed_precondition',
+    'this cluster writes 000002.a, which is later than 000001.b; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+  ],
+  fencesItself: [
+    link.fencesItself(),
+    'failed_precondition',
+    'a cluster does not fence itself; nothing is to be done: the address is its own',
+  ],
+  followsNobody: [
+    link.followsNobody(),
+    'failed_precondition',
+    'this cluster follows no primary; have it follow one by POST sys/replication/dr/secondary/update-primary',
+  ],
+  formatTooNew: [
+    link.formatTooNew(7),
+    'failed_precondition',
+    'the primary speaks format 7, this version 1 at most; upgrade the secondaries first',
+  ],
+  formatTooOld: [
+    link.formatTooOld(0),
+    'failed_precondition',
+    'this cluster speaks format 1, the secondary 0 at most; upgrade the secondary first; it keeps its data',
+  ],
+  handedOver: [
+    link.handedOver('a cluster'),
+    'failed_precondition',
+    'this cluster has been handed over to a cluster; only force promotes another one',
+  ],
+  handsOver: [
+    link.handsOver(),
+    'unavailable',
+    'this cluster is handing over to another one; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+  ],
+  inNoSet: [
+    link.inNoSet(),
+    'failed_precondition',
+    'this cluster is in no DR set; see that the address is that of the primary',
+  ],
+  journalUnbuilt: [
+    link.journalUnbuilt(33),
+    'unavailable',
+    'the journal is 33 % built; repeat it when it is, with the same token',
+  ],
+  laterEpochSeen: [
+    link.laterEpochSeen('000002.a', '000001.b'),
+    'failed_precondition',
+    'the caller has seen epoch 000002.a, this cluster writes 000001.b: another primary came after it; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+  ],
+  lineageChanged: [
+    link.lineageChanged(),
+    'failed_precondition',
+    'the lineage of the journal has changed since; begin anew by the one that the next heartbeat tells',
+  ],
+  lineageMoves: [
+    link.lineageMoves(),
+    'unavailable',
+    'the journal changed its lineage while it was read; repeat it',
+  ],
+  lineageRevoked: [
+    link.lineageRevoked('000001.b'),
+    'permission_denied',
+    'epoch 000001.b is that of a cluster that was revoked here; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+  ],
+  noOwnJournal: [
+    link.noOwnJournal(),
+    'failed_precondition',
+    'this cluster is no primary: it writes no journal of its own; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+  ],
+  noSuchPage: [
+    link.noSuchPage(),
+    'invalid_argument',
+    'no such page of the tree; name one such as r#0a, or a bucket such as r#0a/00',
+  ],
+  notACall: [
+    link.notACall(),
+    'invalid_argument',
+    'this is no call of the link; see that the caller is a cluster of this product, and upgrade it',
+  ],
+  notAToken: [
+    link.notAToken(),
+    'invalid_argument',
+    'this is no activation token; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  notInitialised: [
+    link.notInitialised(),
+    'failed_precondition',
+    'this cluster is not initialised; see that the address is that of the primary',
+  ],
+  notThePrimary: [
+    link.notThePrimary('secondary'),
+    'failed_precondition',
+    'this cluster is no primary: its mode is secondary; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+  ],
+  noticeUnsigned: [
+    link.noticeUnsigned(),
+    'unauthenticated',
+    'the notice is not signed by the key of the primary that this cluster follows; have it follow the one that calls by POST sys/replication/dr/secondary/update-primary, if that is the primary',
+  ],
+  ofAnotherSet: [
+    link.ofAnotherSet(),
+    'failed_precondition',
+    'this cluster belongs to another DR set; see that the address is that of the primary',
+  ],
+  ownSecondary: [
+    link.ownSecondary(),
+    'failed_precondition',
+    'a cluster cannot be its own secondary; give the token to another cluster',
+  ],
+  primaryNoMore: [
+    link.primaryNoMore(),
+    'failed_precondition',
+    'this cluster is no primary any more; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+  ],
+  servesNoCopy: [
+    link.servesNoCopy(),
+    'failed_precondition',
+    "this is a restored copy of a cluster: its journal is not the set's; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary",
+  ],
+  signedOtherwise: [
+    link.signedOtherwise(),
+    'unauthenticated',
+    'the call is not signed by the key that it names; see who changes calls on their way here',
+  ],
+  termToCome: [link.termToCome(2), 'unavailable', 'the keyring has no term 2 yet; repeat it in a moment'],
+  textTooLong: [
+    link.textTooLong(),
+    'invalid_argument',
+    'the address or the version is too long; set an apiAddress of 2048 characters at most',
+  ],
+  tokenBeforeRevocation: [
+    link.tokenBeforeRevocation(),
+    'permission_denied',
+    'the token was made before this cluster was revoked; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenExpired: [
+    link.tokenExpired(1_700_000_000_000),
+    'permission_denied',
+    'the token expired at 2023-11-14T22:13:20Z; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenForOtherKeys: [
+    link.tokenForOtherKeys(),
+    'permission_denied',
+    'the token was made for other keys than those of this secondary; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenInUse: [
+    link.tokenInUse(),
+    'unavailable',
+    'the token was being used or revoked at this very moment; repeat it',
+  ],
+  tokenMadeElsewhere: [
+    link.tokenMadeElsewhere(),
+    'unauthenticated',
+    'the token was not made by this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenOfAnotherSet: [
+    link.tokenOfAnotherSet(),
+    'failed_precondition',
+    'the token is of another DR set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenOfBefore: [
+    link.tokenOfBefore(),
+    'permission_denied',
+    'the token was made before this cluster became primary anew; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenRevoked: [
+    link.tokenRevoked(),
+    'permission_denied',
+    'the token was revoked; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenUsed: [
+    link.tokenUsed(),
+    'permission_denied',
+    'the token has been used; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+}
+
+test('every refusal of the link stands here', () => {
+  expect(Object.keys(rows).sort()).toEqual(Object.keys(link).sort())
+})
+
+test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [refusal, code, text]) => {
+  expect([refusal.code, refusal.message]).toEqual([code, text])
+  expect(text).toMatch(/; ./)
+})

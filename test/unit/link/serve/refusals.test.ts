@@ -1,0 +1,386 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import { beforeEach, expect, test } from 'vitest'
+import { refused } from '../../../../shared/api/errors.ts'
+import { openSealedToken } from '../../../../shared/link/activation-token.ts'
+import type { Method } from '../../../../shared/link/carry.ts'
+import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import { type Call, CallSchema } from '../../../../shared/link/gen/link_pb.ts'
+import { forms } from '../../../../shared/link/messages.ts'
+import { publicKeyText } from '../../../../shared/link/pair.ts'
+import * as link from '../../../../shared/link/refusals.ts'
+import { FORMAT, type LinkRefused } from '../../../../shared/link/source.ts'
+import { noopCell } from '../../../../shared/replication/cell.ts'
+import { epochName } from '../../../../shared/replication/position.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { pair } from '../../../builders/link.ts'
+import { follower, primaryWorld, START, type World } from './world.ts'
+
+// When the link says each row of its table: every row is reached through the service that is served.
+
+let w: World
+let last: ReturnType<typeof readOutcome>
+beforeEach(async () => {
+  w = await primaryWorld()
+  last = undefined
+})
+
+const serve = async (method: Method, call: Call) => {
+  const answer = await w.serve(method, call, '')
+  last = readOutcome(answer)
+  return answer
+}
+const newcomer = (name = 'west', ahead = 0) => follower(w, name, { ahead, carry: serve })
+const admitted = async (name = 'west') => {
+  const one = newcomer(name)
+  await one.activate(await w.token(name))
+  w.clock.ms += 1000
+  return one
+}
+type Follower = ReturnType<typeof newcomer>
+
+/** A call as somebody signs it who does not keep to what clusters of this product say. */
+const raw = (
+  method: Method,
+  body: Uint8Array,
+  { signing = pair().signing, from = 'west', set = String(w.set), time = w.clock.ms, epoch = w.epoch } = {},
+) =>
+  serve(
+    method,
+    signCall(method, { set, from, line: [[epoch, 1]] }, body, { signing, nonce: randomBytes(16), time }),
+  )
+
+/** `Activate` by a newcomer that says something else than it should. */
+const activateWith = async (change: object, signing?: Follower['pair']['signing']) => {
+  const one = newcomer()
+  const keys = { signingKey: one.keys.signing, exchangeKey: one.keys.exchange, format: FORMAT }
+  const asked = { ...one.request, ...keys, token: await w.token('west'), ...change }
+  await raw('Activate', forms.Activate.question.write(asked), { signing: signing ?? one.pair.signing })
+}
+const echoWith = async (one: Follower, change: object) => {
+  const asked = { position: { epoch: w.epoch, seq: 0 }, state: '', address: '', apiAddress: '', took: 0 }
+  const body = forms.Echo.question.write({ ...asked, format: FORMAT, ...change })
+  await raw('Echo', body, { signing: one.pair.signing })
+}
+/** `Fence` by a cluster that names and signs by a key of its own. */
+const fenceBy = async (cluster: string, epoch: string, change: object = {}, signs = pair()) => {
+  const own = signs.keys.signing.toString('base64')
+  const asked = { cluster, key: own, epoch, line: [[epoch, 1] as const], chain: [], addresses: [], ...change }
+  await raw('Fence', forms.Fence.question.write(asked), { signing: signs.signing, from: cluster, epoch })
+}
+const notice = (signing = pair().signing, set = String(w.set)) =>
+  raw('Notify', forms.Notify.question.write({}), { signing, set })
+const follows = (primaryKey: string) =>
+  w.write(key('cluster'), { ...w.record, mode: 'secondary', link: { ...w.record.link, primaryKey } })
+const conflicts = () => {
+  w.store.commit = async () => 'conflict'
+}
+const fails = (error: Error) => {
+  w.memory.journal.raw = () => Promise.reject(error)
+}
+/** This cluster follows another one from the next commit on. */
+const closedMeanwhile = () => {
+  const { commit } = w.store
+  w.store.commit = async changes => {
+    w.memory.set({ mode: 'applying', own: '' })
+    return commit(changes)
+  }
+}
+/** What is refused is seen where it is served. */
+const told = (asked: Promise<unknown>) => asked.catch(() => undefined)
+const CLAIMANT = randomUUID()
+const CLAIM = epochName(9, CLAIMANT)
+
+/** How each row is reached, and what it says then. */
+const reached: Record<string, () => Promise<LinkRefused>> = {
+  bodyUnreadable: async () => {
+    const one = await admitted()
+    await raw('Echo', Buffer.from('0a', 'hex'), { signing: one.pair.signing })
+    return link.bodyUnreadable('Echo', 'premature EOF')
+  },
+  brokenInside: async () => {
+    fails(new Error('secret details'))
+    await told((await admitted()).source.items({ keys: [key('policy', 'a')] }))
+    return link.brokenInside()
+  },
+  busyInside: async () => {
+    const busy = refused('busy', 'the table is busy', 'repeat this')
+    fails(busy)
+    await told((await admitted()).source.items({ keys: [key('policy', 'a')] }))
+    return link.busyInside(busy)
+  },
+  callSeen: async () => {
+    const one = await admitted()
+    await one.echo()
+    await echoWith(one, {})
+    return link.callSeen()
+  },
+  callerOfBefore: async () => {
+    const one = await admitted()
+    await w.write(key('cluster'), { ...w.record, epoch: epochName(3, w.record.id) })
+    await told(one.echo())
+    return link.callerOfBefore('west')
+  },
+  callerRevoked: async () => {
+    const one = await admitted()
+    await w.revoke('west')
+    await told(one.echo())
+    return link.callerRevoked('west')
+  },
+  callerUnknown: async () => {
+    await told(newcomer('nobody').echo())
+    return link.callerUnknown()
+  },
+  callerUnnamed: async () => {
+    await activateWith({ cluster: 'west' })
+    return link.callerUnnamed()
+  },
+  callsMeet: async () => {
+    const one = await admitted()
+    conflicts()
+    await told(one.echo())
+    return link.callsMeet()
+  },
+  claimantRevoked: async () => {
+    const one = await admitted()
+    await w.revoke('west')
+    await fenceBy(one.cluster, epochName(9, one.cluster))
+    return link.claimantRevoked(one.cluster)
+  },
+  claimantUnknown: async () => {
+    await fenceBy(CLAIMANT, CLAIM)
+    return link.claimantUnknown(CLAIMANT)
+  },
+  clocksApart: async () => {
+    await told(newcomer('west', 300_001).activate(await w.token('west')))
+    return link.clocksApart(300_001, 300_000, START)
+  },
+  epochElsewhere: async () => {
+    await told((await admitted()).source.handover({ epoch: '000007.aaaaaaaaaaaa' }))
+    return link.epochElsewhere(w.epoch, '000007.aaaaaaaaaaaa')
+  },
+  epochOfAnother: async () => {
+    const epoch = epochName(9, randomUUID())
+    await fenceBy(CLAIMANT, epoch)
+    return link.epochOfAnother(epoch, CLAIMANT)
+  },
+  fencedLater: async () => {
+    const own = epochName(9, `${CLAIMANT.slice(0, -12)}ffffffffffff`)
+    w.memory.set({ epoch: own, own })
+    await fenceBy(CLAIMANT, CLAIM)
+    return link.fencedLater(own, CLAIM)
+  },
+  fencesItself: async () => {
+    await fenceBy(w.record.id, epochName(9, w.record.id))
+    return link.fencesItself()
+  },
+  followsNobody: async () => {
+    await notice()
+    return link.followsNobody()
+  },
+  formatTooOld: async () => {
+    await echoWith(await admitted(), { format: FORMAT - 1 })
+    return link.formatTooOld(FORMAT - 1)
+  },
+  handedOver: async () => {
+    const [one, other] = [await admitted(), await admitted('north')]
+    await one.source.handover({ epoch: w.epoch })
+    await told(other.source.handover({ epoch: w.epoch }))
+    return link.handedOver(one.cluster)
+  },
+  handsOver: async () => {
+    w.memory.set({ mode: 'closed' })
+    await activateWith({})
+    return link.handsOver()
+  },
+  inNoSet: async () => {
+    const one = await admitted()
+    await w.write(key('cluster'), { ...w.record, mode: 'disabled' })
+    await told(one.echo())
+    return link.inNoSet()
+  },
+  journalUnbuilt: async () => {
+    await w.write(key('cluster'), { ...w.record, built: false })
+    await activateWith({})
+    return link.journalUnbuilt(0)
+  },
+  laterEpochSeen: async () => {
+    const one = await admitted()
+    await raw('Keyring', forms.Keyring.question.write({ term: 1 }), {
+      signing: one.pair.signing,
+      epoch: CLAIM,
+    })
+    return link.laterEpochSeen(CLAIM, w.epoch)
+  },
+  lineageChanged: async () => {
+    const one = await admitted()
+    w.memory.set({ line: [[w.epoch, 2]] })
+    await told(one.source.tree({ level: 'root' }))
+    return link.lineageChanged()
+  },
+  lineageMoves: async () => {
+    const one = await admitted()
+    w.memory.set({ seq: 1 })
+    w.memory.journal.cells = async () => {
+      w.memory.set({ line: [[w.epoch, 2]] })
+      return [noopCell({ epoch: w.epoch, seq: 1 }, START)]
+    }
+    await told(one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 }))
+    return link.lineageMoves()
+  },
+  lineageRevoked: async () => {
+    const revoked = await admitted('north')
+    const outlaw = epochName(4, revoked.cluster)
+    await w.revoke('north')
+    await fenceBy(CLAIMANT, CLAIM, {
+      line: [
+        [outlaw, 1],
+        [CLAIM, 5],
+      ],
+    })
+    return link.lineageRevoked(outlaw)
+  },
+  noOwnJournal: async () => {
+    w.memory.set({ mode: 'applying', own: '' })
+    await activateWith({})
+    return link.noOwnJournal()
+  },
+  noSuchPage: async () => {
+    await told((await admitted()).source.tree({ level: 'page', page: 'x#0a' }))
+    return link.noSuchPage()
+  },
+  notACall: async () => {
+    await serve('Echo', create(CallSchema))
+    return link.notACall()
+  },
+  notAToken: async () => {
+    await activateWith({ token: 'x.y.z' })
+    return link.notAToken()
+  },
+  notInitialised: async () => {
+    w.store.items.clear()
+    await told(newcomer().echo())
+    return link.notInitialised()
+  },
+  notThePrimary: async () => {
+    const one = await admitted()
+    w.memory.set({ mode: 'applying' })
+    await told(one.echo())
+    return link.notThePrimary('primary')
+  },
+  noticeUnsigned: async () => {
+    await follows(w.keys.signing.toString('base64'))
+    await notice()
+    return link.noticeUnsigned()
+  },
+  ofAnotherSet: async () => {
+    await follows(w.keys.signing.toString('base64'))
+    await notice(w.pair.signing, 'another set')
+    return link.ofAnotherSet()
+  },
+  ownSecondary: async () => {
+    await activateWith({ cluster: w.record.id })
+    return link.ownSecondary()
+  },
+  primaryNoMore: async () => {
+    const one = await admitted()
+    closedMeanwhile()
+    await told(one.source.handover({ epoch: w.epoch }))
+    return link.primaryNoMore()
+  },
+  servesNoCopy: async () => {
+    const one = await admitted()
+    w.ports.deployment = { ...w.ports.deployment, home: 'here' }
+    await w.write(key('cluster'), { ...w.record, home: 'there' })
+    await told(one.echo())
+    return link.servesNoCopy()
+  },
+  signedOtherwise: async () => {
+    await activateWith({}, pair().signing)
+    return link.signedOtherwise()
+  },
+  termToCome: async () => {
+    await told((await admitted()).source.keyring({ term: 2 }))
+    return link.termToCome(2)
+  },
+  textTooLong: async () => {
+    await activateWith({ address: `https://${'a'.repeat(2048)}` })
+    return link.textTooLong()
+  },
+  tokenBeforeRevocation: async () => {
+    const one = await admitted()
+    const token = await w.token('north')
+    w.clock.ms += 1000
+    await w.revoke('west')
+    w.clock.ms += 1000
+    const north = newcomer('north')
+    await told(north.source.activate({ ...north.request, cluster: one.cluster, token }))
+    return link.tokenBeforeRevocation()
+  },
+  tokenExpired: async () => {
+    const token = await w.token('west')
+    w.clock.ms += 1_800_000
+    await told(newcomer().activate(token))
+    return link.tokenExpired(START + 1_800_000)
+  },
+  tokenForOtherKeys: async () => {
+    const one = newcomer()
+    const sealed = await w.token('west', { publicKey: publicKeyText(one.keys) })
+    await told(newcomer().activate(openSealedToken(one.pair.exchange, sealed) ?? ''))
+    return link.tokenForOtherKeys()
+  },
+  tokenInUse: async () => {
+    const token = await w.token('west')
+    conflicts()
+    await told(newcomer().activate(token))
+    return link.tokenInUse()
+  },
+  tokenMadeElsewhere: async () => {
+    const other = await primaryWorld()
+    await w.token('west')
+    const [signed = '', claims = ''] = (await w.token('north')).split('.')
+    const [, , signature = ''] = (await other.token('north')).split('.')
+    await activateWith({ token: [signed, claims, signature].join('.') })
+    return link.tokenMadeElsewhere()
+  },
+  tokenOfAnotherSet: async () => {
+    await activateWith({ token: await (await primaryWorld()).token('west') })
+    return link.tokenOfAnotherSet()
+  },
+  tokenOfBefore: async () => {
+    const token = await w.token('west')
+    const epoch = epochName(3, w.record.id)
+    await w.write(key('cluster'), { ...w.record, epoch })
+    await told(newcomer().activate(token))
+    return link.tokenOfBefore()
+  },
+  tokenRevoked: async () => {
+    const token = await w.token('west')
+    await w.revoke('west')
+    await told(newcomer().activate(token))
+    return link.tokenRevoked()
+  },
+  tokenUsed: async () => {
+    const token = await w.token('west')
+    await newcomer().activate(token)
+    w.clock.ms += 1000
+    await told(newcomer().activate(token))
+    return link.tokenUsed()
+  },
+}
+
+/** What a secondary says itself. It is shown in `source-link.test.ts`. */
+const SAID_HERE = ['formatTooNew']
+
+test('every row has its way here', () => {
+  expect([...Object.keys(reached), ...SAID_HERE].sort()).toEqual(Object.keys(link).sort())
+})
+
+test.each(Object.entries(reached))('%s is said by the link that is served', async (_, reach) => {
+  const { code, message: text } = await reach()
+  expect(last).toMatchObject({ refusal: { code, text } })
+})
+
+test.each([300_000, -300_000])('clocks that are %i ms apart are near enough', async ahead => {
+  expect((await newcomer('west', ahead).activate(await w.token('west'))).set).toBe(w.set)
+})
