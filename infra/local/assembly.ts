@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { StreamViewType } from '@aws-sdk/client-dynamodb'
 import * as v from 'valibot'
 import { defined } from '../../shared/values/defined.ts'
 import { routesIn } from './api-definition.ts'
@@ -23,8 +24,8 @@ export interface TableModel {
   indexes: { IndexName: string; KeySchema: unknown; Projection: unknown }[]
   /** attribute of native expiry */
   ttl?: string
-  /** whether somebody reads what happens to it */
-  stream: boolean
+  /** what its stream tells of each item, where somebody reads it */
+  stream?: StreamViewType
 }
 
 /** A function that is told what happens to a table. */
@@ -197,14 +198,15 @@ const functionNameIn = (arn: unknown): string => String(arn).split(':').at(-1) ?
 
 function tableOf({ properties }: Found, name: string, streams: readonly StreamModel[]): TableModel {
   const ttl = properties['TimeToLiveSpecification'] as { AttributeName?: string } | undefined
+  const stream = properties['StreamSpecification'] as { StreamViewType?: StreamViewType } | undefined
   return defined({
     name,
     keySchema: properties['KeySchema'],
     attributes: properties['AttributeDefinitions'],
     indexes: (properties['GlobalSecondaryIndexes'] ?? []) as TableModel['indexes'],
     ttl: ttl?.AttributeName || undefined,
-    // one that nobody reads would only cost: the engine keeps two images of every write
-    stream: properties['StreamSpecification'] !== undefined && streams.some(({ table }) => table === name),
+    // one that nobody reads would only cost
+    stream: streams.some(({ table }) => table === name) ? stream?.StreamViewType : undefined,
   })
 }
 

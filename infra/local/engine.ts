@@ -147,9 +147,7 @@ async function createTable(client: DynamoDBClient, table: TableModel): Promise<v
       AttributeDefinitions: table.attributes as Attributes,
       BillingMode: 'PAY_PER_REQUEST',
       ...(table.indexes.length > 0 ? { GlobalSecondaryIndexes: indexes } : {}),
-      ...(table.stream
-        ? { StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } }
-        : {}),
+      ...(table.stream ? { StreamSpecification: { StreamEnabled: true, StreamViewType: table.stream } } : {}),
     }),
   )
   await isActive(client, table.name)

@@ -37,16 +37,17 @@ export class DataStack extends Stack {
       encryption: TableEncryptionV2.awsManagedKey(),
       timeToLiveAttribute: 'ttl',
     }
-    const table = (name: string) =>
+    const table = (name: string, dynamoStream: StreamViewType) =>
       new TableV2(this, name, {
         ...plain,
         pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
         deletionProtection: settings.deletionProtection,
-        dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
+        dynamoStream,
         removalPolicy,
       })
-    this.data = table('Data')
-    this.cluster = table('Cluster')
+    this.data = table('Data', StreamViewType.NEW_AND_OLD_IMAGES)
+    // it only wakes who keeps the journal: what is in a cell stays where it is
+    this.cluster = table('Cluster', StreamViewType.KEYS_ONLY)
     // nothing in it outlives an hour, so nothing is lost with it
     this.ceremony = new TableV2(this, 'Ceremony', {
       ...plain,

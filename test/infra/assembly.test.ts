@@ -43,7 +43,7 @@ const table = {
     KeySchema: ['k'],
     AttributeDefinitions: ['a'],
     TimeToLiveSpecification: { AttributeName: 'ttl' },
-    StreamSpecification: {},
+    StreamSpecification: { StreamViewType: 'KEYS_ONLY' },
   },
 }
 const rule = (expression: string) => ({
@@ -129,7 +129,7 @@ describe('what the embedded host reads from the templates', () => {
       Machine: machine,
       Source: source,
     })
-    expect(read({ Data: table }).model.tables.map(({ stream }) => stream)).toEqual([false])
+    expect(read({ Data: table }).model.tables.map(({ stream }) => stream)).toEqual([undefined])
     expect(model).toEqual({
       functions: [
         {
@@ -142,7 +142,14 @@ describe('what the embedded host reads from the templates', () => {
         },
       ],
       tables: [
-        { name: 'api-Data', keySchema: ['k'], attributes: ['a'], indexes: [], ttl: 'ttl', stream: true },
+        {
+          name: 'api-Data',
+          keySchema: ['k'],
+          attributes: ['a'],
+          indexes: [],
+          ttl: 'ttl',
+          stream: 'KEYS_ONLY',
+        },
       ],
       routes: [
         { key: 'ANY /v1/x', functionName: 'x-login' },

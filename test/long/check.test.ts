@@ -21,6 +21,9 @@ import { clusterSet } from '../support/set.ts'
 /** Numbers of items, made as they are read; and of those that are stored in the engine. */
 const SIZES = (process.env['SIZES'] ?? '10000,100000,1000000').split(',').map(Number)
 const STORED = Number(process.env['STORED'] ?? 10_000)
+/** Items of a hundred checks beside writers. */
+const ITEMS = Number(process.env['ITEMS'] ?? 100_000)
+const TOGETHER = 20
 const MEGABYTE = 2 ** 20
 /** A million items are made twice: a busy machine takes long. */
 const HOUR = 3_600_000
@@ -183,21 +186,27 @@ test(
   async () => {
     const RUNS = Number(process.env['RUNS'] ?? 100)
     const set = await clusterSet(['east'], { memory: true, aws: true })
-    await set.enable('east')
     const { ports } = set.at('east')
     const owner = 'long'
     const record = async () => ({ record: await set.at('east').record(), readAt: set.clock.now() })
     const place = (index: number) => key('sts-role', owner, `n${index}`)
+    for (let from = 0; from < ITEMS; from += TOGETHER) {
+      const some = Array.from({ length: TOGETHER }, (_, index) =>
+        put(place(from + index), { role: `arn ${from + index}`, externalId: '' }),
+      )
+      await ports.store.commit(some, await record())
+    }
+    await set.enable('east')
     let writing = true
     let commits = 0
     const writer = async (number: number) => {
       for (let index = number; writing; index += 4) {
         const cluster = await record()
-        const [item] = await ports.store.read([place(index % 1000)])
+        // far from each other, so that every page has some
+        const at = place((index * 7919) % ITEMS)
+        const [item] = await ports.store.read([at])
         const change =
-          item && index % 5 === 0
-            ? remove(place(index % 1000))
-            : put(place(index % 1000), { role: `arn ${index}`, externalId: '' })
+          item && index % 5 === 0 ? remove(at) : put(at, { role: `arn ${index}`, externalId: '' })
         await ports.store.commit([change], cluster).catch(() => undefined)
         commits += 1
         await set.clock.sleep(20)
@@ -205,17 +214,19 @@ test(
     }
     const writers = [0, 1, 2, 3].map(writer)
     const began = set.clock.now()
+    const seen: number[] = []
     for (let run = 0; run < RUNS; run++) {
       const { life = '' } = await set.at('east').record()
       const view = await viewTree(ports, life)
       expect(await lastingFaultsOf(view, async () => undefined), `run ${run}`).toEqual([])
+      seen.push(view.tally.seen)
       await set.at('east').streamed()
     }
     const seconds = (set.clock.now() - began) / 1000
     writing = false
     await Promise.all(writers)
     print(
-      `${RUNS} checks, ${commits} commits in ${seconds.toFixed(0)} s of the set's clock: ${(commits / seconds).toFixed(0)}/s`,
+      `${RUNS} checks of ${Math.min(...seen)} to ${Math.max(...seen)} items, ${commits} commits in ${seconds.toFixed(0)} s of the set's clock: ${(commits / seconds).toFixed(0)}/s`,
     )
   },
   HOUR,

@@ -23,7 +23,7 @@ const admin = async (method: string, path: string, body?: unknown) => {
   return reply.body
 }
 
-describe('node-vault-client: issue "a client nobody here wrote"', () => {
+describe('node-vault-client, a client that nobody here wrote', () => {
   test('logs in with iam, reads, lists and renews', async () => {
     const user = await host.control.putUser({ account: HOME.account, name: 'worker' })
     const key = await host.control.createAccessKey({ account: HOME.account, user: 'worker' })

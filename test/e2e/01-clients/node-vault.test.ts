@@ -16,7 +16,7 @@ afterAll(() => host.close())
 const client = (token?: string) =>
   nodeVault({ endpoint: host.base_url.replace(/\/v1$/, ''), ...(token ? { token } : {}) })
 
-describe('node-vault: issue "a client nobody here wrote"', () => {
+describe('node-vault, a client that nobody here wrote', () => {
   test('health, mounts, policies and roles through its own commands', async () => {
     const admin = client(host.root_token)
     expect(await admin.health()).toMatchObject({ initialized: true, sealed: false })
