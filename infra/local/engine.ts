@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import {
   CreateTableCommand,
@@ -82,8 +83,9 @@ async function startOwn({
   apart = false,
 }: EngineOptions): Promise<LocalEngine> {
   const file = fileIn(directory)
-  if (!existsSync(file)) {
-    // the database has to be there before it can be mended
+  const there = existsSync(file) ? await tablesIn(file) : undefined
+  if (!there || tables.some(({ name }) => !there.has(name))) {
+    // database and tables have to be there before they can be mended
     const first = await launchEngine(directory, file, { apart })
     await createTables(clientOf(first.url, region, credentials), tables)
     await first.stop()
@@ -96,25 +98,49 @@ async function startOwn({
 }
 
 /**
- * Mends two things in the engine's database while nobody uses it: without this index the next sequence number
- * of a stream is found by reading the whole stream; and streams are never trimmed. The newest record stays,
- * since numbers go on from it.
+ * Mends three things in the engine's database while nobody uses it. Without indexes the next sequence number of a
+ * stream is found by reading the whole stream, and each page of a scan by reading the whole table. And streams are
+ * never trimmed: the newest record stays, since numbers go on from it.
  */
 async function prepareFile(file: string): Promise<void> {
-  const { DatabaseSync } = await import('node:sqlite')
-  // a process that was killed a moment ago may hold it for another one
-  const database = new DatabaseSync(file, { timeout: TRIES * PAUSE_MS })
+  const names = await tablesIn(file)
+  if (!names) return // killed before its first start was complete
+  const database = await openFile(file)
   try {
-    const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = '_stream_records'").get()
-    if (!table) return // killed before its first start was complete
     database.exec(
       'CREATE INDEX IF NOT EXISTS stream_order ON _stream_records(table_name, CAST(sequence_number AS INTEGER))',
     )
+    for (const name of names)
+      database.exec(`CREATE INDEX IF NOT EXISTS "${name}::scan_order" ON "${name}"(hash_prefix, pk, sk)`)
     database.exec(`DELETE FROM _stream_records WHERE CAST(sequence_number AS INTEGER) <
       (SELECT MAX(CAST(n.sequence_number AS INTEGER)) FROM _stream_records n WHERE n.table_name = _stream_records.table_name)`)
   } finally {
     database.close()
   }
+}
+
+/** Names of its tables; undefined where the engine was killed before it had made its own. */
+async function tablesIn(file: string): Promise<ReadonlySet<string> | undefined> {
+  const database = await openFile(file)
+  try {
+    const own = ['_tables', '_stream_records']
+    const made = database.prepare('SELECT name FROM sqlite_master').all()
+    if (!own.every(name => made.some(one => one['name'] === name))) return undefined
+    return new Set(
+      database
+        .prepare('SELECT table_name FROM _tables')
+        .all()
+        .map(one => String(one['table_name'])),
+    )
+  } finally {
+    database.close()
+  }
+}
+
+/** Opens the engine's database; a process that was killed a moment ago may hold it for another one. */
+async function openFile(file: string): Promise<DatabaseSync> {
+  const sqlite = await import('node:sqlite')
+  return new sqlite.DatabaseSync(file, { timeout: TRIES * PAUSE_MS })
 }
 
 const TRIES = 500

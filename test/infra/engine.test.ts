@@ -1,7 +1,10 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
+import { DatabaseSync } from 'node:sqlite'
+import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, describe, expect, test } from 'vitest'
+import { startEngine } from '../../infra/local/engine.ts'
 import { launchEngine } from '../../infra/local/engine-launch.ts'
 import { endServer, freePort, listen } from '../../infra/local/loopback.ts'
 
@@ -20,6 +23,36 @@ describe('the engine of a cluster', () => {
     await stop()
     await endServer(other)
     expect(readdirSync(directory)).not.toContain('engine.json')
+  })
+
+  test('finds the next page of a scan by an index: without one each page would read the whole table', async () => {
+    const name = 'scanned'
+    const key = { AttributeName: 'pk', KeyType: 'HASH' }
+    const engine = await startEngine({
+      ...{ directory, region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } },
+      tables: [
+        { name, keySchema: [key], attributes: [{ AttributeName: 'pk', AttributeType: 'S' }], indexes: [] },
+      ],
+    })
+    const names = Array.from({ length: 20 }, (_, index) => `item ${index}`)
+    for (const pk of names)
+      await engine.client.send(new PutItemCommand({ TableName: name, Item: { pk: { S: pk } } }))
+    const found: (string | undefined)[] = []
+    let from: Record<string, { S: string }> | undefined
+    do {
+      const command = new ScanCommand({ TableName: name, Limit: 7, ExclusiveStartKey: from })
+      const { Items = [], LastEvaluatedKey } = await engine.client.send(command)
+      found.push(...Items.map(({ pk }) => pk?.S))
+      from = LastEvaluatedKey as typeof from
+    } while (from)
+    expect(found.sort()).toEqual(names.sort())
+    await engine.close()
+    const database = new DatabaseSync(file, { readOnly: true })
+    const plan = database
+      .prepare(`EXPLAIN QUERY PLAN SELECT item_json FROM "${name}" ORDER BY hash_prefix, pk, sk`)
+      .all()
+    database.close()
+    expect(plan.map(({ detail }) => detail)).toEqual([`SCAN ${name} USING INDEX ${name}::scan_order`])
   })
 
   test('that does not start says why', async () => {
