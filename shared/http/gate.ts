@@ -1,6 +1,6 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
-import { type ClusterMode, isRestoredCopy } from '../model/cluster.ts'
+import { type ClusterMode, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
 import { changing, notAPrimary, notASecondary, restoredCopy } from '../replication/manage/refusals.ts'
 import { hasSteppedDown } from '../replication/manage/transitions.ts'
@@ -50,8 +50,7 @@ export function checkCluster(
   serves: Serves | undefined,
   deployment: Pick<Deployment, 'home'>,
 ): void {
-  if (serves !== 'always' && cluster?.record.mode === 'primary' && isRestoredCopy(cluster.record, deployment))
-    throw restoredCopy(byRole)
+  if (serves !== 'always' && isCopyOfPrimary(cluster?.record, deployment)) throw restoredCopy(byRole)
   const verdict = gate[serves ?? 'active'][cluster?.record.mode ?? 'none']
   if (verdict === 'open') return
   if (verdict === 'changing') throw changing(byRole)

@@ -1,5 +1,5 @@
 import { ApiError } from '../api/errors.ts'
-import { isActive, isRestoredCopy } from '../model/cluster.ts'
+import { isActive, isCopyOfPrimary } from '../model/cluster.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 
@@ -14,7 +14,7 @@ export async function activeCluster({
 }: Dependencies): Promise<ClusterRead | undefined> {
   const readAt = clock.now()
   const [item] = await store.read([key('cluster')])
-  if (!item || !isActive(item.data) || isRestoredCopy(item.data, deployment)) return undefined
+  if (!item || !isActive(item.data) || isCopyOfPrimary(item.data, deployment)) return undefined
   cipher.expect(item.data)
   return { record: item.data, readAt }
 }

@@ -170,6 +170,10 @@ export class LinkRefused extends Error {
   }
 }
 
+/** Whether a refusal stays, however often it is asked again: the caller is not admitted, and needs a new token. */
+export const isLasting = (error: unknown): error is LinkRefused =>
+  error instanceof LinkRefused && (error.code === 'permission_denied' || error.code === 'unauthenticated')
+
 /** No answer came that can be believed: nobody was reached, it took too long, or the signature is another's. */
 export class LinkSilent extends Error {
   constructor(text: string, options?: ErrorOptions) {

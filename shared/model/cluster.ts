@@ -47,6 +47,12 @@ export const isRestoredCopy = (
   deployment: { home: string },
 ): boolean => record?.home !== undefined && deployment.home !== '' && record.home !== deployment.home
 
+/** Whether it is one of a primary, which serves nobody in that role. */
+export const isCopyOfPrimary = (
+  record: Pick<ClusterRecord, 'home' | 'mode'> | undefined,
+  deployment: { home: string },
+): boolean => record?.mode === 'primary' && isRestoredCopy(record, deployment)
+
 /** A secondary's link to its primary. Without a primary it has the own key alone, and all else is empty. */
 export interface Link {
   /** id of the operation that brought it about; the head of the journal names it too, so that it counts alone. Absent: '' */

@@ -40,7 +40,8 @@ async function leavePrimary(
   const name = entropy.uuid()
   for (const mode of ['applying', 'draining', 'syncing', 'closed'] as const)
     await journal.moveHead({ mode }, { dirty: 'all', dirtyFrom: '', link: name })
-  const alone = { ...record.data, link: { ...emptyLink(link.ownKey), name } }
+  // whom another primary admits is a cluster of its own: its epochs are named after its id
+  const alone = { ...record.data, id: entropy.uuid(), link: { ...emptyLink(link.ownKey), name } }
   await store.commit([replace(record, record, alone)], { record: record.data, readAt })
   log.error('these tables are a restored copy: this cluster does not follow its primary any more', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary says what it shall be',

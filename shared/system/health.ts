@@ -2,7 +2,7 @@ import { type Answer, answer, type Call, type Early, type Outcome } from '../api
 import { type JournalSeen, journalSeen, lookEarly } from '../api/early-look.ts'
 import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
-import { type ClusterRecord, isActive, isRestoredCopy } from '../model/cluster.ts'
+import { type ClusterRecord, isActive, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { licenceOfHealth } from './license-status.ts'
@@ -38,7 +38,7 @@ function situationOf(
 ): keyof typeof situations {
   if (!record) return 'uninitialised'
   if (record.mode === 'bootstrapping') return 'changing'
-  if (record.mode === 'primary' && isRestoredCopy(record, deployment)) return 'changing'
+  if (isCopyOfPrimary(record, deployment)) return 'changing'
   // it has ended its epoch, or is about to begin one: another cluster may be serving already
   if (record.mode === 'primary' && head && head.mode !== 'writing') return 'changing'
   return isActive(record) ? 'active' : 'secondary'

@@ -68,6 +68,7 @@ export const drStatus = v.variant('mode', [
     last_start: v.optional(time),
     primaries: v.array(peer),
     diverging_items: v.optional(v.array(v.string())),
+    activation_error: v.optional(v.string()),
     merkle_sync_progress: v.optional(v.strictObject({ sync_progress: wal, sync_total_keys: wal })),
   }),
 ])

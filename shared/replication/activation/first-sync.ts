@@ -1,6 +1,6 @@
 import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { setLeft } from '../operation/faults.ts'
+import { admissionLost, setLeft } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
@@ -19,7 +19,10 @@ import { auditEvent } from './wipe.ts'
 
 const PAUSE_MS = 1000
 
-/** Fetches all items for the first time. What is not done in time is gone on with. */
+/**
+ * Fetches all items for the first time. What is not done in time is gone on with.
+ * @throws OperationFailed when the primary does not admit this cluster any more
+ */
 export async function firstSync(run: OperationRun, id: string): Promise<StepResult> {
   const { ports, connect, deadline } = run
   const { record } = await standing(run, id)
@@ -28,7 +31,11 @@ export async function firstSync(run: OperationRun, id: string): Promise<StepResu
   if (!follower) return AGAIN
   while (follower.hasTime()) {
     if ((await ports.journal.head())?.mode === 'applying') return DONE
-    await followCarefully(follower, { pause: PAUSE_MS, warning: 'the first sync was interrupted' })
+    await followCarefully(follower, {
+      pause: PAUSE_MS,
+      warning: 'the first sync was interrupted',
+      givenUp: admissionLost,
+    })
   }
   return AGAIN
 }

@@ -51,7 +51,10 @@ export async function handIn(
 }
 
 /** The text of the keys that this cluster shows: those that were made for the token, or new ones. */
-async function ownPair({ ports }: OperationRun, { cluster }: OperationStand): Promise<string | undefined> {
+export async function ownPair(
+  { ports }: OperationRun,
+  { cluster }: OperationStand,
+): Promise<string | undefined> {
   const place = key('pending-key')
   const [made] = await ports.store.read([place])
   if (made) return decryptPending(made.data.pair, ports.cipher)

@@ -1,4 +1,6 @@
 import { admissionChanges } from '../../link/admin/joining.ts'
+import { linkPair } from '../../link/pair.ts'
+import { isLasting } from '../../link/source.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { ActivationInput, PendingLink } from '../../model/operation.ts'
 import { put, remove, replace } from '../../storage/changes.ts'
@@ -7,7 +9,7 @@ import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
 import { firstHead, type Head } from '../head.ts'
 import type { ScanPage } from '../journal.ts'
-import { roleTaken } from '../operation/faults.ts'
+import { primarySaid, roleTaken } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
@@ -19,6 +21,7 @@ import {
   toStep,
 } from '../operation/run.ts'
 import { roleEventChange } from '../role-event.ts'
+import { ownPair } from './handshake.ts'
 
 /**
  * Stops serving. What other environments still write is over half a minute later: none uses a cluster record for
@@ -81,6 +84,7 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
   const link = pending.data
+  await seeAdmitted(run, stand, link)
   const record: ClusterRecord = {
     ...stand.record.data,
     ...linkedBy(link, id, stand.operation.data.activation),
@@ -103,6 +107,25 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
     stand,
   )
   return AGAIN
+}
+
+/**
+ * Half a minute has passed since the handshake, and behind this there is only one way: whoever was revoked meanwhile would
+ * be emptied for nothing. A primary that is silent now, or refuses what may pass, is as good as it was.
+ * @throws OperationFailed when the primary does not admit this cluster any more
+ */
+async function seeAdmitted(
+  run: OperationRun,
+  stand: OperationStand,
+  { set, id, addrs, primaryKey: otherKey }: PendingLink,
+): Promise<void> {
+  const pair = await ownPair(run, stand)
+  if (!pair) return
+  const { ca } = stand.operation.data.activation ?? {}
+  const link = run.connect({ set, id, pair: linkPair(pair), otherKey, addresses: addrs, ca })
+  await link.keyring({ term: 0 }).catch((error: unknown) => {
+    if (isLasting(error)) throw primarySaid(error)
+  })
 }
 
 /** What the record takes of a primary that has admitted this cluster. @param name of the link: the operation */

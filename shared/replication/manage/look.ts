@@ -39,6 +39,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
     record.mode === 'primary' ? ports.store.list(partitions('secondary')) : [],
   ])
   const contact = fetched.get(key('contact'))?.data
+  const activationError = await activationErrorOf(record, looked, ports)
   return {
     record,
     now,
@@ -53,8 +54,25 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
         diverging: divergingIn(record, fetched.get(key('diverging'))),
       }),
       contact: contact && contactFacts(contact),
+      activationError,
     }),
   }
+}
+
+/**
+ * Why the activation that began the present link has ended without its first sync. One read more, while a secondary has
+ * nothing and no operation runs: never otherwise.
+ */
+async function activationErrorOf(
+  { mode, life, link, operation: runs }: ClusterRecord,
+  { head }: JournalSeen,
+  { store }: Looking['ports'],
+): Promise<string | undefined> {
+  if (mode !== 'secondary' || life === undefined || link?.name !== life || runs !== undefined)
+    return undefined
+  if (head?.mode !== 'syncing' || head.line.length > 0) return undefined
+  const [operation] = await store.read([key('operation', life)])
+  return operation?.data.fault?.text
 }
 
 /** What is said of the tree that the cluster has now. */

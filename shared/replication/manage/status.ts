@@ -13,6 +13,8 @@ export interface StatusFacts {
   fences?: readonly ShownFence[]
   /** what a secondary last heard of its primary */
   contact?: ShownContact | undefined
+  /** why a secondary that has nothing was given up by its activation */
+  activationError?: string
   /** epoch milliseconds */
   now: number
 }
@@ -169,21 +171,23 @@ const peerOf = (apiAddress: string, address: string, contact: ShownContact | und
 /** Milliseconds since the newest canary that has arrived; of clocks that disagree never less than none. */
 const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - canaryAt)
 
-const secondaryStatus = (record: ClusterRecord, { journal, contact, now }: StatusFacts) => {
+const secondaryStatus = (record: ClusterRecord, { journal, contact, activationError, now }: StatusFacts) => {
   const link = primaryOf(record)
   const told = contact?.addresses ?? []
   const known = link ? (told.length > 0 ? told : link.addrs) : []
   const primary = known[0] ?? link?.primaryAddr ?? ''
   return {
     ...common(record, journal),
-    state: stateOf(record, journal, contact, now),
-    connection_state: connectionOf(record, contact, now),
+    state: activationError === undefined ? stateOf(record, journal, contact, now) : 'idle',
+    connection_state:
+      activationError === undefined ? connectionOf(record, contact, now) : 'transient_failure',
     secondary_id: link?.id ?? '',
     primary_cluster_addr: link?.primaryAddr ?? '',
     known_primary_cluster_addrs: known,
     last_remote_wal: link ? (journal?.frontier ?? 0) : 0,
     ...(link && contact?.since !== undefined ? { last_start: secondsOf(contact.since) } : {}),
     primaries: link ? [peerOf(primary, primary, contact && byOwnClock(contact), now)] : [],
+    ...(activationError === undefined ? {} : { activation_error: activationError }),
     ...(journal?.diverging ? { diverging_items: journal.diverging } : {}),
     ...(journal?.sync
       ? { merkle_sync_progress: { sync_progress: journal.sync.done, sync_total_keys: journal.sync.total } }

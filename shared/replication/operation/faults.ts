@@ -54,6 +54,15 @@ export const tokenGone = () => failed('internal', 'the activation token has been
 export const primarySaid = (cause: Error) =>
   failed('internal', `error unwrapping the secondary token: ${cause.message}`, '', { cause })
 
+/** What the primary said tells what to do next. */
+export const admissionLost = (cause: Error) =>
+  failed(
+    'activation_failed',
+    `the primary does not admit this cluster any more, and the first sync is given up: ${cause.message}`,
+    '',
+    { cause },
+  )
+
 export const setLeft = () => failed('internal', 'this cluster follows another set by now')
 
 // of an update of the primary, and of what leaves the set or closes a primary

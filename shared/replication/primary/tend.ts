@@ -1,4 +1,4 @@
-import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
+import { type ClusterRecord, isCopyOfPrimary } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 import { fill } from '../density.ts'
@@ -14,7 +14,7 @@ async function keeping({ store, deployment }: Dependencies): Promise<Keeping | u
   const [cluster] = await store.read([key('cluster')])
   const { mode, life } = cluster?.data ?? {}
   if (!cluster || (mode !== 'primary' && mode !== 'secondary') || life === undefined) return undefined
-  if (mode === 'primary' && isRestoredCopy(cluster.data, deployment)) return undefined
+  if (isCopyOfPrimary(cluster.data, deployment)) return undefined
   return { ...cluster.data, life }
 }
 

@@ -36,6 +36,8 @@ export interface PromotionFacts {
   /** a check found the tree wrong */
   readonly corrupted: boolean
   readonly reindexing: boolean
+  /** its tables are a restored copy of another cluster's, whose id and key it has */
+  readonly copied: boolean
   /** what keeps this cluster from applying what it has; absent: nothing */
   readonly stuck?: string | undefined
   /** format of journal and link that this version speaks */
@@ -72,6 +74,16 @@ const isLost = (primary: PrimaryFacts, now: number): boolean =>
 
 /** One row for each obstacle. @see docs/spec/replication.md#promotion */
 const checks: readonly Check[] = [
+  {
+    name: 'restored-copy',
+    code: 'invalid_request',
+    overridden: false,
+    // two primaries of one id would name their epochs alike, and nobody could tell their journals apart
+    finds: ({ copied }) =>
+      copied
+        ? 'this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has'
+        : undefined,
+  },
   {
     name: 'first-sync',
     code: 'invalid_request',

@@ -1,5 +1,5 @@
 import { FORMAT, LinkRefused, LinkSilent } from '../../link/source.ts'
-import type { ClusterRecord } from '../../model/cluster.ts'
+import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { versionIn } from '../../storage/encryption.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
@@ -41,6 +41,7 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
     ...{ head, keyring, format: FORMAT },
     // without its keys this cluster cannot ask anybody
     primary: keyring.failed.length === 0 && head ? await askedPrimary(run, head, { silent, puller }) : silent,
+    copied: isRestoredCopy(record, ports.deployment),
     corrupted: isTreeCorrupted(record, check, diverging),
     reindexing: reindex !== undefined && isReindexing(reindex.data, record),
     stuck: puller?.data.fault,

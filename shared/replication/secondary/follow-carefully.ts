@@ -1,14 +1,22 @@
+import { isLasting, type LinkRefused } from '../../link/source.ts'
 import { followOn } from './follow.ts'
 import { ask, type Follower } from './follower.ts'
+
+interface FollowingOtherwise {
+  readonly pause: number
+  readonly warning: string
+  readonly givenUp?: (refused: LinkRefused) => Error
+}
 
 /**
  * One step of following, for who has to come to something by it: the source is asked first, a fault of the link is none,
  * and where nothing was to be done some time passes.
- * @param otherwise `pause` milliseconds; `warning` goes to the log with a fault
+ * @param otherwise `pause` milliseconds; `warning` goes to the log with a fault; `givenUp`: what a refusal comes to that
+ * stays, which else is a fault as any other
  */
 export async function followCarefully(
   follower: Follower,
-  { pause, warning }: { pause: number; warning: string },
+  { pause, warning, givenUp }: FollowingOtherwise,
 ): Promise<void> {
   const { clock, log } = follower.own
   try {
@@ -16,6 +24,7 @@ export async function followCarefully(
     if ((await followOn(follower)) === 'worked') return
   } catch (error) {
     delete follower.source
+    if (givenUp && isLasting(error)) throw givenUp(error)
     log.warn(warning, { error: String(error) })
   }
   await clock.sleep(pause)

@@ -90,20 +90,26 @@ describe('a secondary whose tables are restored beside it', () => {
   })
 
   test('ceases to follow, by the key that the other one has too, and takes over from nobody', async () => {
+    const original = (await set.at('west').record()).id
     await set.at('west').minute()
-    const { link } = await set.at('west').record()
+    const { link, id } = await set.at('west').record()
+    expect(id, 'a cluster of its own from now on').not.toBe(original)
     expect(link).toMatchObject({ primaryKey: '', addrs: [] })
     // nothing is taken any more that comes by the old link, however late
     const head = { mode: 'applying', dirty: 'all', link: link?.name }
     expect(await set.at('west').head()).toMatchObject(head)
     await set.at('west').minute()
-    expect((await set.at('west').record()).link).toEqual(link)
+    expect(await set.at('west').record()).toMatchObject({ link, id })
     await written(set, 'east', 'goes-on')
     await set.at('west').pull()
     const { items } = await set.everything('west')
     expect(JSON.stringify(items)).not.toContain('goes-on')
-    const refused = await promotions(set).promote('west', {})
-    expect(refused.status).toBe(503)
+    // both would name their epochs after one id: not even force makes two primaries of them
+    for (const given of [{}, { force: true }]) {
+      const refused = await promotions(set).promote('west', given)
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('a restored copy')])
+      expect(refused.text).toContain('secondary/disable makes an ordinary cluster of it')
+    }
     expect([await health(set, 'east'), await health(set, 'west')]).toEqual([200, 472])
   })
 

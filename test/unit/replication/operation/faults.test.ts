@@ -111,6 +111,11 @@ const followed: Readonly<Record<string, Row>> = {
   ],
   operationOver: [fault.operationOver(), 'internal', 'the operation has ended'],
   operationUnknown: [fault.operationUnknown(), 'internal', 'there is no such operation'],
+  admissionLost: [
+    fault.admissionLost(new Error('west was revoked; give it another token')),
+    'activation_failed',
+    'the primary does not admit this cluster any more, and the first sync is given up: west was revoked; give it another token',
+  ],
   primarySaid: [
     fault.primarySaid(new Error('the token was revoked')),
     'internal',

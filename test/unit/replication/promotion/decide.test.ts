@@ -14,7 +14,7 @@ const answers: PrimaryFacts = { state: 'answers', format: 1, lag: 0 }
 /** Of a secondary that nothing is wrong with. */
 const fine: PromotionFacts = {
   ...{ head, primary: answers, keyring: { opened: 3, failed: [] } },
-  ...{ corrupted: false, reindexing: false, format: 1, now: NOW },
+  ...{ corrupted: false, reindexing: false, copied: false, format: 1, now: NOW },
 }
 const silentFor = (ms: number): Partial<PromotionFacts> => ({
   primary: { state: 'silent', heardAt: NOW - ms },
@@ -57,6 +57,7 @@ describe('what is in the way of a promotion, and what force goes over', () => {
   test.each<[name: string, facts: Partial<PromotionFacts>, code: string, text: RegExp]>([
     ['no first sync', { head: { ...head, line: [] } }, 'invalid_request', /first sync has not ended/],
     ['no journal', { head: undefined }, 'invalid_request', /first sync has not ended/],
+    ['a restored copy', { copied: true }, 'invalid_request', /secondary\/disable makes an ordinary cluster/],
     ['a keyring that opens nothing', { keyring: { opened: 0, failed: ['x'] } }, 'busy', /KMS key/],
   ])('%s: not even force helps', (_, facts, code, text) => {
     for (const force of [false, true]) {
@@ -100,6 +101,12 @@ describe('what is in the way, word for word', () => {
   const LAST = '; repeat this later, or use force'
   const FINAL = '; force does not help here'
   const rows: Readonly<Record<string, readonly [facts: Partial<PromotionFacts>, text: string][]>> = {
+    'restored-copy': [
+      [
+        { copied: true },
+        `this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has${FINAL}`,
+      ],
+    ],
     'first-sync': [
       [
         { head: { ...head, line: [] } },

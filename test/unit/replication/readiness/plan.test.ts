@@ -41,6 +41,7 @@ const values: { readonly [K in keyof Planning['facts']]: readonly Planning['fact
   ],
   corrupted: [false, true],
   reindexing: [false, true],
+  copied: [false, true],
   stuck: [undefined, 'policy p'],
   format: [1],
   now: [NOW],
@@ -72,7 +73,8 @@ test('what is foretold is what is decided, whatever the facts: verdict, words, w
 
 describe('what the steps would do', () => {
   const fine: Planning['facts'] = {
-    ...{ head, keyring: { opened: 1, failed: [] }, corrupted: false, reindexing: false, format: 1, now: NOW },
+    ...{ head, keyring: { opened: 1, failed: [] }, format: 1, now: NOW },
+    ...{ corrupted: false, reindexing: false, copied: false },
     primary: { state: 'answers', format: 1, lag: 0, told },
   }
   const does = (facts: Partial<Planning['facts']>, force = false) =>
