@@ -51,7 +51,7 @@ interface Pending {
 
 export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
   const { model, variables, timeout, onLine, onChange } = options
-  const worker = new Worker(new URL('./lambda-thread.ts', import.meta.url), {
+  const worker = new Worker(new URL('./lambda-thread.mjs', import.meta.url), {
     env: { ...variables },
     workerData: { code: model.code, handler: model.handler, functionName: model.name },
     stdout: true,
