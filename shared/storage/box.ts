@@ -1,4 +1,4 @@
-import { diffieHellman, hkdfSync, type KeyObject } from 'node:crypto'
+import { createSecretKey, diffieHellman, hkdfSync, type KeyObject } from 'node:crypto'
 import { decodeBase64Url } from '../values/base64.ts'
 import { privateKey, publicKey, RAW_KEY, rawPublic } from '../values/raw-keys.ts'
 import { decrypt, encrypt, NONCE_LENGTH } from './encryption.ts'
@@ -44,13 +44,8 @@ export function openBox(own: KeyObject, place: BoxPlace, box: string): string | 
 const placeOf = ({ purpose, set }: BoxPlace): string => JSON.stringify(['box', purpose, set])
 
 /** Both public keys are part of what the key follows from, so that a box belongs to exactly these two. */
-const agreed = (own: KeyObject, other: Uint8Array, both: readonly Uint8Array[]): Buffer =>
-  Buffer.from(
-    hkdfSync(
-      'sha256',
-      diffieHellman({ privateKey: own, publicKey: publicKey('X25519', other) }),
-      Buffer.concat(both),
-      'cloud-auth box',
-      RAW_KEY,
-    ),
-  )
+const agreed = (own: KeyObject, other: Uint8Array, both: readonly Uint8Array[]): KeyObject => {
+  const shared = diffieHellman({ privateKey: own, publicKey: publicKey('X25519', other) })
+  const key = hkdfSync('sha256', shared, Buffer.concat(both), 'cloud-auth box', RAW_KEY)
+  return createSecretKey(new Uint8Array(key))
+}

@@ -1,21 +1,28 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto'
 import type { Encrypted } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
-/** The keys of one term of the keyring. */
+/** The keys of one term of the keyring; given as bytes, a key would take longer to read than to use. */
 export interface Term {
   version: number
   /** AES-256: fields of items, and batch tokens */
-  items: Buffer
-  tokens: Buffer
+  items: KeyObject
+  tokens: KeyObject
 }
 
 const NONCE = 12
 const TAG = 16
 const KEY = 32
 
-const derived = (dataKey: Uint8Array, purpose: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', dataKey, '', `cloud-auth ${purpose}`, KEY))
+const derived = (dataKey: Uint8Array, purpose: string): KeyObject =>
+  createSecretKey(new Uint8Array(hkdfSync('sha256', dataKey, '', `cloud-auth ${purpose}`, KEY)))
 
 /** The working keys that follow from a data key. */
 export const termOf = (version: number, dataKey: Uint8Array): Term => ({
@@ -25,7 +32,7 @@ export const termOf = (version: number, dataKey: Uint8Array): Term => ({
 })
 
 /** HMAC-SHA-256 of values in the audit log, and of what accessors follow from: it never rotates. */
-export const hmacKeyOf = (fixedKey: Uint8Array): Buffer => derived(fixedKey, 'audit')
+export const hmacKeyOf = (fixedKey: Uint8Array): KeyObject => derived(fixedKey, 'audit')
 
 /** Where an encrypted text belongs: it decrypts nowhere else. The table's name is not part of it. */
 const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string =>
@@ -55,7 +62,7 @@ export function decryptBatch(terms: readonly Term[], encrypted: string): string 
 }
 
 /** How a secret appears in the audit log. */
-export const auditHmac = (hmacKey: Buffer, text: string): string =>
+export const auditHmac = (hmacKey: KeyObject, text: string): string =>
   `hmac-sha256:${createHmac('sha256', hmacKey).update(text).digest('hex')}`
 
 const VERSION = /^[1-9]\d{0,8}(?=\.)/
@@ -75,14 +82,14 @@ function split(terms: readonly Term[], encrypted: string): { term: Term | undefi
 }
 
 /** Nonce, ciphertext and tag as base64url: AES-256-GCM, bound to a place. */
-export function encrypt(key: Buffer, place: string, text: string, nonce: Buffer): string {
+export function encrypt(key: KeyObject, place: string, text: string, nonce: Buffer): string {
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
   const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([body, cipher.getAuthTag()]).toString('base64url')
 }
 
 /** Undefined for everything that was not encrypted with this key for this place. */
-export function decrypt(key: Buffer, place: string, body: string): string | undefined {
+export function decrypt(key: KeyObject, place: string, body: string): string | undefined {
   const bytes = Buffer.from(body, 'base64url')
   if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== body) return undefined
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE), { authTagLength: TAG })

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { decrypt, encrypt } from './encryption.ts'
 
 /** The keys of a keyring in clear: in memory only. */
@@ -39,11 +40,11 @@ const placeOf = (keyring: string): string => JSON.stringify(['keyring', keyring]
 
 /** Puts keys into an envelope: only the data key opens it, and only as that keyring. */
 export const closeEnvelope = (dataKey: Uint8Array, keyring: string, keys: Keys, nonce: Buffer): string =>
-  encrypt(Buffer.from(dataKey), placeOf(keyring), JSON.stringify(keys), nonce)
+  encrypt(createSecretKey(dataKey), placeOf(keyring), JSON.stringify(keys), nonce)
 
 /** @throws when the envelope was closed with another data key, or for another keyring */
 export function openEnvelope(dataKey: Uint8Array, keyring: string, encrypted: string): Keys {
-  const text = decrypt(Buffer.from(dataKey), placeOf(keyring), encrypted)
+  const text = decrypt(createSecretKey(dataKey), placeOf(keyring), encrypted)
   if (text === undefined) throw new Error('the keyring does not open with its data key')
   return JSON.parse(text) as Keys
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Clock, Store } from '../../ports.ts'
@@ -11,7 +12,7 @@ export interface HeldKeyring {
   id: string
   active: Term
   terms: readonly Term[]
-  hmacKey: Buffer
+  hmacKey: KeyObject
   /** epoch milliseconds */
   readAt: number
 }
