@@ -88,6 +88,15 @@ describe('what is in the bundles, and what is not', () => {
     },
   )
 
+  test('of EC2 a login holds what describing an instance needs, not the whole megabyte', () => {
+    const { outputs } = bundles['login'] as Metafile
+    const bytes = Object.values(outputs)
+      .flatMap(({ inputs }) => Object.entries(inputs))
+      .filter(([path]) => path.includes('@aws-sdk/client-ec2/'))
+      .reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0)
+    expect(bytes).toBeLessThan(600_000)
+  })
+
   test('the fallback knows what all endpoints are called, and nothing of what they do', () => {
     expect(inputsOf('fallback')).toContain('shared/endpoints/all.ts')
     const domain = inputsOf('fallback').filter(path => /shared\/(auth-method|identity-proof)\//.test(path))

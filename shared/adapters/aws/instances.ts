@@ -1,31 +1,19 @@
-import type { EC2Client, Instance as Ec2Instance } from '@aws-sdk/client-ec2'
+import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2'
 import type { Instance, Instances } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
 import type { Provider } from './provider.ts'
 
-const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'InvalidInstanceID']
-
-/** EC2 behind the SDK, which is loaded when it is first needed. */
+/**
+ * EC2 behind the SDK, which is loaded when it is first needed: by a module that names what it takes of it. Of what is
+ * imported dynamically a bundle holds all, and EC2 has a megabyte of calls.
+ */
 export const ec2Instances = (provider: Provider): Instances => ({
   describe: async (target, instanceId, deadline) => {
-    const { EC2Client, DescribeInstancesCommand } = await import('@aws-sdk/client-ec2')
-    const found = await provider.call(
-      'ec2',
-      target,
-      deadline,
-      settings => new EC2Client(settings),
-      (client: EC2Client, options) =>
-        client.send(new DescribeInstancesCommand({ InstanceIds: [instanceId] }), options).catch(absent),
-    )
-    const all = found?.Reservations?.flatMap(reservation => reservation.Instances ?? []) ?? []
-    return all.length === 1 && all[0]?.InstanceId === instanceId ? instanceOf(all[0], instanceId) : undefined
+    const { describeInstance } = await import('./describe-instance.ts')
+    const found = await describeInstance(provider, target, instanceId, deadline)
+    return found && instanceOf(found, instanceId)
   },
 })
-
-function absent(error: unknown): undefined {
-  if (error instanceof Error && UNKNOWN.includes(error.name)) return undefined
-  throw error
-}
 
 const instanceOf = (found: Ec2Instance, id: string): Instance =>
   defined({
