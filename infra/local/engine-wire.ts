@@ -12,6 +12,13 @@ export interface EngineResponse {
   body: Buffer
 }
 
+/** An error as the engine would answer it. */
+export const errorAnswer = (statusCode: number, error: object): EngineResponse => ({
+  statusCode,
+  headers: { 'content-type': 'application/x-amz-json-1.0' },
+  body: Buffer.from(JSON.stringify(error)),
+})
+
 /** Kept connections to the engine. */
 export interface EngineWire {
   send(request: EngineRequest): Promise<EngineResponse>

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import { type EngineResponse, errorAnswer } from './engine-wire.ts'
 
 /** What a call does to one item. */
 export interface ItemWrite {
@@ -109,13 +109,6 @@ export function conflictError(operation: string, count: number, taken: readonly 
   }
 }
 
-/** Refuses a call that came to items that are taken. */
-export function refuseConflict(
-  response: ServerResponse,
-  operation: string,
-  count: number,
-  taken: readonly number[],
-) {
-  response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
-  response.end(JSON.stringify(conflictError(operation, count, taken)))
-}
+/** How a call is refused that came to items that are taken. */
+export const conflictAnswer = (operation: string, count: number, taken: readonly number[]): EngineResponse =>
+  errorAnswer(400, conflictError(operation, count, taken))

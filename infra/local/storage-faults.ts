@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import { type EngineResponse, errorAnswer } from './engine-wire.ts'
 
 /** What to do to one of the next calls. */
 export type StorageFault = {
@@ -77,20 +77,14 @@ const errors = {
   conflict: { status: 400, type: 'TransactionCanceledException' },
 } as const
 
-/** Answers a struck call, or breaks its connection. */
-export function strike({ kind }: StorageFault, response: ServerResponse): void {
-  if (kind !== 'error' && kind !== 'throttle' && kind !== 'conflict') {
-    response.destroy()
-    return
-  }
+/** What a struck call is answered. @returns undefined: its connection breaks */
+export function struckAnswer({ kind }: StorageFault): EngineResponse | undefined {
+  if (kind !== 'error' && kind !== 'throttle' && kind !== 'conflict') return undefined
   const { status, type } = errors[kind]
   const reasons = kind === 'conflict' ? { CancellationReasons: [{ Code: 'TransactionConflict' }] } : {}
-  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' })
-  response.end(
-    JSON.stringify({
-      __type: `com.amazonaws.dynamodb.v20120810#${type}`,
-      message: 'a fault arranged by a test',
-      ...reasons,
-    }),
-  )
+  return errorAnswer(status, {
+    __type: `com.amazonaws.dynamodb.v20120810#${type}`,
+    message: 'a fault arranged by a test',
+    ...reasons,
+  })
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   ConditionalCheckFailedException,
   DynamoDBClient,
@@ -11,6 +12,8 @@ export interface TableCall {
   /** `BatchGetItem`, `TransactWriteItems` … */
   operation: string
   input: Record<string, unknown>
+  /** the SDK's id of the call, the same for its repetitions; absent where there are none */
+  invocation?: string
 }
 
 export interface TableAnswer {
@@ -70,34 +73,69 @@ interface Context {
   __smithy_context?: { abortSignal?: AbortSignal }
 }
 
+interface Given {
+  input: object
+  /** what the SDK looks for before it gives a call its id */
+  request?: { headers: Record<string, string> }
+}
+type Answering = (given: Given) => Promise<{ response: object; output: object }>
+
+type Repeating = (answer: Answering, context: Context) => Answering
+
+/** The SDK's own repetitions of a call that fails, with its own pauses, and nothing else of it. */
+function repetitionsOf({ middlewareStack }: DynamoDBClient): Repeating {
+  let repeating: Repeating | undefined
+  const take = (middleware: unknown, { name }: { name?: string } = {}) => {
+    if (name === 'retryMiddleware') repeating = middleware as Repeating
+  }
+  middlewareStack.applyToStack({ add: take, addRelativeTo: take } as never)
+  if (!repeating) throw new Error('the SDK repeats nothing')
+  const repeat = repeating
+  const request = { method: 'POST', protocol: 'http:', hostname: 'tables.test', path: '/', query: {} }
+  return (answer, context) => {
+    const handle = repeat(answer, context)
+    return ({ input }) => handle({ input: oneTransaction(input), request: { ...request, headers: {} } })
+  }
+}
+
+/** What is repeated is one transaction: the SDK gives it a name where the adapters give none. */
+const oneTransaction = (input: object): object =>
+  'TransactItems' in input ? { ClientRequestToken: randomUUID(), ...input } : input
+
 /**
  * A client of the tables for `DynamoDBDocumentClient`, whose calls come to an engine past the rest of the SDK, which
  * takes half of the time of what is tested over it. What comes of a call is the same (`bare-client.test.ts`).
+ * @param maxAttempts more than one: what fails is repeated as the SDK does
  */
-export function bareClient(engine: TableEngine): DynamoDBClient {
+export function bareClient(engine: TableEngine, maxAttempts = 1): DynamoDBClient {
   const client = new DynamoDBClient({
-    ...{ endpoint: 'http://tables.test', region: 'us-east-1', maxAttempts: 1 },
+    ...{ endpoint: 'http://tables.test', region: 'us-east-1', maxAttempts },
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   })
   // the document client tells here how it wants numbers
   const config: typeof client.config & { translateConfig?: TranslateConfig } = client.config
-  const answering = (context: Context) => {
+  const answering = (context: Context): Answering => {
     const operation = (context.commandName ?? '').replace('Command', '')
-    return async ({ input }: { input: object }) => {
-      const call = { operation, input: converted(input, wireItem) as TableCall['input'] }
+    return async ({ input, request }) => {
+      const call: TableCall = { operation, input: converted(input, wireItem) as TableCall['input'] }
+      const invocation = request?.headers['amz-sdk-invocation-id']
+      if (invocation !== undefined) call.invocation = invocation
       const signal = context.__smithy_context?.abortSignal
       const answer = await (signal ? unlessAborted(signal, engine(call)) : engine(call))
       if (answer.statusCode !== 200) throw errorOf(answer)
       const { wrapNumbers } = config.translateConfig?.unmarshallOptions ?? {}
       const number = typeof wrapNumbers === 'function' ? wrapNumbers : undefined
-      return { response: {}, output: converted(answer.body, item => plainItem(item, number)) }
+      const output = converted(answer.body, item => plainItem(item, number)) as object
+      return { response: {}, output: { ...output, $metadata: {} } }
     }
   }
+  const repeating = maxAttempts > 1 ? repetitionsOf(client) : undefined
   // whatever commands add to it, this is what they come to
   const stack = {
     ...client.middlewareStack,
     concat: () => stack as never,
-    resolve: (_: unknown, context: object) => answering(context) as never,
+    resolve: (_: unknown, context: object) =>
+      (repeating?.(answering(context), context) ?? answering(context)) as never,
   }
   client.middlewareStack = stack
   return client

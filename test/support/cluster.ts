@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { inject, type ProvidedContext } from 'vitest'
 import { remoteControl } from '../../infra/local/provider/control.ts'
 import type { StorageFault } from '../../infra/local/storage-faults.ts'
 import type { StorageCall } from '../../infra/local/storage-tap.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
 import { clock } from './clock.ts'
-import { startService } from './service.ts'
+import { type Service, startService } from './service.ts'
+import { tapKind } from './tap-kind.ts'
 
 /** The running cluster: see running-host.ts. */
 const ground = inject('ground')
-const service = ground ? await startService(ground, { clock, tap: inject('tap') }) : undefined
-export const cluster = (service ?? inject('cluster')) as unknown as ProvidedContext['cluster']
+const service = ground ? await startService(ground, { clock, tap: tapKind() }) : undefined
+export const cluster = (service ?? inject('cluster')) as unknown as ProvidedContext['cluster'] &
+  Partial<Pick<Service, 'connect'>>
 
 /** The imitated AWS of the cluster. */
 export const aws = remoteControl(cluster.provider_url)
@@ -88,19 +91,33 @@ export const localCertificate = async (): Promise<string> =>
 
 /** Calls to the tables, counted between cluster and engine. */
 export const storage = {
-  reset: () => tap('reset'),
-  fault: (fault: StorageFault) => tap('fault', fault),
+  reset: async () => tapped().tap.reset(),
+  fault: async (fault: StorageFault) => tapped().tap.fault(fault),
   /** from now on a transaction takes its items for so many milliseconds, as on AWS; until the next reset */
-  awsLike: (takesFor = 5) => tap('aws', { takesFor }),
+  awsLike: async (takesFor = 5) => tapped().tap.awsLike(takesFor),
   /** takes an item for a while: whatever else would write it is refused */
-  take: (place: { table: string; pk: string; sk: string }, ms: number) => tap('take', { ...place, ms }),
+  take: async (place: { table: string; pk: string; sk: string }, ms: number) =>
+    tapped().tap.take({ ...place, ms }),
   /** connections that are open now are found dead when they are used again */
-  dropConnections: () => tap('drop'),
-  calls: async (): Promise<StorageCall[]> => (await tap('calls')).body.calls,
+  dropConnections: async () => {
+    if (tapKind() !== 'connections')
+      throw new Error('there are none: import over-connections.ts before cluster.ts')
+    tapped().drop()
+  },
+  calls: async (): Promise<StorageCall[]> => {
+    // who looks again and again lets calls go on
+    await setImmediate()
+    return tapped().tap.calls()
+  },
   /** waits until a fault of kind `hold` holds so many calls */
-  held: (count = 1) => eventually(async () => (await tap('calls')).body.held >= count),
+  held: (count = 1) => eventually(async () => tapped().tap.held() >= count),
   /** ends all faults, and lets the calls that are held go on; the count goes on too */
-  mend: () => tap('mend'),
+  mend: async () => tapped().tap.mend(),
+}
+
+function tapped(): NonNullable<Service['tap']> {
+  if (!service?.tap) throw new Error('the cluster has no tap')
+  return service.tap
 }
 
 /** Waits until jobs in the background have ended, and those that they have started. In process only. */
@@ -108,9 +125,6 @@ export async function settled(): Promise<void> {
   if (!service) throw new Error('whether a host has work in the background cannot be seen')
   await service.settled()
 }
-
-const tap = (command: string, body: unknown = {}): Promise<Reply> =>
-  call(cluster.tap_url ?? '', 'POST', `/_tap/${command}`, body)
 
 /** Runs a function of the cluster and waits for its result, as an administrator would on AWS. */
 export async function invoke(functionName: string, event: unknown = {}): Promise<Reply> {

@@ -1,10 +1,11 @@
 import { inject } from 'vitest'
 import type { CallOptions, Reply } from './api.ts'
 import { type ServiceOptions, startService } from './service.ts'
+import { tapKind } from './tap-kind.ts'
 
 /** A service that a test file has to itself, because it turns a setting of the whole. */
 export async function ownHost(options: ServiceOptions = {}) {
-  const service = await startService(inject('ground'), { tap: inject('tap'), ...options })
+  const service = await startService(inject('ground'), { tap: tapKind(), ...options })
   const api = (method: string, path: string, body?: unknown, more: CallOptions = {}): Promise<Reply> =>
     service.call(method, path, body, { token: service.root_token, ...more })
   return { ...service, api }

@@ -10,7 +10,7 @@ import { startLambdaService } from '../../infra/local/lambda-service.ts'
 import type { Lambdas } from '../../infra/local/lambdas.ts'
 import { type LicenceVariables, newLicence } from '../../infra/local/licence.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
-import { startStorageTap } from '../../infra/local/storage-tap.ts'
+import { type StorageTapPort, startStorageTap } from '../../infra/local/storage-tap-port.ts'
 import { unrouted } from '../../infra/local/unrouted.ts'
 import { ownService } from '../../shared/adapters/aws/client.ts'
 import { type Environment, readEnvironment } from '../../shared/adapters/aws/environment.ts'
@@ -32,7 +32,7 @@ import { operationHandler } from '../../shared/workers/operations.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from './api.ts'
 import { frontEvent, replyOf } from './front.ts'
-import { leanClient } from './lean-client.ts'
+import { leanClient, tappedClient } from './lean-client.ts'
 
 /**
  * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine
@@ -47,6 +47,9 @@ export interface Service {
   engine_url: string
   /** a tap in front of the engine, where one was asked for */
   tap_url?: string
+  tap?: Pick<StorageTapPort, 'tap' | 'drop'>
+  /** makes a client of the tables like those of the functions */
+  connect: () => DynamoDBClient
   root_token: string
   recovery_keys: string[]
   /** holds `audit.log` and `functions.log` */
@@ -76,7 +79,7 @@ export interface Ground {
 declare module 'vitest' {
   interface ProvidedContext {
     ground: Ground
-    /** whether services have a tap, which costs a third of the time of each call to the tables */
+    /** whether services have a tap */
     tap: boolean
   }
 }
@@ -88,8 +91,11 @@ export interface ServiceOptions {
   timeouts?: Readonly<Record<string, number>>
   /** variables of functions that are not as in the template */
   variables?: Readonly<Record<string, string>>
-  /** count calls to the tables, and let them be made to fail */
-  tap?: boolean
+  /**
+   * count calls to the tables, and let them be made to fail: in this process, or, at twice the time, over connections as
+   * on AWS
+   */
+  tap?: boolean | 'connections'
   /** what functions are told of a licence; absent: one that does */
   licence?: LicenceVariables
   /** lines that functions print */
@@ -118,7 +124,11 @@ export async function startService(
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
   const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
-  const client = tap ? tappedClient(tap.url, key) : leanClient(engine, key.accessKeyId)
+  const client = !tap
+    ? leanClient(engine, key.accessKeyId)
+    : options.tap === 'connections'
+      ? connectedClient(tap.url, key)
+      : tappedClient(tap.tap, key.accessKeyId)
   const { lambdas, settled } = functionsOf(model, () => environment, { ...options, client })
   const service = await startLambdaService(lambdas)
   clientsFind(key, { tables: engineUrl, functions: service.url, rest: provider.url })
@@ -144,7 +154,8 @@ export async function startService(
     base_url: BASE_URL,
     provider_url: provider.url,
     engine_url: engineUrl,
-    ...(tap ? { tap_url: tap.url } : {}),
+    ...(tap ? { tap_url: tap.url, tap } : {}),
+    connect: client,
     root_token: body.root_token,
     recovery_keys: body.recovery_keys,
     directory,
@@ -164,7 +175,7 @@ export async function startService(
  * The adapters' own client, since what a tap does to connections is theirs to bear. It is told where its tap is: what
  * a service of an earlier file still does asks the environment late, and would find the tap of another.
  */
-const tappedClient = (endpoint: string, credentials: EngineCredentials) => () =>
+const connectedClient = (endpoint: string, credentials: EngineCredentials) => () =>
   new DynamoDBClient({ ...ownService(), endpoint, region: HOME.region, credentials })
 
 /** Tells the SDK in this process where AWS is. */

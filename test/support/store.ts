@@ -14,11 +14,13 @@ export interface Where {
   engine_url: string
   tables: Tables
   credentials: EngineCredentials
+  /** makes a client of the tables; absent: the SDK's */
+  connect?: (() => DynamoDBClient) | undefined
 }
 
 /** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
 export function tableStore(
-  { engine_url: url, tables, credentials }: Where,
+  { engine_url: url, tables, credentials, connect }: Where,
   { sleep = () => undefined }: { sleep?: (ms: number) => void } = {},
 ) {
   process.env['AWS_REGION'] ??= 'us-east-1'
@@ -26,12 +28,15 @@ export function tableStore(
   process.env['AWS_SECRET_ACCESS_KEY'] ??= credentials.secretAccessKey
   process.env['AWS_ENDPOINT_URL_DYNAMODB'] = url
   const clock = { ms: Date.now() }
-  const { store, journal } = dynamoTables({
-    tables,
-    clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
-    entropy: { bytes: randomBytes, uuid: randomUUID },
-    meter: callMeter(),
-  })
+  const { store, journal } = dynamoTables(
+    {
+      tables,
+      clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
+      entropy: { bytes: randomBytes, uuid: randomUUID },
+      meter: callMeter(),
+    },
+    connect,
+  )
   const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
   return { store, journal, clock, commit: (...changes: Change[]) => store.commit(changes, as()) }
 }
@@ -47,7 +52,7 @@ export async function seed(
 }
 
 /** A client of the engine itself; to be destroyed. */
-export const engineAt = ({ engine_url: url, credentials }: Where): DynamoDBClient =>
+const engineAt = ({ engine_url: url, credentials }: Where): DynamoDBClient =>
   new DynamoDBClient({ endpoint: url, region: 'us-east-1', credentials })
 
 interface Seen {
@@ -81,16 +86,23 @@ export async function everything(where: Where): Promise<string[]> {
   return found
 }
 
+const known = new WeakMap<Where, DynamoDBDocumentClient>()
+
+/** A client of the tables, as documents; one for each place. */
+export function documentsAt(where: Where): DynamoDBDocumentClient {
+  const found = known.get(where) ?? DynamoDBDocumentClient.from(where.connect?.() ?? engineAt(where))
+  known.set(where, found)
+  return found
+}
+
 /** An item as it stands in the table, with the attributes that readers never see; undefined when there is none. */
 export async function raw(where: Where, at: Key): Promise<Record<string, unknown> | undefined> {
-  const client = engineAt(where)
-  const { Item } = await DynamoDBDocumentClient.from(client).send(
+  const { Item } = await documentsAt(where).send(
     new GetCommand({
       TableName: tableOf(where.tables, at),
       Key: { pk: at.pk, sk: at.sk },
       ConsistentRead: true,
     }),
   )
-  client.destroy()
   return Item
 }

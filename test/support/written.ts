@@ -1,7 +1,7 @@
-import { BatchGetItemCommand } from '@aws-sdk/client-dynamodb'
+import { BatchGetCommand } from '@aws-sdk/lib-dynamodb'
 import type { ItemWrite } from '../../infra/local/storage-conflicts.ts'
 import type { StorageCall } from '../../infra/local/storage-tap.ts'
-import { engineAt, type Where } from './store.ts'
+import { documentsAt, type Where } from './store.ts'
 
 /**
  * What calls to the tables have changed, read at the places that they name: the kinds of items, `gone` for
@@ -14,12 +14,12 @@ export async function changesBy(where: Where, calls: readonly StorageCall[]): Pr
   return [...Map.groupBy(writes, nameOf)]
     .flatMap(([name, all]) => {
       const item = found.get(name)
-      return all.some(({ rev }) => rev === item?.['rev']?.S) ? [item?.['kind']?.S ?? 'gone'] : []
+      return all.some(({ rev }) => rev === item?.['rev']) ? [item?.['kind'] ?? 'gone'] : []
     })
     .sort()
 }
 
-type Item = Record<string, { S: string }>
+type Item = Record<string, string>
 type Place = Pick<ItemWrite, 'table' | 'pk' | 'sk'>
 
 const nameOf = ({ table, pk, sk }: Place): string => `${table} ${pk} ${sk}`
@@ -29,21 +29,20 @@ const AT_ONCE = 100
 /** Items by place, as they stand now. */
 async function itemsAt(where: Where, places: readonly Place[]): Promise<Map<string, Item>> {
   const unique = [...new Map(places.map(one => [nameOf(one), one])).values()]
-  const client = engineAt(where)
+  const client = documentsAt(where)
   const found = new Map<string, Item>()
   for (let at = 0; at < unique.length; at += AT_ONCE) {
     const byTable = Map.groupBy(unique.slice(at, at + AT_ONCE), ({ table }) => table)
     const RequestItems = Object.fromEntries(
       [...byTable].map(([table, some]) => [
         table,
-        { ConsistentRead: true, Keys: some.map(({ pk, sk }) => ({ pk: { S: pk }, sk: { S: sk } })) },
+        { ConsistentRead: true, Keys: some.map(({ pk, sk }) => ({ pk, sk })) },
       ]),
     )
-    const { Responses = {} } = await client.send(new BatchGetItemCommand({ RequestItems }))
+    const { Responses = {} } = await client.send(new BatchGetCommand({ RequestItems }))
     for (const [table, items] of Object.entries(Responses))
       for (const item of items as Item[])
-        found.set(nameOf({ table, pk: item['pk']?.S ?? '', sk: item['sk']?.S ?? '' }), item)
+        found.set(nameOf({ table, pk: item['pk'] ?? '', sk: item['sk'] ?? '' }), item)
   }
-  client.destroy()
   return found
 }

@@ -2,14 +2,15 @@ import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { agents, overLivingConnection } from './connections.ts'
 
 /** Longest a single attempt at our own tables and keys may take, milliseconds. */
-const ATTEMPT_MS = 3000
+export const ATTEMPT_MS = 3000
 const CONNECT_MS = 1000
+export const MOST_ATTEMPTS = 3
 
 const limits = { connectionTimeout: CONNECT_MS, requestTimeout: ATTEMPT_MS, throwOnRequestTimeout: true }
 
 /** Settings shared by the clients of our own tables, keys and functions. */
 export const ownService = () => ({
-  maxAttempts: 3,
+  maxAttempts: MOST_ATTEMPTS,
   requestHandler: requestHandler(),
 })
 

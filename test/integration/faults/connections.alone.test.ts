@@ -1,3 +1,4 @@
+import '../../support/over-connections.ts'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { iamAccessKeys } from '../../../shared/adapters/aws/access-keys.ts'
 import { stsCallerIdentity } from '../../../shared/adapters/aws/caller-identity.ts'

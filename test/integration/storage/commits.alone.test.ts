@@ -1,3 +1,4 @@
+import '../../support/over-connections.ts'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Change, create, remove, removeIfUnchanged, replace } from '../../../shared/storage/changes.ts'

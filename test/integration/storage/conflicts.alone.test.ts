@@ -1,3 +1,4 @@
+import '../../support/over-connections.ts'
 import {
   DeleteItemCommand,
   DynamoDBClient,

@@ -1,3 +1,4 @@
+import '../../support/over-connections.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterRead, Store } from '../../../shared/ports.ts'
 import { create, remove } from '../../../shared/storage/changes.ts'

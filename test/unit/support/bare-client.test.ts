@@ -10,9 +10,9 @@ import {
   TransactWriteCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { failureOf } from '../../../shared/adapters/aws/storage/verdict.ts'
-import { bareClient, type TableEngine } from '../../support/bare-client.ts'
+import { bareClient, type TableAnswer, type TableEngine } from '../../support/bare-client.ts'
 import { memoryEngine } from '../../support/set/memory-engine.ts'
 
 // Most tests of a service reach its tables past the SDK: what is sent there, and what comes of it, is the same.
@@ -102,16 +102,17 @@ function noted(fails?: { statusCode: number; __type: string }) {
 }
 
 /** The SDK's client, over the same engine. */
-function sdkClient(engine: TableEngine): DynamoDBClient {
+function sdkClient(engine: TableEngine, maxAttempts = 1): DynamoDBClient {
   const handle = async ({ headers, body }: { headers: Record<string, string>; body: Uint8Array }) => {
     const operation = headers['x-amz-target']?.split('.')[1] ?? ''
     const input = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>
-    const { statusCode, body: said } = await engine({ operation, input })
+    const invocation = headers['amz-sdk-invocation-id'] ?? ''
+    const { statusCode, body: said } = await engine({ operation, input, invocation })
     const response = { 'content-type': 'application/x-amz-json-1.0' }
     return { response: { statusCode, headers: response, body: Buffer.from(JSON.stringify(said)) } }
   }
   return new DynamoDBClient({
-    ...{ endpoint: 'http://tables.test', region: 'us-east-1', maxAttempts: 1 },
+    ...{ endpoint: 'http://tables.test', region: 'us-east-1', maxAttempts },
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     requestHandler: { handle } as never,
   })
@@ -171,6 +172,69 @@ test.each([
   const command = () => new PutCommand({ TableName, Item: at('1') })
   const expected = await outcome(sdkClient(noted(fails).engine), command(), 'rounded')
   expect(await outcome(bareClient(noted(fails).engine), command(), 'rounded')).toEqual(expected)
+})
+
+describe('what fails is repeated as often as by the SDK, as the same call', () => {
+  beforeAll(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+  afterAll(() => void vi.restoreAllMocks())
+  const broken = Object.assign(new Error('broken'), { name: 'TimeoutError', code: 'ECONNRESET' })
+  const answers: Record<string, () => TableAnswer> = {
+    'a connection that breaks': () => {
+      throw broken
+    },
+    ...Object.fromEntries(
+      [
+        [500, 'InternalServerError'],
+        [503, 'ServiceUnavailable'],
+        [400, 'ProvisionedThroughputExceededException'],
+        [400, 'TransactionConflictException'],
+        [400, 'TransactionCanceledException'],
+        [400, 'TransactionInProgressException'],
+        [400, 'ConditionalCheckFailedException'],
+        [400, 'ValidationException'],
+      ].map(([statusCode, type]) => {
+        const body = { __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'said' }
+        return [`${statusCode} ${type}`, () => ({ statusCode: Number(statusCode), body })]
+      }),
+    ),
+  }
+  const put = { Put: { TableName, Item: at('1') } }
+  const given = {
+    'a put': () => new PutCommand({ TableName, Item: at('1') }),
+    'a transaction': () => new TransactWriteCommand({ TransactItems: [put] }),
+    'a transaction with a name': () =>
+      new TransactWriteCommand({ ClientRequestToken: 'once', TransactItems: [put] }),
+  }
+
+  /** Fails so often, then answers. @returns each attempt, ids by the order in which they came */
+  async function attempts(
+    clientOf: (engine: TableEngine, maxAttempts: number) => DynamoDBClient,
+    answer: () => TableAnswer,
+    times: number,
+  ) {
+    const ids = new Map<string, number>()
+    const idOf = (id = '') => ids.get(id) ?? ids.set(id, ids.size).size - 1
+    const seen: object[] = []
+    const engine: TableEngine = async ({ operation, input, invocation }) => {
+      const { ClientRequestToken: token } = input as { ClientRequestToken?: string }
+      seen.push({ operation, call: idOf(invocation), token: token === 'once' ? token : idOf(token) })
+      return seen.length <= times ? answer() : { statusCode: 200, body: {} }
+    }
+    const client = clientOf(engine, 3)
+    const outcomes: unknown[] = []
+    for (const command of Object.values(given)) {
+      outcomes.push(await outcome(client, command(), 'rounded'))
+      outcomes.push(seen.splice(0))
+    }
+    return outcomes
+  }
+
+  test.each(Object.entries(answers))('%s', async (_, answer) => {
+    for (const times of [2, 9]) {
+      const expected = await attempts(sdkClient, answer, times)
+      expect(await attempts(bareClient, answer, times), `${times} times`).toEqual(expected)
+    }
+  })
 })
 
 test('a call that is given up ends', async () => {

@@ -1,0 +1,13 @@
+import { inject } from 'vitest'
+import type { ServiceOptions } from './service.ts'
+
+let connections = false
+
+/** From now on taps of this file are reached over connections. */
+export const reachOverConnections = (): void => {
+  connections = true
+}
+
+/** How services of this file are tapped. */
+export const tapKind = (): NonNullable<ServiceOptions['tap']> =>
+  inject('tap') && (connections ? 'connections' : true)
