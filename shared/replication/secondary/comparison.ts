@@ -32,12 +32,12 @@ const LOOK_MS = 10_000
  */
 export async function compareOn(follower: Follower): Promise<Progress> {
   const { link, own, handsOff, life } = follower
-  if (!link || handsOff !== false || follower.comparison === 'none') return 'waiting'
+  if (!link || handsOff !== false) return 'waiting'
   follower.comparison ??= await isDue(follower)
   const { comparison } = follower
   if (comparison === 'none' || (comparison.notBefore ?? 0) > own.clock.now()) return 'waiting'
   const head = await own.journal.head()
-  if (head?.mode !== 'applying' || head.until > 0 || head.dirty !== null) return 'waiting'
+  if (head?.mode !== 'applying' || head.dirty !== null) return 'waiting'
   comparison.pages ??= await differingPages({ own, life, link })
   if (!comparison.pages) {
     comparison.notBefore = own.clock.now() + LOOK_MS
@@ -70,7 +70,7 @@ async function differingPages({
   ])
   return allPages.filter(({ of, page }, index) => {
     const mine = own[SUBTREES.indexOf(of)]?.get(pageNames[page] ?? '')?.hash
-    return mine === undefined || mine !== hashes[index]
+    return mine !== hashes[index]
   })
 }
 

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { DivergingKey } from '../../../../shared/model/secondary.ts'
 import type { Place } from '../../../../shared/replication/journal.ts'
-import { afterRound, isGivenUp, tagOf } from '../../../../shared/replication/secondary/diverging.ts'
+import {
+  afterRound,
+  divergingOf,
+  isGivenUp,
+  placesOf,
+  tagOf,
+} from '../../../../shared/replication/secondary/diverging.ts'
 
 const HOUR = 3_600_000
 const at = (sk: string): Place => ({ kind: 'policy', pk: 'policy', sk })
@@ -28,6 +34,23 @@ describe('a key that is found wrong', () => {
     const rounds = played([['x'], ['x'], ['x', 'y'], ['x', 'y'], ['x', 'y']])
     expect(rounds.map(({ left }) => left)).toEqual([['x'], ['x'], ['x', 'y'], ['y'], ['y']])
     expect(rounds.flatMap(({ fallen }) => fallen)).toEqual(['x'])
+    expect(
+      rounds.some(({ tooMany }) => tooMany),
+      'and one that is given up is not too many',
+    ).toBe(false)
+  })
+
+  test('falls once: what is found later does not name it again', () => {
+    const rounds = played([['x'], ['x'], ['x'], ['x'], ['y']])
+    expect(rounds.map(({ fallen }) => fallen)).toEqual([[], [], [], ['x'], []])
+  })
+
+  test('that is given up stays known, however many others are found after it', () => {
+    const [, , , last] = played([['x'], ['x'], ['x'], ['x']])
+    const others = Array.from({ length: 200 }, (_, index) => at(`k${index}`))
+    const first = afterRound([], others, 0).keys
+    const { keys } = afterRound([...first, ...(last?.keys ?? [])], [], 1000)
+    expect([keys.length, keys[0]?.sk]).toEqual([200, 'x'])
   })
 
   test('begins anew after an hour without, unless it was given up', () => {
@@ -52,6 +75,20 @@ describe('a key that is found wrong', () => {
       left: [],
     })
   })
+})
+
+test('what was found by another link, or in another tree, is not of these', () => {
+  const keys: DivergingKey[] = [{ ...at('x'), rounds: 1, at: 0 }]
+  const data = { life: 'a life', link: 'a link', keys }
+  expect(divergingOf({ data }, { life: 'a life', link: 'a link' })).toEqual(keys)
+  expect(divergingOf({ data }, { life: 'another', link: 'a link' })).toEqual([])
+  expect(divergingOf({ data }, { life: 'a life', link: undefined })).toEqual([])
+  expect(divergingOf({ data: { ...data, link: '' } }, { life: 'a life', link: undefined })).toEqual(keys)
+})
+
+test('keys of kinds that this version does not know are no places', () => {
+  const unknown = { kind: 'of-the-future', pk: 'a', sk: 'b', rounds: 1, at: 0 }
+  expect(placesOf([{ ...at('x'), rounds: 1, at: 0 }, unknown])).toEqual([at('x')])
 })
 
 test('the short name of a key tells its kind, and nothing of what it names', () => {

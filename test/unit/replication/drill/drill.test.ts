@@ -1,0 +1,345 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Drill } from '../../../../shared/model/drill.ts'
+import { readinessFault } from '../../../../shared/replication/drill/check.ts'
+import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
+import type { DrillAnswer, DrillRun } from '../../../../shared/replication/drill/run.ts'
+import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
+import { followBack, lostSince, takeOver } from '../../../../shared/replication/drill/switch-over.ts'
+
+// What a drill decides at each step, by what it is answered. Whole drills are played in `drill.alone.test.ts`.
+
+const START = 1_800_000_000_000
+const MINUTE = 60_000
+const SET = 'a set'
+
+let now: number
+let drill: Drill | undefined
+let mode: string
+let events: Record<string, unknown>[]
+/** requests that were made, and what they are answered */
+let asked: string[]
+let answers: Record<string, Partial<DrillAnswer> | (() => Partial<DrillAnswer>)>
+
+const readiness = (more: object = {}) => ({
+  ...{ checks: [{ name: 'journal', passes: true, text: '' }], lag: { primary: 'answers' } },
+  ...{ license: { seconds_left: 86_400 }, operation_token: { presented: { counts: true, why: '' } } },
+  ...more,
+})
+const running = (more: Partial<Drill> = {}): Drill => ({
+  ...{ id: 'one', status: 'running', step: 'check', startedAt: START, stepAt: START, peer: 'west' },
+  ...{ there: { unserved: null, lost: null }, back: { unserved: null, lost: null } },
+  ...more,
+})
+
+beforeEach(() => {
+  now = START
+  drill = undefined
+  mode = 'primary'
+  events = []
+  asked = []
+  answers = {
+    'peer sys/replication/dr/status': { data: { mode: 'secondary', cluster_id: SET, secondary_id: 'west' } },
+    'own sys/replication/dr/status': { data: { mode: 'primary' } },
+    'own sys/replication/dr/readiness': { data: readiness() },
+    'peer sys/replication/dr/secondary/readiness': { data: readiness() },
+  }
+})
+
+const run = (): DrillRun =>
+  ({
+    policy: 'drill',
+    deadline: Number.POSITIVE_INFINITY,
+    ask: async (to: string, _method: string, path: string) => {
+      const name = `${to} ${path.split('?')[0]}`
+      asked.push(name)
+      const given = answers[name] ?? {}
+      return { status: 200, data: {}, text: '', ...(typeof given === 'function' ? given() : given) }
+    },
+    ports: {
+      clock: {
+        now: () => now,
+        sleep: async (ms: number) => {
+          now += ms
+        },
+      },
+      cipher: { expect: () => undefined, encryptToken: async () => 'sealed' },
+      events: {
+        put: async (some: { detail: Record<string, unknown> }[]) =>
+          void events.push(...some.map(({ detail }) => detail)),
+      },
+      log: { info: () => undefined, error: () => undefined },
+      deployment: { clusterName: 'east' },
+      store: {
+        read: async (keys: readonly { kind: string }[]) =>
+          keys.map(({ kind }) =>
+            kind === 'cluster'
+              ? { data: { id: 'c', name: 'east', set: SET, mode } }
+              : drill && { data: drill, rev: 'r' },
+          ),
+        commit: async ([change]: { data: Drill }[]) => {
+          drill = change?.data
+          return 'done'
+        },
+      },
+    },
+  }) as unknown as DrillRun
+
+describe('a cluster is ready for a drill', () => {
+  test.each<[what: string, change: object, fault: string]>([
+    ['when it says so', {}, ''],
+    [
+      'whatever a primary has heard of its secondaries',
+      { checks: [{ name: 'secondaries', passes: false, text: 'x' }] },
+      '',
+    ],
+    [
+      'not when a check fails',
+      { checks: [{ name: 'journal', passes: false, text: 'it ended' }] },
+      'own: it ended',
+    ],
+    [
+      'not when the token does not count',
+      { operation_token: { presented: { counts: false, why: 'no policy' } } },
+      'own: the token of the drill does not do: no policy',
+    ],
+    [
+      'not when nothing is said of the token',
+      { operation_token: undefined },
+      'own: the token of the drill does not do: undefined',
+    ],
+    [
+      'not when the licence ends within a day',
+      { license: { seconds_left: 86_399 } },
+      'own: the licence ends within a day, and without it no cluster can come back',
+    ],
+    [
+      'not without a licence',
+      { license: undefined },
+      'own: the licence ends within a day, and without it no cluster can come back',
+    ],
+  ])('%s', (_, change, fault) => {
+    expect(readinessFault('own', readiness(change))).toBe(fault)
+  })
+})
+
+describe('the check before a drill', () => {
+  const checked = async () => {
+    drill = running()
+    now += MINUTE
+    return takeDrillStep(run(), 'one', 'check').then(
+      () => drill?.step,
+      ({ name, message }: Error) => `${name}: ${message}`,
+    )
+  }
+
+  test('passes where both mean each other, and remembers the name of the other', async () => {
+    expect(await checked()).toBe('there')
+    expect(drill?.peer).toBe('west')
+  })
+
+  test.each<[what: string, set: () => unknown, text: RegExp]>([
+    ['on a secondary', () => (mode = 'secondary'), /no primary/],
+    [
+      'of a cluster of another set',
+      () =>
+        (answers['peer sys/replication/dr/status'] = { data: { mode: 'secondary', cluster_id: 'other' } }),
+      /no secondary of this set/,
+    ],
+    [
+      'of a primary',
+      () => (answers['peer sys/replication/dr/status'] = { data: { mode: 'primary', cluster_id: SET } }),
+      /but primary/,
+    ],
+    [
+      'of a cluster that tells nothing',
+      () => (answers['peer sys/replication/dr/status'] = { status: 502, text: 'bad gateway' }),
+      /answers 502: bad gateway/,
+    ],
+    [
+      'where the own readiness is not told',
+      () =>
+        (answers['own sys/replication/dr/readiness'] = { status: 403, data: readiness(), text: 'denied' }),
+      /own readiness answers 403: denied/,
+    ],
+    [
+      'where the other is not ready',
+      () => (answers['peer sys/replication/dr/secondary/readiness'] = { data: readiness({ license: {} }) }),
+      /^DrillStopped: peer: the licence/,
+    ],
+    [
+      'where the other takes this cluster for lost',
+      () =>
+        (answers['peer sys/replication/dr/secondary/readiness'] = {
+          data: readiness({ lag: { primary: 'silent' } }),
+        }),
+      /does not reach this cluster/,
+    ],
+  ])('refuses it %s', async (_, set, text) => {
+    set()
+    expect(await checked()).toMatch(text)
+  })
+
+  test('waits half a minute for what may pass', async () => {
+    drill = running()
+    mode = 'secondary'
+    now += 29_999
+    expect(await takeDrillStep(run(), 'one', 'check')).toEqual({ next: 'again' })
+    now = START + 30_000
+    await expect(takeDrillStep(run(), 'one', 'check')).rejects.toThrow('no primary')
+  })
+})
+
+describe('a drill begins', () => {
+  test.each<[when: string, last: Partial<Drill> | undefined, begins: boolean]>([
+    ['the first time', undefined, true],
+    ['once more by the same execution', { id: 'two' }, true],
+    ['after one that has ended', { status: 'done' }, true],
+    ['not while another one runs', { startedAt: START - 119 * MINUTE }, false],
+    ['after one that died two hours ago', { startedAt: START - 120 * MINUTE }, true],
+  ])('%s', async (_, last, begins) => {
+    drill = last && running(last)
+    expect(await beginDrill(run(), 'two')).toBe(begins)
+    expect(drill?.id === 'two').toBe(begins)
+  })
+
+  test('on no secondary', async () => {
+    mode = 'secondary'
+    expect([await beginDrill(run(), 'two'), drill]).toEqual([false, undefined])
+  })
+
+  test('once: what the same execution begins again stays as far as it is', async () => {
+    drill = running({ id: 'two', step: 'settle' })
+    expect(await beginDrill(run(), 'two')).toBe(true)
+    expect(drill.step).toBe('settle')
+  })
+})
+
+describe('a step', () => {
+  test.each<[what: string, more: Partial<Drill>]>([
+    ['that a try before has done', { step: 'there' }],
+    ['of a drill that is over', { status: 'stopped' }],
+  ])('%s does nothing', async (_, more) => {
+    drill = running(more)
+    expect(await takeDrillStep(run(), 'one', 'check')).toEqual({ next: 'done' })
+    expect([asked, drill]).toEqual([[], running(more)])
+  })
+
+  test('of another drill than the one that runs is refused', async () => {
+    drill = running()
+    await expect(takeDrillStep(run(), 'two', 'check')).rejects.toThrow('another drill has begun')
+  })
+
+  test('that waits for the former primary asks whether it could take over, and gives up after a quarter of an hour', async () => {
+    answers['own sys/replication/dr/secondary/readiness'] = { data: readiness({ license: {} }) }
+    drill = running({ step: 'settle' })
+    expect(await takeDrillStep(run(), 'one', 'settle')).toEqual({ next: 'again' })
+    now = START + 15 * MINUTE
+    await expect(takeDrillStep(run(), 'one', 'settle')).rejects.toThrow('own: the licence')
+    answers['own sys/replication/dr/secondary/readiness'] = { data: readiness() }
+    expect(await takeDrillStep(run(), 'one', 'settle')).toEqual({ next: 'done' })
+    expect(drill).toMatchObject({ step: 'back', there: { lost: 0 } })
+  })
+})
+
+describe('the end of a drill', () => {
+  test.each<[step: string, result: string]>([
+    ['check', 'refused'],
+    ['there', 'stopped'],
+    ['settle back', 'stopped'],
+  ])('in the step %s: %s', async (step, result) => {
+    drill = running({ step })
+    await stopDrill(run(), 'one', 'why')
+    await stopDrill(run(), 'one', 'why')
+    expect(events).toEqual([expect.objectContaining({ result, step, text: 'why' })])
+    expect(events[0]?.['next']).not.toBe('')
+  })
+
+  test('is told once, and of no drill that is not this one', async () => {
+    drill = running({ id: 'two' })
+    await stopDrill(run(), 'one', 'why')
+    expect(events).toEqual([])
+    await reportDrill(run(), 'two')
+    await reportDrill(run(), 'two')
+    expect(events).toEqual([expect.objectContaining({ result: 'done', next: '' })])
+  })
+})
+
+describe('a switch in a drill', () => {
+  const promote = 'peer sys/replication/dr/secondary/promote'
+  const becomes = () => {
+    answers['peer sys/replication/dr/status'] = { data: { mode: 'primary' } }
+    answers['own sys/replication/dr/status'] = { data: { mode: 'secondary' } }
+    return {}
+  }
+
+  test('that a try before has made is not made again, and nobody looked how long it took', async () => {
+    becomes()
+    expect(await takeOver(run(), 'peer')).toBeNull()
+    expect(asked).toEqual(['peer sys/replication/dr/status'])
+  })
+
+  test('is asked for again while it goes on by itself, for five minutes', async () => {
+    let times = 0
+    answers[promote] = () => (++times < 3 ? { status: 503, text: 'it goes on' } : becomes())
+    expect(await takeOver(run(), 'peer')).toEqual(expect.any(Number))
+    expect(asked.filter(one => one === promote)).toHaveLength(3)
+    beforeEachAgain()
+    answers[promote] = { status: 503, text: 'it goes on' }
+    await expect(takeOver(run(), 'peer')).rejects.toThrow('answers 503: it goes on')
+    expect(now - START).toBeGreaterThanOrEqual(5 * MINUTE)
+  })
+
+  test('that is refused is not asked for again', async () => {
+    answers[promote] = { status: 400, text: 'no' }
+    await expect(takeOver(run(), 'peer')).rejects.toMatchObject({ name: 'DrillStopped' })
+    expect(asked.filter(one => one === promote)).toHaveLength(1)
+  })
+
+  test('after which both say that they are primary stops the drill', async () => {
+    answers[promote] = () => {
+      becomes()
+      answers['own sys/replication/dr/status'] = { data: { mode: 'primary' } }
+      return {}
+    }
+    await expect(takeOver(run(), 'peer')).rejects.toThrow('both clusters say that they are primary')
+  })
+
+  test('takes as long as nobody served at a stretch', async () => {
+    // 1 s without anybody, then served, then half a second without
+    const served = [200, 503, 503, 503, 503, 200, 200, 503, 503, 200]
+    let looks = 0
+    answers['own sys/health'] = () => ({ status: served[looks++] ?? 200 })
+    answers['peer sys/health'] = { status: 472 }
+    let times = 0
+    answers[promote] = () => (++times < 5 ? { status: 503 } : becomes())
+    const unserved = await takeOver(run(), 'peer')
+    expect(unserved).toBeGreaterThanOrEqual(1000)
+  })
+})
+
+const beforeEachAgain = () => {
+  now = START
+  answers['peer sys/replication/dr/status'] = { data: { mode: 'secondary' } }
+}
+
+test('a former primary that follows already is left alone', async () => {
+  answers['own sys/replication/dr/status'] = { data: { known_primary_cluster_addrs: ['https://west'] } }
+  await followBack(run(), 'own', 'east')
+  expect(asked).toEqual(['own sys/replication/dr/status'])
+  answers['own sys/replication/dr/status'] = { data: { known_primary_cluster_addrs: [] } }
+  await followBack(run(), 'own', 'east')
+  expect(asked.slice(2).map(one => one.replace('sys/replication/dr/', ''))).toEqual([
+    'own secondary/generate-public-key',
+    'peer primary/revoke-secondary',
+    'peer primary/secondary-token',
+    'own secondary/update-primary',
+  ])
+})
+
+test('what a drill has lost are commits since its beginning; where that is not told it stops', async () => {
+  const lost = [-1, 0, 5].map(ms => ({ time: new Date(START + ms).toISOString() }))
+  answers['own sys/replication/dr/divergence'] = { data: { lost } }
+  expect(await lostSince(run(), 'own', START)).toBe(2)
+  answers['own sys/replication/dr/divergence'] = { status: 403, text: 'denied', data: { lost } }
+  await expect(lostSince(run(), 'own', START)).rejects.toThrow('divergence of own answers 403: denied')
+})

@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import { lastEnded } from '../../../../shared/replication/generation.ts'
+import { firstHead, type Head } from '../../../../shared/replication/head.ts'
+import type { Journal } from '../../../../shared/replication/journal.ts'
+import { posText } from '../../../../shared/replication/position.ts'
+import { closeHoles, pacedRefresh, tendJournal } from '../../../../shared/replication/primary/tend.ts'
+
+// On which cluster its journal and its hashes are tended, and how often. What is done then: `tree.alone.test.ts`.
+
+const EPOCH = '000001.aaaaaaaaaaaa'
+const START = 1_800_000_000_000
+
+let now: number
+let slept: number[]
+/** calls of the journal, by name */
+let calls: string[]
+let record: Partial<ClusterRecord>
+let head: Head
+/** milliseconds that a refresh takes */
+let takes: number
+
+beforeEach(() => {
+  now = START
+  slept = []
+  calls = []
+  takes = 0
+  record = { mode: 'secondary', life: 'a life' }
+  head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', seq: 9, done: 9 }
+})
+
+const ports = () => {
+  const roots = () => ({
+    hash: 'h',
+    asOf: posText({ epoch: EPOCH, seq: 9 }),
+    gen: lastEnded(Math.floor(now / 1000)),
+  })
+  const journal: Partial<Journal> = {
+    head: async () => head,
+    // as after a refresh: nothing is left to do
+    pageHashes: async () => {
+      now += takes
+      return new Map(['replicated', 'local'].map(of => [of, roots()]))
+    },
+    cells: async (_, after, to) =>
+      Array.from({ length: to - after }, (_one, at) => ({
+        epoch: EPOCH,
+        seq: after + 1 + at,
+        id: 'c',
+        at: now,
+        body: [],
+      })),
+  }
+  const called = (name: string | symbol): unknown => {
+    calls.push(String(name))
+    return (journal as Record<string | symbol, unknown>)[name]
+  }
+  return {
+    journal: new Proxy({}, { get: (_, name) => called(name) }),
+    clock: {
+      now: () => now,
+      sleep: async (ms: number) => {
+        if (ms > 0) slept.push(ms)
+        now += ms
+      },
+    },
+    deployment: { home: 'these tables' },
+    store: { read: async () => [{ data: record }] },
+  } as unknown as Parameters<typeof closeHoles>[0]
+}
+const looked = () => calls.filter(name => name === 'pageHashes').length
+const primary = (mode: Head['mode'] = 'writing') => {
+  record = { mode: 'primary', life: 'a life' }
+  head = { ...head, mode, own: EPOCH }
+}
+
+describe('holes are closed', () => {
+  test('on a primary', async () => {
+    primary()
+    await closeHoles(ports())
+    expect(calls).toContain('head')
+  })
+
+  test.each<[what: string, change: Partial<ClusterRecord>]>([
+    ['a secondary', { mode: 'secondary' }],
+    ['a cluster without a tree', { life: undefined as never }],
+    ['a restored copy', { home: 'other tables' }],
+    ['a cluster without replication', { mode: 'disabled' }],
+    ['a cluster that is emptied', { mode: 'bootstrapping' }],
+  ])('on none but that: %s', async (_, change) => {
+    primary()
+    record = { ...record, ...change }
+    await closeHoles(ports())
+    await (change.mode === 'secondary' ? undefined : tendJournal(ports(), 'all'))
+    expect(calls).toEqual([])
+  })
+})
+
+describe('hashes are refreshed', () => {
+  test.each<[role: 'primary' | 'secondary', mode: Head['mode'], refreshed: boolean]>([
+    ['primary', 'writing', true],
+    ['primary', 'closed', false],
+    ['primary', 'applying', false],
+    ['secondary', 'applying', true],
+    ['secondary', 'draining', false],
+    ['secondary', 'closed', false],
+    ['secondary', 'writing', false],
+  ])('by a %s whose journal is %s: %s', async (role, mode, refreshed) => {
+    if (role === 'primary') primary(mode)
+    else head = { ...head, mode }
+    await tendJournal(ports(), 'below')
+    expect(looked() > 0).toBe(refreshed)
+  })
+})
+
+test('the journal is trimmed where all is tended, once a minute, and not at every write', async () => {
+  const reads = () => calls.filter(name => name === 'head').length
+  await tendJournal(ports(), 'below')
+  expect(reads(), 'on a secondary no hole is looked for').toBe(1)
+  calls = []
+  await tendJournal(ports(), 'all')
+  expect(reads()).toBe(2)
+})
+
+describe('where cells are written all the time', () => {
+  test.each([
+    [0, 1000],
+    [400, 1000],
+    [700, 1400],
+    [1900, 3800],
+    [3000, 4000],
+  ])('the next refresh after one of %i ms begins %i ms later', async (ms, pause) => {
+    const refresh = pacedRefresh(ports())
+    takes = ms
+    await refresh(false)
+    expect([looked(), slept]).toEqual([1, []])
+    await refresh(true)
+    expect([looked(), slept], 'and is left to those who ask later').toEqual([1, []])
+    await refresh(false)
+    expect([looked(), slept]).toEqual([2, [pause]])
+    now += 5000
+    await refresh(true)
+    expect([looked(), slept]).toEqual([3, [pause]])
+  })
+
+  test('a cluster that has no tree by then refreshes nothing', async () => {
+    const refresh = pacedRefresh(ports())
+    record = { mode: 'disabled' }
+    await refresh(false)
+    expect(calls).toEqual([])
+  })
+})

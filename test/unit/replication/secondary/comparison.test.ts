@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { SyncSegment } from '../../../../shared/model/secondary.ts'
+import { lastEnded } from '../../../../shared/replication/generation.ts'
+import { firstHead, type Head } from '../../../../shared/replication/head.ts'
+import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
+import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
+
+// When a secondary compares what a sync has brought, and when it does not. What comes of it is shown on whole clusters:
+// `comparison.alone.test.ts`.
+
+const LIFE = 'a life'
+const START = 1_800_000_000_000
+const synced: SyncSegment = {
+  ...{ hold: 3, life: LIFE, what: 'all', start: 5, line: [['000001.aaaaaaaaaaaa', 1]] },
+  ...{ phase: 'closed', seen: 9, compare: true },
+}
+
+const withoutCompare = ({ compare: _, ...rest }: SyncSegment): SyncSegment => rest
+
+let now: number
+let head: Head
+let segments: SyncSegment[]
+/** generation by whose end the hashes of the own tree were made; absent: they are forgotten */
+let made: number | undefined
+/** how often hashes of the own tree were looked at, and the primary was asked */
+let looks: { own: number; theirs: number }
+
+beforeEach(() => {
+  now = START
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', seq: 9, done: 9 }
+  segments = Array.from({ length: 16 }, () => synced)
+  made = lastEnded(START / 1000)
+  looks = { own: 0, theirs: 0 }
+})
+
+/** A secondary whose tree is the primary's, as far as the hashes of pages tell. */
+const newFollower = (): Follower =>
+  ({
+    life: LIFE,
+    handsOff: false,
+    own: {
+      clock: { now: () => now },
+      journal: {
+        head: async () => head,
+        raw: async (places: readonly unknown[]) =>
+          places.map((_, index) => ({ rev: `r${index}`, data: segments[index] })),
+        pageHashes: async (pk: string) => {
+          looks.own += 1
+          if (pk.endsWith('#root') && pk.split('#').length === 3)
+            return made === undefined
+              ? new Map()
+              : new Map(['replicated', 'local'].map(of => [of, { hash: 'h', gen: made }]))
+          return new Map(pages.map(page => [page, { hash: page }]))
+        },
+        transact: async (elements: { put?: { data: SyncSegment } }[]) => {
+          segments = elements.flatMap(({ put }) => put?.data ?? [])
+          return 'done'
+        },
+      },
+      entropy: { bytes: (length: number) => Buffer.alloc(length) },
+    },
+    link: {
+      tree: async () => {
+        looks.theirs += 1
+        return { hashes: [...pages, ...pages] }
+      },
+    },
+  }) as unknown as Follower
+const pages = Array.from({ length: 256 }, (_, page) => page.toString(16).padStart(2, '0'))
+
+/** Steps until there is nothing to do. */
+async function compared(follower = newFollower()): Promise<void> {
+  while ((await compareOn(follower)) === 'worked');
+}
+
+test('what a full sync has brought is compared, once, and that is noted for later runs', async () => {
+  const follower = newFollower()
+  await compared(follower)
+  expect(looks.theirs).toBe(1)
+  expect(segments.map(({ compare }) => compare)).toEqual(Array.from({ length: 16 }, () => undefined))
+  await compared(follower)
+  expect(looks.theirs).toBe(1)
+  const before = looks.own
+  await compared()
+  expect(looks, 'another run asks nobody').toEqual({ own: before, theirs: 1 })
+})
+
+describe('nothing is compared', () => {
+  test.each<[when: string, set: () => void]>([
+    ['after a sync that was noted as compared', () => segments.splice(4, 1, withoutCompare(synced))],
+    ['while a sync has not ended', () => segments.splice(4, 1, { ...synced, phase: 'source' })],
+    [
+      'after a sync of a tree that is not there any more',
+      () => segments.splice(4, 1, { ...synced, life: 'x' }),
+    ],
+    ['before the journal is replayed behind what was fetched', () => Object.assign(head, { dirty: 'all' })],
+    ['while a sync is about to begin', () => Object.assign(head, { mode: 'draining' })],
+  ])('%s', async (_, set) => {
+    set()
+    await compared()
+    expect(looks).toEqual({ own: 0, theirs: 0 })
+  })
+
+  test('where this cluster follows nobody, or its role changes, or may: nobody has looked yet', async () => {
+    for (const change of [{ link: undefined }, { handsOff: true }, { handsOff: undefined }])
+      await compared(Object.assign(newFollower(), change))
+    expect(looks).toEqual({ own: 0, theirs: 0 })
+  })
+})
+
+test.each<[why: string, gen: number | undefined]>([
+  ['forgotten', undefined],
+  ['those of an earlier generation', lastEnded(START / 1000) - 1],
+])(
+  'hashes of the own tree that are %s are looked at again ten seconds later, and not before',
+  async (_, gen) => {
+    made = gen
+    const follower = newFollower()
+    await compared(follower)
+    const once = looks.own
+    expect([once, looks.theirs]).toEqual([1, 0])
+    now += 9999
+    await compared(follower)
+    expect(looks.own).toBe(once)
+    now += 1
+    await compared(follower)
+    expect(looks).toEqual({ own: 2 * once, theirs: 0 })
+    made = lastEnded(START / 1000)
+    now += 10_000
+    await compared(follower)
+    expect(looks.theirs).toBe(1)
+  },
+)
