@@ -20,7 +20,7 @@ async function listening(take: (event: StreamEvent) => void) {
   if (!template) throw new Error('no table has a stream')
   const client = clientOf(engine, region, credentials)
   const name = `streams-${randomUUID()}`
-  await createTables(client, [{ ...template, name }])
+  await createTables(client, [{ ...template, name, stream: 'NEW_AND_OLD_IMAGES' }])
   const complaints: string[] = []
   const begin = () => {
     const streams = startStreams({
