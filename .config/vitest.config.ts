@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import WaitingFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
@@ -16,8 +17,9 @@ export default defineConfig({
   root,
   test: {
     pool: 'threads',
-    // most of a test of a service is waiting for its engine
-    maxWorkers: 4,
+    // most of a test of a service is waiting for its engine, and some files wait for minutes
+    maxWorkers: 5,
+    sequence: { sequencer: WaitingFirst },
     reporters: ['default', `${root}.config/slowest.ts`],
     // a loaded machine makes a short test long; what hangs is still found
     testTimeout: 20_000,
