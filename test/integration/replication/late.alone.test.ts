@@ -10,7 +10,7 @@ import { sized } from '../../support/size.ts'
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
-/** Calls before which they stand still: all of them take minutes. */
+/** Calls before which they stand still. */
 const CALLS = sized({ first: 5, every: 14 }, { first: 1, every: 1 })
 
 let from: Warm

@@ -72,6 +72,7 @@ async function oneDeath(
 
 /** The same, of a process that stands still before one of its calls while others go on, and wakes a minute later. */
 export interface LateScene extends Scene {
+  who: Scene['who'] & { cluster: string }
   /** what others do while it stands still */
   meanwhile: (set: ClusterSet) => Promise<unknown>
 }
@@ -110,6 +111,8 @@ async function oneLate(
   ])
   if (!met) return false
   try {
+    // an environment that stands still serves nobody: others have one of their own
+    set.at(who.cluster).newMemory()
     await meanwhile(set)
     set.pass(60_000)
     thaw()
