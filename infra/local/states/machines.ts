@@ -26,6 +26,10 @@ export interface MachinesOptions {
 /** The state machines of a host, and their executions. */
 export interface Machines {
   store: StateStore
+  /** ARNs */
+  all: readonly string[]
+  /** since when they are there, epoch milliseconds */
+  created: number
   /** The same name with the same input again is the same execution, while it runs. @throws ServiceFault */
   start(machine: string, name: string, input: string): Execution
   /** @throws ServiceFault */
@@ -81,6 +85,8 @@ export function startMachines({
 
   return {
     store,
+    all: [...definitions.keys()],
+    created: time.now(),
     start: (machine, name, input) => {
       const definition = definitions.get(machine)
       if (definition === undefined)

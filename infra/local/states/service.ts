@@ -71,6 +71,15 @@ const actions = {
   DescribeExecution: action(v.object({ executionArn: arn }), (machines, { executionArn }) =>
     described(found(machines, executionArn)),
   ),
+  ListStateMachines: action(v.object(paged), ({ all, created }, { maxResults, nextToken }) => {
+    const after = Number(nextToken)
+    const limit = maxResults || 100
+    const stateMachines = all.slice(after, after + limit).map(arn => ({
+      ...{ stateMachineArn: arn, name: arn.split(':').at(-1), type: 'STANDARD' },
+      creationDate: created / 1000,
+    }))
+    return { stateMachines, ...further(all.length - after, after, limit) }
+  }),
   ListExecutions: action(listInput, ({ store }, { stateMachineArn, statusFilter, maxResults, nextToken }) => {
     const after = Number(nextToken)
     const limit = maxResults || 100

@@ -1,5 +1,6 @@
 import {
   ListExecutionsCommand,
+  ListStateMachinesCommand,
   SendTaskFailureCommand,
   SendTaskHeartbeatCommand,
   SendTaskSuccessCommand,
@@ -403,6 +404,18 @@ describe('executions by name', () => {
     const first = await list({ maxResults: 2 })
     expect(first.arns).toEqual(arns.slice(0, 2))
     expect(await list({ nextToken: first.nextToken })).toEqual({ arns: arns.slice(2), nextToken: undefined })
+  })
+
+  test('machines are listed by name and ARN, in pages', async () => {
+    const machine = await stateMachine(sleeping)
+    const list = async (more: object) => machine.client.send(new ListStateMachinesCommand(more))
+    const { stateMachines: [one] = [], nextToken } = await list({ maxResults: 1 })
+    expect(one).toEqual({
+      ...{ stateMachineArn: machine.arn, name: machine.arn.split(':').at(-1), type: 'STANDARD' },
+      creationDate: expect.any(Date),
+    })
+    expect(nextToken).toBeUndefined()
+    expect((await list({ nextToken: '1' })).stateMachines).toEqual([])
   })
 
   test('of a machine that is not there, none', async () => {
