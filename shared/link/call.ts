@@ -5,7 +5,7 @@ import type { Carry, Method } from './carry.ts'
 import { type LinkCaller, outcomeOf, readOutcome, signCall } from './envelope.ts'
 import type { Answer } from './gen/link_pb.ts'
 import { forms, type Question, type Reply } from './messages.ts'
-import { LinkRefused, LinkSilent } from './source.ts'
+import { LinkRefused, LinkSilent, LinkUnbelieved } from './source.ts'
 
 /** One end of a link. */
 export interface End {
@@ -42,7 +42,7 @@ export type Ask = <M extends Method>(
 
 /**
  * Asks the other end. Every call has a later time than the one before, so that none can be played back.
- * @throws LinkRefused, LinkSilent
+ * @throws LinkRefused, LinkSilent, LinkUnbelieved
  */
 export function asker({ set, from, signing, otherKey }: End, { carry, clock, entropy }: CallMeans): Ask {
   let last = 0
@@ -58,7 +58,7 @@ export function asker({ set, from, signing, otherKey }: End, { carry, clock, ent
       throw silent(`no answer to ${method}`, error)
     })
     const outcome = outcomeOf(otherKey, method, nonce, answer)
-    if (!outcome) throw new LinkSilent(unbelievable(method, answer))
+    if (!outcome) throw new LinkUnbelieved(unbelievable(method, answer))
     if ('refusal' in outcome) {
       const { code, text, addresses } = outcome.refusal
       throw new LinkRefused(code, text, addresses)

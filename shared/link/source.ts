@@ -182,6 +182,14 @@ export class LinkSilent extends Error {
   }
 }
 
+/** Somebody answered whom nobody need believe: whoever is asked lives, and has other keys, or another lives there. */
+export class LinkUnbelieved extends LinkSilent {
+  constructor(text: string) {
+    super(text)
+    this.name = 'LinkUnbelieved'
+  }
+}
+
 /**
  * `unauthenticated`: not signed by a key that was admitted. `permission_denied`: revoked. `failed_precondition`: of
  * another set, no primary, another format, a clock too far off. `unavailable`: may pass. `invalid_argument`: no call.

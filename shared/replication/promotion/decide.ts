@@ -42,7 +42,7 @@ export interface PromotionFacts {
   readonly stuck?: string | undefined
   /** format of journal and link that this version speaks */
   readonly format: number
-  /** epoch milliseconds */
+  /** epoch milliseconds: when this began to be gathered */
   readonly now: number
 }
 

@@ -1,4 +1,4 @@
-import { FORMAT, LinkRefused, LinkSilent } from '../../link/source.ts'
+import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { versionIn } from '../../storage/encryption.ts'
@@ -26,6 +26,8 @@ export interface FactsRun {
  */
 export async function promotionFacts(run: FactsRun, record: ClusterRecord): Promise<PromotionFacts> {
   const { ports } = run
+  // what is read may be old by the time that it is judged: a process may stand still in between
+  const now = ports.clock.now()
   const [contact, puller, check, reindex, diverging] = await ports.store.read([
     key('contact'),
     key('puller'),
@@ -45,7 +47,7 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
     corrupted: isTreeCorrupted(record, check, diverging),
     reindexing: reindex !== undefined && isReindexing(reindex.data, record),
     stuck: puller?.data.fault,
-    now: ports.clock.now(),
+    now,
   }
 }
 
@@ -103,8 +105,10 @@ async function askedPrimary(
     try {
       return await answered(follower, head)
     } catch (error) {
-      if (error instanceof LinkSilent) return silent
-      if (!(error instanceof LinkRefused)) throw error
+      // one that has followed another primary since has other keys: it lives, and knows better
+      const answers = error instanceof LinkRefused || error instanceof LinkUnbelieved
+      if (error instanceof LinkSilent && !answers) return silent
+      if (!answers) throw error
       if (tries === TRIES) return { state: 'refuses', text: error.message }
       await ports.clock.sleep(PAUSE_MS)
     }
