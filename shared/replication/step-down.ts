@@ -13,6 +13,8 @@ export type StepDown =
   | { reason: 'demote'; epoch: string }
   /** its tables are a restored copy */
   | { reason: 'restored'; epoch: string }
+  /** its epoch has ended, and whoever asked for that has died before the record said so */
+  | { reason: 'unfinished'; epoch: string }
   /** `heir`: UUID of the secondary that asked */
   | { reason: 'handover'; epoch: string; heir: string }
   /** `heir`: UUID of the cluster that writes the higher epoch `below` */
@@ -49,10 +51,25 @@ export async function stepDown(
     }
     await noteEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }
-    const lost = why.reason === 'fence' || why.reason === 'restored' ? null : 0
+    const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }
     const changes = [replace(record, record, closed), roleEventChange(told, readAt)]
     if ((await ports.store.commit(changes, as)) === 'done') return end
   }
   throw recordWritten()
+}
+
+/**
+ * Steps down where the epoch has ended and the record does not say so: the process that was asked to end it has died in
+ * between, and whoever asked may never ask again. What an operation has begun it ends itself.
+ */
+export async function finishStepDown(
+  ports: Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entropy'>,
+): Promise<void> {
+  const [record] = await ports.store.read([key('cluster')])
+  const { mode, epoch, operation } = record?.data ?? {}
+  if (mode !== 'primary' || epoch === undefined || operation !== undefined) return
+  const head = await ports.journal.head()
+  if (head?.mode !== 'closed' || head.epoch !== epoch) return
+  await stepDown(ports, { reason: 'unfinished', epoch }, ports.entropy.uuid())
 }

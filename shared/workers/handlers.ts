@@ -8,6 +8,7 @@ import { tendOperation } from '../replication/operation/tend.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
+import { finishStepDown } from '../replication/step-down.ts'
 import { tellRoleEvents } from '../replication/tell-events.ts'
 import { runJob } from './jobs.ts'
 import { STREAM_BATCH } from './workers.ts'
@@ -44,6 +45,7 @@ export function journalHandler(
     }
     await closeCopy(ports)
     await tendOperation(ports).catch(otherwise('an operation waits'))
+    await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
     await tendJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
     await chase().catch(otherwise('other primaries were not asked'))

@@ -4,7 +4,7 @@ import { violationsIn } from '../../support/set/history.ts'
 import { NAMES, warmSnapshot } from '../../support/set/play.ts'
 import { clusterSet } from '../../support/set.ts'
 
-// Whose silence lets another cluster take over without force, and whose does not.
+// Whose silence lets another cluster take over without force, and whose does not; and what an asked primary leaves that dies.
 
 const R = '/sys/replication/dr'
 
@@ -65,4 +65,19 @@ test('how long a primary was silent is judged by when it was looked up: a promot
   await set.settled()
   const { body } = await set.at('west').ok('GET', `${R}/status`)
   expect([reply.status, body.data.mode]).toEqual([503, 'secondary'])
+})
+
+test('a primary whose epoch was ended by a call that died behind that steps down by itself', async () => {
+  const from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+  const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+  const { ports, head, record, minute } = set.at('east')
+  const { epoch } = await head()
+  await ports.journal.moveHead({ mode: 'writing', epoch }, { mode: 'closed', heir: 'west’s id' })
+  await minute()
+  expect(await record()).toMatchObject({ mode: 'secondary', epoch })
+  expect(await head()).toMatchObject({ mode: 'closed', epoch, heir: 'west’s id' })
+  expect((await set.at('east').request('GET', '/sys/health')).status).toBe(472)
+  expect(set.at('east').audited).toContainEqual(
+    expect.objectContaining({ event: 'primary-closed', reason: 'unfinished' }),
+  )
 })

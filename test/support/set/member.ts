@@ -16,6 +16,7 @@ import type { Head } from '../../../shared/replication/head.ts'
 import { tendOperation } from '../../../shared/replication/operation/tend.ts'
 import { trimJournal } from '../../../shared/replication/primary/trim.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
+import { finishStepDown } from '../../../shared/replication/step-down.ts'
 import { tellRoleEvents } from '../../../shared/replication/tell-events.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
@@ -140,6 +141,7 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
       await run(name, 'on-journal', async () => {
         await closeCopy(ports)
         await tendOperation(ports)
+        await finishStepDown(ports)
         await tellRoleEvents(ports)
         await fill(ports, 'all')
         await trimJournal(ports)
