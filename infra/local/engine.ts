@@ -83,7 +83,7 @@ async function startOwn({
   apart = false,
 }: EngineOptions): Promise<LocalEngine> {
   const file = fileIn(directory)
-  const there = existsSync(file) ? await tablesIn(file) : undefined
+  const there = existsSync(file) ? await inFile(file, tablesIn) : undefined
   if (!there || tables.some(({ name }) => !there.has(name))) {
     // database and tables have to be there before they can be mended
     const first = await launchEngine(directory, file, { apart })
@@ -102,11 +102,10 @@ async function startOwn({
  * stream is found by reading the whole stream, and each page of a scan by reading the whole table. And streams are
  * never trimmed: the newest record stays, since numbers go on from it.
  */
-async function prepareFile(file: string): Promise<void> {
-  const names = await tablesIn(file)
-  if (!names) return // killed before its first start was complete
-  const database = await openFile(file)
-  try {
+const prepareFile = (file: string): Promise<void> =>
+  inFile(file, database => {
+    const names = tablesIn(database)
+    if (!names) return // killed before its first start was complete
     database.exec(
       'CREATE INDEX IF NOT EXISTS stream_order ON _stream_records(table_name, CAST(sequence_number AS INTEGER))',
     )
@@ -114,33 +113,27 @@ async function prepareFile(file: string): Promise<void> {
       database.exec(`CREATE INDEX IF NOT EXISTS "${name}::scan_order" ON "${name}"(hash_prefix, pk, sk)`)
     database.exec(`DELETE FROM _stream_records WHERE CAST(sequence_number AS INTEGER) <
       (SELECT MAX(CAST(n.sequence_number AS INTEGER)) FROM _stream_records n WHERE n.table_name = _stream_records.table_name)`)
-  } finally {
-    database.close()
-  }
-}
+  })
 
 /** Names of its tables; undefined where the engine was killed before it had made its own. */
-async function tablesIn(file: string): Promise<ReadonlySet<string> | undefined> {
-  const database = await openFile(file)
+function tablesIn(database: DatabaseSync): ReadonlySet<string> | undefined {
+  const own = ['_tables', '_stream_records']
+  const made = database.prepare('SELECT name FROM sqlite_master').all()
+  if (!own.every(name => made.some(one => one['name'] === name))) return undefined
+  const tables = database.prepare('SELECT table_name AS name FROM _tables').all()
+  return new Set(tables.map(({ name }) => String(name)))
+}
+
+/** Opens the engine's database for some work. */
+async function inFile<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
+  const sqlite = await import('node:sqlite')
+  // a process that was killed a moment ago may hold it for another one
+  const database = new sqlite.DatabaseSync(file, { timeout: TRIES * PAUSE_MS })
   try {
-    const own = ['_tables', '_stream_records']
-    const made = database.prepare('SELECT name FROM sqlite_master').all()
-    if (!own.every(name => made.some(one => one['name'] === name))) return undefined
-    return new Set(
-      database
-        .prepare('SELECT table_name FROM _tables')
-        .all()
-        .map(one => String(one['table_name'])),
-    )
+    return work(database)
   } finally {
     database.close()
   }
-}
-
-/** Opens the engine's database; a process that was killed a moment ago may hold it for another one. */
-async function openFile(file: string): Promise<DatabaseSync> {
-  const sqlite = await import('node:sqlite')
-  return new sqlite.DatabaseSync(file, { timeout: TRIES * PAUSE_MS })
 }
 
 const TRIES = 500

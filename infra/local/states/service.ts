@@ -71,14 +71,13 @@ const actions = {
   DescribeExecution: action(v.object({ executionArn: arn }), (machines, { executionArn }) =>
     described(found(machines, executionArn)),
   ),
-  ListStateMachines: action(v.object(paged), ({ all, created }, { maxResults, nextToken }) => {
-    const after = Number(nextToken)
-    const limit = maxResults || 100
-    const stateMachines = all.slice(after, after + limit).map(arn => ({
+  ListStateMachines: action(v.object(paged), ({ all, created }, asked) => {
+    const { page, next } = pageOf(all, asked)
+    const stateMachines = page.map(arn => ({
       ...{ stateMachineArn: arn, name: arn.split(':').at(-1), type: 'STANDARD' },
       creationDate: created / 1000,
     }))
-    return { stateMachines, ...further(all.length - after, after, limit) }
+    return { stateMachines, ...next }
   }),
   ListExecutions: action(listInput, ({ store }, { stateMachineArn, statusFilter, maxResults, nextToken }) => {
     const after = Number(nextToken)
@@ -86,17 +85,12 @@ const actions = {
     const all = store.list(stateMachineArn, statusFilter, { after, limit: limit + 1 })
     return { executions: all.slice(0, limit).map(summary), ...further(all.length, after, limit) }
   }),
-  GetExecutionHistory: action(
-    historyInput,
-    (machines, { executionArn, reverseOrder, maxResults, nextToken }) => {
-      const all = machines.store.history(found(machines, executionArn).arn)
-      if (reverseOrder) all.reverse()
-      const after = Number(nextToken)
-      const limit = maxResults || 100
-      const events = all.slice(after, after + limit).map(eventOf)
-      return { events, ...further(all.length - after, after, limit) }
-    },
-  ),
+  GetExecutionHistory: action(historyInput, (machines, { executionArn, reverseOrder, ...asked }) => {
+    const all = machines.store.history(found(machines, executionArn).arn)
+    if (reverseOrder) all.reverse()
+    const { page, next } = pageOf(all, asked)
+    return { events: page.map(eventOf), ...next }
+  }),
   SendTaskSuccess: action(
     v.object({ taskToken: token, output: json('InvalidOutput') }),
     (machines, { taskToken, output }) => {
@@ -121,6 +115,13 @@ function found({ store }: Machines, executionArn: string): Execution {
   const execution = store.find(executionArn)
   if (!execution) throw new ServiceFault('ExecutionDoesNotExist', `there is no execution ${executionArn}`)
   return execution
+}
+
+/** A page of a list, and how the next one is asked for. */
+function pageOf<T>(all: readonly T[], { maxResults, nextToken }: { maxResults: number; nextToken: string }) {
+  const after = Number(nextToken)
+  const limit = maxResults || 100
+  return { page: all.slice(after, after + limit), next: further(all.length - after, after, limit) }
 }
 
 const further = (there: number, after: number, limit: number): { nextToken?: string } =>
