@@ -1,4 +1,3 @@
-import { inParallel } from '../../values/in-parallel.ts'
 import { lastEnded } from '../generation.ts'
 import type { Head } from '../head.ts'
 import type { Place } from '../journal.ts'
@@ -17,9 +16,6 @@ import { pageNames, pagePk } from '../tree.ts'
 import { type Comparison, type Follower, type Progress, stopped } from './follower.ts'
 import { countRound } from './loop-guard.ts'
 import { resync } from './resync.ts'
-
-/** Pages that are looked at in one step: heartbeats come in between. */
-const PAGES = 32
 
 /** Milliseconds between two looks at whether the hashes of the own tree were made anew. */
 const LOOK_MS = 10_000
@@ -82,10 +78,12 @@ async function compareSome(
   { beside, pages }: { beside: Beside; pages: PagePlace[] },
 ): Promise<Progress> {
   const { suspects, looked, found } = comparison
-  if (pages.length > 0) {
-    const keys = await inParallel(pages.slice(0, PAGES), place => differingIn(beside, place))
-    pages.splice(0, PAGES)
-    suspects.push(...keys.flat().slice(0, MOST_COMPARED - suspects.length))
+  const [page] = pages
+  if (page) {
+    // one at a time: what the primary writes meanwhile waits for it
+    const keys = await differingIn(beside, page)
+    pages.shift()
+    suspects.push(...keys.slice(0, MOST_COMPARED - suspects.length))
     return 'worked'
   }
   if (looked) {

@@ -8,8 +8,6 @@ import { type Engine, nameOf } from './engine.ts'
 import { scanned } from './pages.ts'
 import { unjournaled } from './plan.ts'
 
-/** Items that one call of a scan may read. */
-const SCANNED = 500
 const WRITES_AT_ONCE = 16
 
 /** Items as they stand in the tables, behind the SDK. */
@@ -19,7 +17,7 @@ export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wip
     const found = await engine.get(keys)
     return keys.map(key => found.get(nameOf(key)) as StoredItem | undefined)
   },
-  scan: segment => scanned(engine, { ...scanCall(engine.tables.data, segment), Limit: SCANNED }),
+  scan: segment => scanned(engine, scanCall(engine.tables.data, segment)),
   wipe: (items, life) => countOf(items, place => wiped(engine, place, life)),
   unstamp: items => countOf(items, item => unstamped(engine, item)),
 })

@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Diverging } from '../../../../shared/model/secondary.ts'
+import { firstHead, type Head } from '../../../../shared/replication/head.ts'
+import { allPages } from '../../../../shared/replication/page-places.ts'
+import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
+import type { Comparison, Follower } from '../../../../shared/replication/secondary/follower.ts'
+import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
+import { bucketOf, bucketText, pageNames } from '../../../../shared/replication/tree.ts'
+
+// What a comparison does with keys that seem to differ: they are looked at once the journal up to then is applied,
+// fetched where they still differ, and given up in the end.
+
+const LIFE = 'a life'
+const NOW = 1_800_000_000_000
+const at = (index: number) => ({ kind: 'policy' as const, pk: 'policy', sk: `p${index}` })
+
+let head: Head
+let counted: Diverging | undefined
+/** keys that the primary was asked for, by question, and heads of syncs that were begun */
+let asked: number[]
+let begun: object[]
+let comparison: Comparison
+
+beforeEach(() => {
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', seq: 9, done: 9 }
+  counted = undefined
+  asked = []
+  begun = []
+  comparison = { pages: [], suspects: [at(0)], found: [] }
+})
+
+const buckets = new Map<string, string[]>()
+for (let index = 0; index < MOST_COMPARED + 500; index++) {
+  const { kind, pk, sk } = at(index)
+  const bucket = bucketText(bucketOf(LIFE, kind, pk, sk)).replace(`t#${LIFE}#`, '')
+  const line = JSON.stringify([kind, pk, sk, 'leaf', null])
+  buckets.set(bucket, [...(buckets.get(bucket) ?? []), line])
+}
+
+/** A secondary that has nothing of what its primary has, up to position 12 of its journal. */
+const newFollower = (): Follower =>
+  ({
+    ...{ life: LIFE, linkName: 'a link', handsOff: false, comparison, told: { state: 'idle', synced: 0 } },
+    source: { epoch: head.epoch, line: head.line, seq: 12, frontier: 12 },
+    cluster: async () => ({ record: { id: 'c', set: 's' }, readAt: 0 }),
+    own: {
+      clock: { now: () => NOW },
+      log: { error: () => undefined },
+      audit: { write: async () => undefined },
+      store: {
+        read: async () => [counted && { kind: 'diverging', pk: 'a', sk: 'b', rev: 'r', data: counted }],
+        commit: async (changes: { put: { kind: string }; data: Diverging }[]) => {
+          counted = changes.find(({ put }) => put.kind === 'diverging')?.data ?? counted
+          return 'done'
+        },
+      },
+      journal: {
+        head: async () => head,
+        raw: async (keys: readonly unknown[]) => keys.map(() => undefined),
+        page: async () => new Map(),
+        itemsOf: async () => [],
+        moveHead: async (_: unknown, to: object) => {
+          begun.push(to)
+          return 'refused'
+        },
+        transact: async () => 'done',
+      },
+      entropy: { bytes: (length: number) => Buffer.alloc(length) },
+    },
+    link: {
+      tree: async ({ page = '' }: { page?: string }) => {
+        if (page.includes('/')) return { hashes: buckets.get(page) ?? [] }
+        return { hashes: pageNames.map(name => (buckets.has(`${page}/${name}`) ? 'more' : '')) }
+      },
+      items: async ({ keys }: { keys: { sk: string }[] }) => {
+        asked.push(keys.length)
+        return { items: keys.map(({ sk }) => ({ rev: 'r', pos: 'p', sk, leaf: 'theirs' })), seq: 12 }
+      },
+    },
+  }) as unknown as Follower
+
+/** Steps until there is nothing to do. @returns what the last one came to */
+async function compared(follower: Follower): Promise<string> {
+  for (;;) {
+    const progress = await compareOn(follower)
+    if (progress !== 'worked') return progress
+  }
+}
+
+test('keys are judged once all is applied that the primary had when it was asked, and not before', async () => {
+  const follower = newFollower()
+  expect(await compared(follower)).toBe('waiting')
+  Object.assign(head, { seq: 12, done: 11 })
+  expect(await compared(follower)).toBe('waiting')
+  expect([asked, counted]).toEqual([[1], undefined])
+  Object.assign(head, { done: 12 })
+  await compared(follower)
+  expect(asked).toEqual([1, 1])
+  expect(counted?.keys).toEqual([{ ...at(0), rounds: 1, at: NOW }])
+})
+
+test('at most ten thousand keys are asked for, a hundred at a time', async () => {
+  Object.assign(comparison, { pages: [...allPages], suspects: [] })
+  Object.assign(head, { seq: 12, done: 12 })
+  await compared(newFollower())
+  // each of them twice: when it is looked at, and when it is judged
+  expect(asked).toEqual(Array.from({ length: (2 * MOST_COMPARED) / 100 }, () => 100))
+})
+
+describe('keys that differ', () => {
+  const known = (count: number, rounds: number): void => {
+    const keys = Array.from({ length: count }, (_, index) => ({ ...at(index), rounds, at: NOW }))
+    counted = { life: LIFE, link: 'a link', keys }
+  }
+  const concluded = async (found: number) => {
+    const follower = newFollower()
+    comparison.suspects = []
+    comparison.found = Array.from({ length: found }, (_, index) => at(index))
+    const progress = await compared(follower)
+    return { progress, state: follower.comparison, fault: follower.told.fault }
+  }
+
+  test('are fetched by another sync, and the comparison is over', async () => {
+    expect(await concluded(1)).toMatchObject({ state: 'none', fault: undefined })
+    expect(begun).toEqual([expect.objectContaining({ mode: 'syncing' })])
+  })
+
+  test('and are given up by now are not', async () => {
+    known(1, 4)
+    expect(await concluded(1)).toEqual({ progress: 'waiting', state: 'none', fault: undefined })
+    expect(begun).toEqual([])
+  })
+
+  test('and are more than can be kept stop this secondary, which says so', async () => {
+    known(200, 4)
+    expect(await concluded(201)).toEqual({
+      ...{ progress: 'stopped', state: 'none' },
+      fault: expect.stringContaining('more items than can be kept are not as the primary has them'),
+    })
+    expect(begun).toEqual([])
+  })
+})
