@@ -1,12 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take minutes of waiting and little work: what works goes on beside them. The longest stands first. */
-const WAITING = [
-  'e2e/06-pair/runbooks.test.ts',
-  'e2e/04-crash/roles.test.ts',
-  'e2e/06-pair/pair.test.ts',
-  'e2e/04-crash/kill.test.ts',
-]
+const WAITING = ['e2e/runbooks.test.ts', 'e2e/roles.test.ts', 'e2e/pair.test.ts', 'e2e/kill.test.ts']
 
 /** Begins with the files that wait, or a run would end with them, and the processors have nothing to do. */
 export default class WaitingFirst extends BaseSequencer {

@@ -7,7 +7,7 @@ const root = new URL('../', import.meta.url).pathname
 const ALONE = 'test/integration/**/*.alone.test.ts'
 const engine = './test/support/running-engine.ts'
 
-/** Files of a worker share what it has loaded from packages; of the project each file has modules of its own. */
+/** Files of a worker share what it has loaded; of the tests each file has modules of its own. */
 const afresh = { isolate: false, setupFiles: './test/support/afresh.ts' }
 
 /** These share processors and background work; what is broken fails twice. */
@@ -68,6 +68,7 @@ export default defineConfig({
           retry: AGAIN,
           include: ['test/host/**/*.test.ts'],
           globalSetup: './test/support/running-host.ts',
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

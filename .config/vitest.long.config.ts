@@ -12,7 +12,7 @@ export default defineConfig({
     name: 'long',
     include: [
       'test/long/**/*.test.ts',
-      'test/e2e/04-crash/roles.test.ts',
+      'test/e2e/roles.test.ts',
       'test/unit/link/serve/chaos.test.ts',
       'test/integration/replication/conflicts.alone.test.ts',
       'test/integration/replication/deaths.alone.test.ts',

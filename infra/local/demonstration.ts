@@ -21,11 +21,14 @@ interface LoginAnswer {
   auth: { client_token: string; policies: string[]; lease_duration: number; metadata: Record<string, string> }
 }
 
+/** A cluster in which a login can be shown. */
+type Shown = Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'control'>
+
 const ROLE_NAME = 'web-server'
 
 /** Makes accounts and workloads in the imitated AWS and lets two workloads of it log in. May be repeated on a kept cluster. */
 export async function demonstrate(
-  host: Host,
+  host: Shown,
   callsOf: () => Record<string, number>,
 ): Promise<Demonstrated[]> {
   const workloads = await makeWorkloads(host)
@@ -45,13 +48,13 @@ export async function demonstrate(
 /** The parameters of an iam login of the demonstration's workload. It may be repeated, for as long as its signature counts. */
 export async function loginProof({
   control,
-}: Pick<Host, 'control'>): Promise<Record<string, string> & { role: string }> {
+}: Pick<Shown, 'control'>): Promise<Record<string, string> & { role: string }> {
   const { account } = HOME
   const session = await control.session({ account, role: ROLE_NAME, session: WORKLOAD.instanceId })
   return { role: 'demo-iam', ...signedLogin(session) }
 }
 
-async function makeWorkloads({ control }: Host) {
+async function makeWorkloads({ control }: Shown) {
   const { account } = HOME
   const role = await control.putRole({ account, name: ROLE_NAME })
   const profile = await control.putInstanceProfile({ account, name: ROLE_NAME, roles: [ROLE_NAME] })
@@ -73,7 +76,7 @@ async function makeWorkloads({ control }: Host) {
   }
 }
 
-async function configure(host: Host, certificate: string, roleArn: string): Promise<void> {
+async function configure(host: Shown, certificate: string, roleArn: string): Promise<void> {
   const path = 'auth/cloud'
   await askHost(host, `${path}/config/certificate/local-aws`, {
     cloud_public_cert: Buffer.from(certificate).toString('base64'),
@@ -105,7 +108,7 @@ export function callsIn(line: string): Record<string, number> | undefined {
 }
 
 async function login(
-  { base_url }: Host,
+  { base_url }: Shown,
   type: Demonstrated['type'],
   role: string,
   proof: Record<string, string>,

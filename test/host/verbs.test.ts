@@ -35,7 +35,10 @@ describe('POST and PUT are one operation', () => {
       const { status, body } = await api(method, filled(template, at), { policies: 7 })
       answers.push([status, body?.errors])
     }
-    const [posted, put] = answers.map(answer => JSON.stringify(answer).replace(/x[0-9a-f]{8}/g, 'x'))
+    // another file may make the cluster a primary meanwhile
+    const [posted, put] = answers.map(answer =>
+      JSON.stringify(answer).replace(/x[0-9a-f]{8}|(?<=mode of this cluster is )\w+/g, 'x'),
+    )
     expect(put).toBe(posted)
   })
 })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
 import { readAssembly } from '../../infra/local/assembly.ts'
 import { startEngine } from '../../infra/local/engine.ts'
+import { createAuthority } from '../../infra/local/provider/documents/authority.ts'
 import { synthesise } from '../../infra/local/synth.ts'
 import './service.ts'
 
@@ -19,7 +20,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     region: 'us-east-1',
     credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
   })
-  provide('ground', { engine: engine.url, model })
+  provide('ground', { engine: engine.url, model, authority: await createAuthority() })
   return async () => {
     await engine.close()
     rmSync(directory, { recursive: true, force: true })

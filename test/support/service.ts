@@ -9,6 +9,7 @@ import { EXECUTION_USER, HOME } from '../../infra/local/home.ts'
 import { startLambdaService } from '../../infra/local/lambda-service.ts'
 import type { Lambdas } from '../../infra/local/lambdas.ts'
 import { type LicenceVariables, newLicence } from '../../infra/local/licence.ts'
+import type { Authority } from '../../infra/local/provider/documents/authority.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { type StorageTapPort, startStorageTap } from '../../infra/local/storage-tap-port.ts'
 import { unrouted } from '../../infra/local/unrouted.ts'
@@ -74,6 +75,8 @@ type Handler = (event: never, context: Context) => Promise<unknown>
 export interface Ground {
   engine: string
   model: Model
+  /** signs the identity documents of all services: RSA keys take long to make */
+  authority: Authority
 }
 
 declare module 'vitest' {
@@ -106,11 +109,11 @@ const BASE_URL = 'http://service.test/v1'
 
 /** Starts a service with tables of its own; it ends with the process. */
 export async function startService(
-  { engine, model }: Ground,
+  { engine, model, authority }: Ground,
   options: ServiceOptions = {},
 ): Promise<Service> {
   const [provider, tap] = await Promise.all([
-    startProvider({ home: HOME }),
+    startProvider({ home: HOME, authority }),
     options.tap ? startStorageTap(engine) : undefined,
   ])
   const engineUrl = tap?.url ?? engine

@@ -1,6 +1,7 @@
 import { HOME } from '../home.ts'
 import { endServer, listen } from '../loopback.ts'
 import { type Control, localControl } from './control.ts'
+import type { Authority } from './documents/authority.ts'
 import { createProviderServer } from './server.ts'
 import { type Home, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
 
@@ -16,6 +17,8 @@ export interface ProviderOptions {
   onBusEvent?: NonNullable<ImitatedAws['onBusEvent']>
   /** Epoch milliseconds; the system's when absent. `advance` shifts it. */
   clock?: () => number
+  /** Signers of identity documents that were made before; absent: those of the state file, or new ones when first needed. */
+  authority?: Authority
 }
 
 /** A running provider. */
@@ -34,8 +37,9 @@ export interface RunningProvider {
  * @throws when the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
-  const { home = HOME, stateFile, onBusEvent, clock = Date.now } = options
+  const { home = HOME, stateFile, onBusEvent, clock = Date.now, authority } = options
   const aws = { ...openImitatedAws(home, stateFile, clock), ...(onBusEvent ? { onBusEvent } : {}) }
+  aws.state.authority ??= authority ?? null
   const server = createProviderServer(aws)
   const url = await listen(server, options.port)
   return {

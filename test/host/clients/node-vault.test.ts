@@ -1,24 +1,18 @@
 import nodeVault from 'node-vault'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { HOME } from '../../../infra/local/home.ts'
-import { type Host, startHost } from '../../../infra/local/host.ts'
 import { signedLogin } from '../../../infra/local/workload.ts'
+import { aws, cluster } from '../../support/cluster.ts'
 
 // A client that nobody here wrote works unmodified against the running host: it administers, logs in with the
 // mount path that it was written for, reads, lists with the verb LIST, and renews.
 
-let host: Host
-beforeAll(async () => {
-  host = await startHost({ cluster: 'clients', port: 0, memory: true })
-})
-afterAll(() => host.close())
-
 const client = (token?: string) =>
-  nodeVault({ endpoint: host.base_url.replace(/\/v1$/, ''), ...(token ? { token } : {}) })
+  nodeVault({ endpoint: cluster.base_url.replace(/\/v1$/, ''), ...(token ? { token } : {}) })
 
 describe('node-vault, a client that nobody here wrote', () => {
   test('health, mounts, policies and roles through its own commands', async () => {
-    const admin = client(host.root_token)
+    const admin = client(cluster.root_token)
     expect(await admin.health()).toMatchObject({ initialized: true, sealed: false })
     await admin.enableAuth({ mount_point: 'aws', type: 'aws', description: 'as the client expects it' })
     expect(await admin.auths()).toMatchObject({ 'aws/': { type: 'aws' }, 'cloud/': { type: 'cloud' } })
@@ -29,7 +23,7 @@ describe('node-vault, a client that nobody here wrote', () => {
     expect(await admin.getPolicy({ name: 'reader' })).toMatchObject({
       rules: expect.stringContaining('auth/aws/role*'),
     })
-    const role = await host.control.putRole({ account: HOME.account, name: 'worker' })
+    const role = await aws.putRole({ account: HOME.account, name: 'worker' })
     await admin.write('auth/aws/role/worker', {
       auth_type: 'iam',
       bound_iam_principal_arn: role.arn,
@@ -39,7 +33,7 @@ describe('node-vault, a client that nobody here wrote', () => {
   })
 
   test('iam login at its own path, then read, list, look up and renew', async () => {
-    const session = await host.control.session({ account: HOME.account, role: 'worker', session: 'job-1' })
+    const session = await aws.session({ account: HOME.account, role: 'worker', session: 'job-1' })
     const workload = client()
     const login = await workload.awsIamLogin({ role: 'worker', ...signedLogin(session) })
     expect(login.auth).toMatchObject({
@@ -66,10 +60,10 @@ describe('node-vault, a client that nobody here wrote', () => {
   })
 
   test('ec2 login, and the same instance again with its nonce', async () => {
-    const admin = client(host.root_token)
-    const instance = await host.control.putInstance({ ...HOME })
-    const { rsa2048 } = await host.control.documents(instance)
-    const { rsa2048: certificate } = await host.control.authority()
+    const admin = client(cluster.root_token)
+    const instance = await aws.putInstance({ ...HOME })
+    const { rsa2048 } = await aws.documents(instance)
+    const { rsa2048: certificate } = await aws.authority()
     await admin.write('auth/aws/config/certificate/local', {
       aws_public_cert: Buffer.from(certificate).toString('base64'),
     })

@@ -1,10 +1,10 @@
 import { SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { disaster, type Rehearsal, startRehearsal, switchOver } from '../../../infra/local/drill/drill.ts'
-import { WORKLOAD } from '../../../infra/local/home.ts'
-import type { Host } from '../../../infra/local/host.ts'
-import { call } from '../../support/api.ts'
-import { commandsOf, perform, type Shell } from '../../support/runbook.ts'
+import { disaster, type Rehearsal, startRehearsal, switchOver } from '../../infra/local/drill/drill.ts'
+import { WORKLOAD } from '../../infra/local/home.ts'
+import type { Host } from '../../infra/local/host.ts'
+import { call } from '../support/api.ts'
+import { commandsOf, perform, type Shell } from '../support/runbook.ts'
 
 // What the runbooks say is done here as it stands there, against two clusters under load, in the order of a bad week.
 
@@ -55,6 +55,17 @@ async function follow(name: string, part: 'promote' | 'rest' | 'all' = 'all', as
 /** The worker that looks every minute, now. */
 const minuteOf = (host: Host) =>
   call(host.lambda_url, 'POST', '/2015-03-31/functions/on-journal/invocations', { source: 'aws.events' })
+
+test('a cluster beside another one’s imitated AWS lives in its own region, with a key of its own', () => {
+  const places = [rehearsal.east, rehearsal.west].map(host => {
+    const { environment } = host.runtimeOf('init')
+    return { region: environment['AWS_REGION'], key: environment['KEY_ARN']?.split(':')[3] }
+  })
+  expect(places).toEqual([
+    { region: 'us-east-1', key: 'us-east-1' },
+    { region: 'us-west-2', key: 'us-west-2' },
+  ])
+})
 
 describe('the runbooks, one after the other', () => {
   test('a token is prepared', async () => {

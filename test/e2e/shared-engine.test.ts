@@ -3,9 +3,9 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clientOf, type LocalEngine, startEngine } from '../../../infra/local/engine.ts'
-import { cleanUp, freshCluster, startIn } from '../../support/npm-start.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engine.ts'
+import { cleanUp, freshCluster, startIn } from '../support/npm-start.ts'
 
 // One engine that somebody else has started, for several clusters. DynamoDB Local keeps what each access key has made
 // apart, so the keys that come by are noted here.
@@ -46,27 +46,21 @@ const tables = async (): Promise<string[]> => {
   return TableNames.sort()
 }
 
-describe('an engine that the environment names', () => {
+test('an engine that the environment names holds two clusters, each in tables of its own, which its functions’ key has made, and nothing of one that keeps nothing, once it has ended', async () => {
   const [east, west] = [freshCluster('east'), freshCluster('west')]
-
-  test('holds two clusters, each in tables of its own, which its functions’ key has made', async () => {
-    const given = { DYNAMODB_ENDPOINT: url }
-    const runs = [east, west].map(name => startIn(given, '--once', '--cluster', name, '--port', '0'))
-    for (const run of runs) expect(await run.ended, run.output()).toBe(0)
-    const found = await tables()
-    const of = (cluster: string) =>
-      found.filter(name => name.startsWith(`${cluster}-`)).map(name => name.slice(cluster.length))
-    expect(of(east)).toEqual(of(west))
-    expect(of(east)).toHaveLength(found.length / 2)
-    const users = found.map(name => [...(keys.get(name) ?? [])].join())
-    expect(new Set(users).size).toBe(2)
-    for (const user of users) expect(user).toMatch(/^AKIA[A-Z0-9]{16}$/)
-  })
-
-  test('holds nothing of a cluster that keeps nothing, once it has ended', async () => {
-    const before = await tables()
-    const run = startIn({ DYNAMODB_ENDPOINT: url }, '--once', '--memory', '--cluster', east, '--port', '0')
-    expect(await run.ended, run.output()).toBe(0)
-    expect(await tables()).toEqual(before)
-  })
+  const given = { DYNAMODB_ENDPOINT: url }
+  const runs = [
+    startIn(given, '--once', '--cluster', east, '--port', '0'),
+    startIn(given, '--once', '--memory', '--cluster', west, '--port', '0'),
+  ]
+  for (const run of runs) expect(await run.ended, run.output()).toBe(0)
+  const of = (cluster: string) => [...keys.keys()].filter(name => name.startsWith(`${cluster}-`)).sort()
+  // a cluster that keeps nothing has a name of its own in front, for each of its runs
+  expect(of(west).map(name => name.replace(/^.*?(?=cloud-auth)/, ''))).toEqual(
+    of(east).map(name => name.slice(`${east}-`.length)),
+  )
+  expect(await tables()).toEqual(of(east))
+  const users = [...of(east), ...of(west)].map(name => [...(keys.get(name) ?? [])].join())
+  expect(new Set(users).size).toBe(2)
+  for (const user of users) expect(user).toMatch(/^AKIA[A-Z0-9]{16}$/)
 })

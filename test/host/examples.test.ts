@@ -1,29 +1,26 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { root } from '../../../infra/checkout.ts'
-import { demonstrate } from '../../../infra/local/demonstration.ts'
-import { HOME } from '../../../infra/local/home.ts'
-import { type Host, startHost } from '../../../infra/local/host.ts'
-import { call, type Reply } from '../../support/api.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+import { demonstrate } from '../../infra/local/demonstration.ts'
+import { HOME } from '../../infra/local/home.ts'
+import { call, type Reply } from '../support/api.ts'
+import { aws, cluster } from '../support/cluster.ts'
 
 // What the documents show is done here as it stands there.
 
 const run = promisify(execFile)
-let host: Host
 let environment: Record<string, string>
 beforeAll(async () => {
-  host = await startHost({ cluster: 'docs', port: 0, memory: true })
-  await demonstrate(host, () => ({}))
-  const instance = await host.control.putInstance({ ...HOME })
+  await demonstrate({ ...cluster, control: aws }, () => ({}))
+  const instance = await aws.putInstance({ ...HOME })
   environment = {
-    BASE: host.base_url,
-    TOKEN: host.root_token,
-    METADATA: `${host.provider_url}/imds/${HOME.account}/${HOME.region}/${instance.instanceId}`,
+    BASE: cluster.base_url,
+    TOKEN: cluster.root_token,
+    METADATA: `${cluster.provider_url}/imds/${HOME.account}/${HOME.region}/${instance.instanceId}`,
   }
 })
-afterAll(() => host.close())
 
 const example = async (name: string, more: Record<string, string>): Promise<string> => {
   const { stdout } = await run(process.execPath, [`${root}docs/examples/${name}`], {
@@ -47,7 +44,7 @@ describe('docs/examples', () => {
   })
 
   test('iam-login.mjs logs in', async () => {
-    const { accessKeyId, secretAccessKey, sessionToken } = await host.control.session({
+    const { accessKeyId, secretAccessKey, sessionToken } = await aws.session({
       account: HOME.account,
       role: 'web-server',
       session: 'shell',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
-import { call } from '../../support/api.ts'
-import { cleanUp, clusterFile, folderOf, freshCluster, start, startIn } from '../../support/npm-start.ts'
+import { call } from '../support/api.ts'
+import { cleanUp, clusterFile, folderOf, freshCluster, start, startIn } from '../support/npm-start.ts'
 
 // What a stranger types: `npm start`. It ends its set-up with a login of each type, keeps serving, can be stopped,
 // and finds its data again; `--once` ends by itself.

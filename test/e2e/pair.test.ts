@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
-import type { ClusterFile } from '../../../infra/local/cluster-file.ts'
-import { call } from '../../support/api.ts'
-import { cleanUp, clusterFile, start } from '../../support/npm-start.ts'
+import type { ClusterFile } from '../../infra/local/cluster-file.ts'
+import { call } from '../support/api.ts'
+import { cleanUp, clusterFile, start } from '../support/npm-start.ts'
 
 afterAll(cleanUp)
 
