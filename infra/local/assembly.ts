@@ -57,6 +57,8 @@ export interface HostPlace {
   region: string
   /** what names of tables begin with, where several clusters share an engine */
   tablePrefix?: string
+  /** directory of bundles by folder, where the assembly has none */
+  bundles?: string
 }
 
 interface Found {
@@ -121,7 +123,7 @@ export function readAssembly(directory: string, place: HostPlace): Model {
       tableOf(table, names.ref(table.stack, table.id), streams),
     ),
     functions: ofType('AWS::Lambda::Function').map(one =>
-      functionOf(one, names.ref(one.stack, one.id), assets),
+      functionOf(one, names.ref(one.stack, one.id), { assets, ...place }),
     ),
     routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
@@ -210,7 +212,11 @@ function tableOf({ properties }: Found, name: string, streams: readonly StreamMo
   })
 }
 
-function functionOf({ properties }: Found, name: string, assets: ReadonlyMap<string, Asset>): FunctionModel {
+function functionOf(
+  { properties }: Found,
+  name: string,
+  { assets, bundles }: { assets: ReadonlyMap<string, Asset> } & Pick<HostPlace, 'bundles'>,
+): FunctionModel {
   const { S3Key } = properties['Code'] as { S3Key: string }
   const asset = assets.get(S3Key.replace(/\.zip$/, ''))
   if (!asset) throw new Error(`the code of ${name} is not in the assembly`)
@@ -218,7 +224,7 @@ function functionOf({ properties }: Found, name: string, assets: ReadonlyMap<str
   return {
     name,
     folder: asset.folder,
-    code: asset.path,
+    code: bundles === undefined ? asset.path : `${bundles}/${asset.folder}`,
     handler: String(properties['Handler']),
     timeoutSeconds: Number(properties['Timeout'] ?? 3),
     environment: Variables,

@@ -66,7 +66,7 @@ export const bundlesOfSources = (wanted = sources().code): Promise<string> => {
   return upToDate(directory, wanted, () => make('functions', directory))
 }
 
-/** Folders without code, for those who read the templates only. */
+/** Folders without code. */
 const noBundles = (wanted: string): Promise<string> => {
   const directory = `${root}.build/no-functions`
   return upToDate(directory, wanted, async () => {
@@ -78,16 +78,14 @@ const noBundles = (wanted: string): Promise<string> => {
 }
 
 /**
- * Synthesises the stacks, and bundles the functions, unless that was done already from the same sources.
- * @param code whether the functions' code is wanted
+ * Synthesises the stacks, unless that was done already from the same sources. What is in the bundles makes no difference
+ * to a template: they are made beside it, by `bundlesOfSources`.
  * @returns the directory of the assembly
  */
-export async function synthesise(local: LocalSettings, code = true): Promise<string> {
-  const settings = settingsOf(local)
+export async function synthesise(local: LocalSettings): Promise<string> {
+  const settings = JSON.stringify(settingsOf(local))
   const from = sources()
-  const functions = await (code ? bundlesOfSources : noBundles)(from.code)
-  const directory = `${root}.build/local-${digest(JSON.stringify([settings, code])).slice(0, 8)}`
-  return upToDate(directory, from.templates, () =>
-    make('templates', directory, functions, JSON.stringify(settings)),
-  )
+  const functions = await noBundles(from.code)
+  const directory = `${root}.build/local-${digest(settings).slice(0, 8)}`
+  return upToDate(directory, from.templates, () => make('templates', directory, functions, settings))
 }

@@ -82,7 +82,7 @@ const endpointOf = (host: Host): string =>
   host.runtimeOf('login').environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? ''
 
 async function applied(host: Host, { print, results }: BenchTools): Promise<void> {
-  const assembly = await synthesise({ legacySignatures: false }, false)
+  const assembly = await synthesise({ legacySignatures: false })
   const model = readAssembly(assembly, { account: HOME.account, region: HOME.region })
   const ground = { engine: endpointOf(host), model }
   print(

@@ -1,6 +1,6 @@
-import { synthesise } from '../../infra/local/synth.ts'
+import { bundlesOfSources, synthesise } from '../../infra/local/synth.ts'
 
 /** Makes bundles and templates before hosts in several processes want them at once. */
 export default async function setup(): Promise<void> {
-  await synthesise({ legacySignatures: false })
+  await Promise.all([synthesise({ legacySignatures: false }), bundlesOfSources()])
 }

@@ -9,7 +9,7 @@ import './service.ts'
 /** One engine for all services of a run; each service has tables of its own in it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync('/dev/shm/cloud-auth-')
-  const assembly = await synthesise({ legacySignatures: false }, false)
+  const assembly = await synthesise({ legacySignatures: false })
   const model = readAssembly(assembly, {
     account: '111122223333',
     region: 'us-east-1',
