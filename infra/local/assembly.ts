@@ -96,7 +96,7 @@ const HONOURED = [
  * @param directory where `app.synth()` wrote
  */
 export function readAssembly(directory: string, place: HostPlace): Model {
-  const { stacks, assets } = readStacks(directory)
+  const { stacks, assets } = readStacks(directory, place)
   const all = Object.entries(stacks).flatMap(([stack, template]) =>
     Object.entries(template.Resources).map(([id, resource]) => ({ stack, id, resource })),
   )
@@ -123,7 +123,7 @@ export function readAssembly(directory: string, place: HostPlace): Model {
       tableOf(table, names.ref(table.stack, table.id), streams),
     ),
     functions: ofType('AWS::Lambda::Function').map(one =>
-      functionOf(one, names.ref(one.stack, one.id), { assets, ...place }),
+      functionOf(one, names.ref(one.stack, one.id), assets),
     ),
     routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
@@ -136,7 +136,10 @@ export function readAssembly(directory: string, place: HostPlace): Model {
   }
 }
 
-function readStacks(directory: string): { stacks: Stacks; assets: ReadonlyMap<string, Asset> } {
+function readStacks(
+  directory: string,
+  { bundles }: Pick<HostPlace, 'bundles'>,
+): { stacks: Stacks; assets: ReadonlyMap<string, Asset> } {
   const read = (file: string): unknown => JSON.parse(readFileSync(`${directory}/${file}`, 'utf8'))
   const manifest = read('manifest.json') as {
     artifacts: Record<string, { type: string; properties?: { templateFile?: string; file?: string } }>
@@ -151,10 +154,9 @@ function readStacks(directory: string): { stacks: Stacks; assets: ReadonlyMap<st
       files: Record<string, { displayName: string; source: { path: string } }>
     }
     for (const [hash, file] of Object.entries(files)) {
-      assets.set(hash, {
-        path: `${directory}/${file.source.path}`,
-        folder: file.displayName.split('/')[0] ?? '',
-      })
+      const folder = file.displayName.split('/')[0] ?? ''
+      const path = bundles === undefined ? `${directory}/${file.source.path}` : `${bundles}/${folder}`
+      assets.set(hash, { path, folder })
     }
   }
   return { stacks, assets }
@@ -212,11 +214,7 @@ function tableOf({ properties }: Found, name: string, streams: readonly StreamMo
   })
 }
 
-function functionOf(
-  { properties }: Found,
-  name: string,
-  { assets, bundles }: { assets: ReadonlyMap<string, Asset> } & Pick<HostPlace, 'bundles'>,
-): FunctionModel {
+function functionOf({ properties }: Found, name: string, assets: ReadonlyMap<string, Asset>): FunctionModel {
   const { S3Key } = properties['Code'] as { S3Key: string }
   const asset = assets.get(S3Key.replace(/\.zip$/, ''))
   if (!asset) throw new Error(`the code of ${name} is not in the assembly`)
@@ -224,7 +222,7 @@ function functionOf(
   return {
     name,
     folder: asset.folder,
-    code: bundles === undefined ? asset.path : `${bundles}/${asset.folder}`,
+    code: asset.path,
     handler: String(properties['Handler']),
     timeoutSeconds: Number(properties['Timeout'] ?? 3),
     environment: Variables,

@@ -26,7 +26,7 @@ import type { Home } from './provider/state/imitated-aws.ts'
 import { startStorageTap } from './storage-tap-port.ts'
 import { startStreams } from './streams/poller.ts'
 import { startSweeper } from './sweeper.ts'
-import { bundlesOfSources, synthesise } from './synth.ts'
+import { synthesiseAndBundle } from './synth.ts'
 import { unrouted } from './unrouted.ts'
 import { variablesOf, withLate } from './variables.ts'
 import { startWorkflows } from './workflows.ts'
@@ -108,10 +108,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const close = () => closeAll(closers.reverse())
   try {
     await endStaleEngine(directory)
-    const [assembly, bundles] = await Promise.all([
-      synthesise({ legacySignatures: options.legacySignatures ?? false }),
-      bundlesOfSources(),
-    ])
+    const { legacySignatures = false } = options
+    const { assembly, bundles } = await synthesiseAndBundle({ legacySignatures })
     const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
     const model = readAssembly(assembly, { ...home, bundles, tablePrefix: prefixOf(options) })
     const started: Site['started'] = part => {

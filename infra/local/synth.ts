@@ -79,13 +79,22 @@ const noBundles = (wanted: string): Promise<string> => {
 
 /**
  * Synthesises the stacks, unless that was done already from the same sources. What is in the bundles makes no difference
- * to a template: they are made beside it, by `bundlesOfSources`.
+ * to a template: folders without code stand in their place.
  * @returns the directory of the assembly
  */
-export async function synthesise(local: LocalSettings): Promise<string> {
+export async function synthesise(local: LocalSettings, from = sources()): Promise<string> {
   const settings = JSON.stringify(settingsOf(local))
-  const from = sources()
-  const functions = await noBundles(from.code)
   const directory = `${root}.build/local-${digest(settings).slice(0, 8)}`
-  return upToDate(directory, from.templates, () => make('templates', directory, functions, settings))
+  return upToDate(directory, from.templates, async () =>
+    make('templates', directory, await noBundles(from.code), settings),
+  )
+}
+
+/** Both, made beside each other: directories of the assembly and of the bundles. */
+export async function synthesiseAndBundle(
+  local: LocalSettings,
+): Promise<{ assembly: string; bundles: string }> {
+  const from = sources()
+  const [assembly, bundles] = await Promise.all([synthesise(local, from), bundlesOfSources(from.code)])
+  return { assembly, bundles }
 }

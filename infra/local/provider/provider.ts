@@ -17,7 +17,7 @@ export interface ProviderOptions {
   onBusEvent?: NonNullable<ImitatedAws['onBusEvent']>
   /** Epoch milliseconds; the system's when absent. `advance` shifts it. */
   clock?: () => number
-  /** Signers of identity documents that were made before; absent: those of the state file, or new ones when first needed. */
+  /** Signers of identity documents, where the state file has none; absent: new ones when first needed. */
   authority?: Authority
 }
 
@@ -39,7 +39,7 @@ export interface RunningProvider {
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
   const { home = HOME, stateFile, onBusEvent, clock = Date.now, authority } = options
   const aws = { ...openImitatedAws(home, stateFile, clock), ...(onBusEvent ? { onBusEvent } : {}) }
-  aws.state.authority ??= authority ?? null
+  if (authority) aws.state.authority ??= authority
   const server = createProviderServer(aws)
   const url = await listen(server, options.port)
   return {

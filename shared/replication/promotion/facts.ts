@@ -106,9 +106,10 @@ async function askedPrimary(
       return await answered(follower, head)
     } catch (error) {
       // one that has followed another primary since has other keys: it lives, and knows better
-      const answers = error instanceof LinkRefused || error instanceof LinkUnbelieved
-      if (error instanceof LinkSilent && !answers) return silent
-      if (!answers) throw error
+      if (!(error instanceof LinkRefused || error instanceof LinkUnbelieved)) {
+        if (error instanceof LinkSilent) return silent
+        throw error
+      }
       if (tries === TRIES) return { state: 'refuses', text: error.message }
       await ports.clock.sleep(PAUSE_MS)
     }
