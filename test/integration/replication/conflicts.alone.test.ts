@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { clientOf } from '../../../infra/local/engine.ts'
+import { ownService } from '../../../shared/adapters/aws/client.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -83,7 +84,8 @@ test(`${AT_ONCE} logins at once, ${ROUNDS} times: none is turned away, hardly on
 
 /** Commits as a login does: a token, and the entry of an instance. @param inside whether all of them write one item too */
 function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
-  const client = clientOf(cluster.tap_url ?? '', 'us-east-1', cluster.credentials)
+  const { tap_url: endpoint = '', credentials } = cluster
+  const client = new DynamoDBClient({ ...ownService(), endpoint, region: 'us-east-1', credentials })
   const counter = {
     TableName: cluster.tables.cluster,
     Key: { pk: 'journal', sk: 'head' },
