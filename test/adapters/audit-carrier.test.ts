@@ -60,7 +60,7 @@ describe('the carrier of audit entries', () => {
     },
   )
 
-  test('takes no notice of the question whether it is there', async () => {
+  test('ignores the control message by which CloudWatch Logs checks its destination', async () => {
     const question = delivery(
       [[0, 'CWL CONTROL MESSAGE: Checking health of destination Lambda.']],
       'CONTROL_MESSAGE',

@@ -40,11 +40,11 @@ describe('the API of a cluster, asked by its address', () => {
     ['nothing', { status: 204, data: {}, text: '' }],
     ['refused', { status: 503, data: {}, text: 'one; two' }],
     ['gateway', { status: 502, data: {}, text: '' }],
-  ])('%s', async (path, answer) => {
+  ])('the answer of the path "%s" is told by its status, data and errors', async (path, answer) => {
     expect(await ask('own', 'GET', path)).toEqual(answer)
   })
 
-  test('a redirect is not followed, and who is not reached is an error', async () => {
+  test('a redirect is an error and not followed, and so is a cluster that cannot be reached', async () => {
     await expect(ask('own', 'GET', 'moved', { token: 'hvb.x' })).rejects.toThrow()
     await expect(ask('peer', 'GET', 'fine')).rejects.toThrow()
   })

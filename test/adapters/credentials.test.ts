@@ -70,7 +70,7 @@ describe('credentials for calls to AWS', () => {
     expect(await chosen(unconfigured, environment())).toMatch(/^assumed-role\/server\/i-/)
   })
 
-  test('half a pair is none', async () => {
+  test('half a pair of keys counts as none', async () => {
     const { accessKey } = await pairOf('half')
     process.env['AWS_ACCESS_KEY_ID'] = accessKey
     const half = environment({ cloudKeys: { accessKey, secretKey: '' } })
@@ -98,7 +98,7 @@ describe('credentials for calls to AWS', () => {
     expect(await asked()).toBe(count)
   })
 
-  test('a metadata service whose answer breaks off is told as such', async () => {
+  test('a metadata service whose answer breaks off is reported as a broken connection', async () => {
     const { url } = await rawServer(onTestFinished, socket =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')),
     )
@@ -107,7 +107,7 @@ describe('credentials for calls to AWS', () => {
     )
   })
 
-  test('a metadata service that refuses is told as such', async () => {
+  test('a metadata service that refuses is reported with the status of its answer', async () => {
     const nowhere = environment({ metadataEndpoint: `${aws.url}/imds/${PLACE.account}/eu-west-1/i-0` })
     await expect(baseCredentials(unconfigured, nowhere)).rejects.toThrow('instance metadata answered 404')
   })

@@ -161,7 +161,7 @@ describe('connections', () => {
     await expect(attempt).rejects.toThrow(second)
   })
 
-  test('no address at all is silence too', async () => {
+  test('a call without any address fails, and says that none is known', async () => {
     await expect(admitted([])).rejects.toThrow('no address of the other cluster is known')
   })
 
@@ -199,7 +199,7 @@ describe('what is not trusted', () => {
     },
   )
 
-  describe('but for what an authority vouches for', () => {
+  describe('but a certificate that an authority vouches for', () => {
     const authority = newAuthority('an organisation')
     const answering = async (names?: readonly string[]) => {
       const server = createHttpsServer(authority.issue('a balancer', names), gateway([]))
@@ -213,13 +213,13 @@ describe('what is not trusted', () => {
     }
     const shipped = { shipped: async () => new Map([['own.pem', authority.cert]]) }
 
-    test('one that is given, or that the deployment ships', async () => {
+    test('is trusted where the authority is given, or shipped with the deployment', async () => {
       expect(await echoOver(await answering(), linkCarrier(), authority.cert)).toBe(w.epoch)
       w = await primaryWorld()
       expect(await echoOver(await answering(), linkCarrier(shipped))).toBe(w.epoch)
     })
 
-    test('never for another name, nor beside others that are given', async () => {
+    test('is never trusted for another name, nor where other authorities are given', async () => {
       const elsewhere = await answering(['elsewhere.example'])
       await expect(echoOver(elsewhere, linkCarrier(), authority.cert)).rejects.toThrow(
         /IP: 127.0.0.1 is not in the cert/,
@@ -272,7 +272,7 @@ describe('the Lambda behind every front end', () => {
     ['gRPC, whose trailers get lost', { type: 'application/grpc' }, 415],
     ['no protocol of ours', { type: 'text/plain' }, 415],
   ])(
-    '%s is answered as such',
+    '%s: answered with $2',
     async (_, {
       rawPath = '/cloudauth.link.v1.LinkService/Echo',
       method = 'POST',

@@ -123,7 +123,7 @@ const cuts = [
 ]
 
 describe('a cluster that is killed: CVE-2022-30689', () => {
-  test.each(cuts)('$name', async ({ victims }) => {
+  test.each(cuts)('keeps all that it has answered: $name', async ({ victims }) => {
     const staying = enginePid(cluster)
     const newcomers = fleet.filter(({ instanceId }) => !given.has(instanceId)).slice(0, 4)
     const old = fleet.filter(({ instanceId }) => given.has(instanceId)).slice(-6)

@@ -85,7 +85,7 @@ const print = (...said: unknown[]): void => {
 `)
 }
 
-test('activation: one outcome', {
+test('an activation has one outcome, though its host is killed on the way', {
   timeout: sized(300_000, 600_000),
 }, async () => {
   await write(west, 'old', west.file().root_token)
@@ -143,7 +143,9 @@ async function followed([primary, secondary]: readonly [KilledHost, KilledHost],
   await isWhole(primary, secondary)
 }
 
-test('promotion, and following again: one outcome', { timeout: sized(300_000, 600_000) }, async () => {
+test('a promotion, and following again, has one outcome, though its host is killed on the way', {
+  timeout: sized(300_000, 600_000),
+}, async () => {
   let roles: [KilledHost, KilledHost] = [east, west]
   const following = stepsOf('update-primary')
   for (const [index, step] of sized(['claim'], [...stepsOf('promotion')]).entries()) {
@@ -159,7 +161,7 @@ test('promotion, and following again: one outcome', { timeout: sized(300_000, 60
 /** What `npm run test:long` alone plays. */
 const long = sized<(title: string, play: () => Promise<void>) => void>(() => undefined, test)
 
-long('demotion: one outcome', async () => {
+long('a demotion has one outcome, though its host is killed on the way', async () => {
   let roles: [KilledHost, KilledHost] = (await health())[0] === 200 ? [east, west] : [west, east]
   for (const step of stepsOf('demotion')) {
     const [primary] = roles
@@ -180,27 +182,30 @@ long('demotion: one outcome', async () => {
   }
 })
 
-long('an attempt to make an operation token: one outcome', async () => {
-  const secondary = (await health())[0] === 200 ? west : east
-  const attempt = `${R}/secondary/generate-operation-token`
-  let nonce = ''
-  const give = (share = '') => secondary.request('POST', `${attempt}/update`, { nonce, key: share })
-  let given = 0
-  const { executions, met } = await killedAt(
-    ...([secondary, 'operation-token-attempt', Array(3).fill('wait for a share')] as const),
-    async () => {
-      nonce = (await secondary.request('POST', `${attempt}/attempt`, {})).body.nonce
-    },
-    async () => {
-      const shown = (await secondary.request('GET', `${attempt}/attempt`)).body
-      expect(shown).toMatchObject({ started: true, progress: given })
-      nonce = shown.nonce
-      const reply = await give(shares[given])
-      expect(reply.status, reply.text).toBe(200)
-      given += 1
-      expect(reply.body.complete ?? false).toBe(given === 3)
-    },
-  )
-  print('attempt, killed in', met)
-  expect(ended(executions)).toEqual(['SUCCEEDED'])
-})
+long(
+  'an attempt to make an operation token has one outcome, though its host is killed on the way',
+  async () => {
+    const secondary = (await health())[0] === 200 ? west : east
+    const attempt = `${R}/secondary/generate-operation-token`
+    let nonce = ''
+    const give = (share = '') => secondary.request('POST', `${attempt}/update`, { nonce, key: share })
+    let given = 0
+    const { executions, met } = await killedAt(
+      ...([secondary, 'operation-token-attempt', Array(3).fill('wait for a share')] as const),
+      async () => {
+        nonce = (await secondary.request('POST', `${attempt}/attempt`, {})).body.nonce
+      },
+      async () => {
+        const shown = (await secondary.request('GET', `${attempt}/attempt`)).body
+        expect(shown).toMatchObject({ started: true, progress: given })
+        nonce = shown.nonce
+        const reply = await give(shares[given])
+        expect(reply.status, reply.text).toBe(200)
+        given += 1
+        expect(reply.body.complete ?? false).toBe(given === 3)
+      },
+    )
+    print('attempt, killed in', met)
+    expect(ended(executions)).toEqual(['SUCCEEDED'])
+  },
+)

@@ -46,7 +46,7 @@ const tables = async (): Promise<string[]> => {
   return TableNames.sort()
 }
 
-test('an engine that the environment names holds two clusters, each in tables of its own, which its functions’ key has made, and nothing of one that keeps nothing, once it has ended', async () => {
+test('an engine that the environment names gives each cluster tables of its own, made with a key of its functions, and keeps none of a cluster in memory that has ended', async () => {
   const [east, west] = [freshCluster('east'), freshCluster('west')]
   const given = { DYNAMODB_ENDPOINT: url }
   const runs = [

@@ -61,7 +61,7 @@ describe('npm start', () => {
     expect(await second.ended).toBe(0)
   })
 
-  test('one that keeps nothing is found where one is found that does, and leaves nothing; keys of another account stop the demonstration only', async () => {
+  test('a cluster in memory tells its addresses in the same file as others, and leaves nothing; keys of another account stop the demonstration only, and a port in use any start', async () => {
     const name = freshCluster('e2e-memory')
     const foreign = { CLOUD_ACCESS_KEY: 'AKIAFOREIGNFOREIGN00', CLOUD_SECRET_KEY: 'of another account' }
     const run = startIn({ ...foreign, ...aws }, '--cluster', name, '--port', '0', '--memory')

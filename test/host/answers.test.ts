@@ -31,8 +31,8 @@ const expectHeaders = ({ headers }: Reply, type: string | undefined) => {
   expect(headers['strict-transport-security']).toMatch(/max-age=\d+/)
 }
 
-describe('the envelope of a success', () => {
-  test('data', async () => {
+describe('a success', () => {
+  test('has its data in the envelope', async () => {
     const reply = await api('GET', `${mount}/config/identity`)
     expect([reply.status, reply.body]).toEqual([
       200,
@@ -41,18 +41,18 @@ describe('the envelope of a success', () => {
     expectHeaders(reply, 'application/json')
   })
 
-  test('names', async () => {
+  test('has the names of a listing as keys', async () => {
     const { body } = await api('LIST', `${mount}/roles`)
     expect(body).toEqual(envelope({ data: { keys: ['one'] } }))
   })
 
-  test('nothing: 204 without content and without its type', async () => {
+  test('without anything to tell is 204, without content or content type', async () => {
     const reply = await api('POST', `${mount}/role/${fresh('r')}`, iamRole.body)
     expect([reply.status, reply.text]).toEqual([204, ''])
     expectHeaders(reply, undefined)
   })
 
-  test('nothing but warnings', async () => {
+  test('with nothing but warnings is 200', async () => {
     const { status, body } = await api('POST', `${mount}/config/client`, { sts_region: 'eu-west-1' })
     expect([status, body]).toEqual([
       200,
@@ -60,7 +60,7 @@ describe('the envelope of a success', () => {
     ])
   })
 
-  test('work that goes on: 202', async () => {
+  test('of work that goes on is 202, with a warning', async () => {
     const reply = await api('POST', `${mount}/tidy/roletag-denylist`)
     expect([reply.status, reply.body]).toEqual([
       202,
@@ -68,7 +68,7 @@ describe('the envelope of a success', () => {
     ])
   })
 
-  test('a token', async () => {
+  test('has a new token in auth', async () => {
     const { status, body } = await api('POST', '/auth/token/create', { policies: ['default'], ttl: '1h' })
     const auth = {
       client_token: expect.stringMatching(/^hvs\.[\w-]{24,}$/),
@@ -87,7 +87,7 @@ describe('the envelope of a success', () => {
     expect([status, body]).toEqual([200, envelope({ auth, mount_type: 'token' })])
   })
 
-  test('every request has a number of its own', async () => {
+  test('has a request ID of its own', async () => {
     const ids = await Promise.all([1, 2, 3].map(async () => (await api('GET', '/sys/auth')).body.request_id))
     expect(new Set(ids).size).toBe(3)
   })
@@ -116,7 +116,7 @@ describe('warnings', () => {
     expect(status).toBe(204)
   })
 
-  test('of a query too', async () => {
+  test('unknown and overridden parameters of a query are named too', async () => {
     const { body } = await api('GET', `${mount}/role/one?foo=1&role=two`)
     expect(body.warnings).toHaveLength(2)
     expect(body.data.role_tag).toBe('CloudRole')
@@ -168,7 +168,7 @@ describe('failures', () => {
     expectHeaders(reply, 'application/json')
   })
 
-  test('only some of a listing may be asked for', async () => {
+  test('a listing may be asked for in parts; a limit that is no whole number from 0 on is refused', async () => {
     const { path } = await freshMount()
     for (const name of ['a', 'b', 'c', 'd']) await done('POST', `${path}/role/${name}`, iamRole.body)
     const keys = async (query: string) => (await api('LIST', `${path}/roles${query}`)).body.data?.keys

@@ -55,7 +55,7 @@ describe('bodies that are read', () => {
     expect((await written(body, form)).stored.token_policies).toEqual(['a', 'b'])
   })
 
-  test('none, nothing in it, or null is an empty object', async () => {
+  test('no body, an empty one and null count as an empty object', async () => {
     await done('POST', `${mount}/role/one`, iamRole.body)
     for (const body of [undefined, '', '  \n', '{}', '{ }', 'null', ' null\n'])
       expect((await api('POST', `${mount}/role/one`, body)).status).toBe(204)
@@ -150,12 +150,12 @@ describe('bodies have a greatest size', () => {
     expect([status, text]).toEqual([413, '{"errors":["the body is too large"]}'])
   })
 
-  test.each([10 * MIB, 10 * MIB + 2, 12 * MIB])('%i bytes', async bytes => {
+  test.each([10 * MIB, 10 * MIB + 2, 12 * MIB])('%i bytes are refused', async bytes => {
     const { status } = await api('POST', `${mount}/role/x`, filler(bytes))
     expect(status).toBe(413)
   })
 
-  test('in chunks, and the connection goes on', async () => {
+  test('chunks beyond it are refused, and the connection goes on', async () => {
     const chunk = `10000\r\n${'y'.repeat(65_536)}\r\n`
     const answers = await conversation(
       `POST /v1${mount}/role/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`,

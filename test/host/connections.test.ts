@@ -15,14 +15,14 @@ const request = (line: string, ...headers: string[]) =>
 const statuses = (answers: string) => answers.match(/(?<=HTTP\/1\.1 )\d+/g)?.map(Number)
 
 describe('requests as they come over the wire', () => {
-  test('LIST in pieces of one byte', async () => {
+  test('LIST is read though it comes in pieces of one byte', async () => {
     const text = request(`LIST /v1${mount}/roles HTTP/1.1`, 'Connection: close')
     const answers = await conversation(...[...text])
     expect(statuses(answers)).toEqual([200])
     expect(answers).toContain('"keys":["one"]')
   })
 
-  test('a body that looks like a request', async () => {
+  test('a body that looks like a request stays a body', async () => {
     const body = JSON.stringify({ token_policies: 'LIST', x: 'LIST / HTTP/1.1\r\n\r\n' })
     const answers = await conversation(
       request(`POST /v1${mount}/role/one HTTP/1.1`, `Content-Length: ${body.length}`) + body,
@@ -32,7 +32,7 @@ describe('requests as they come over the wire', () => {
     expect((await done('GET', `${mount}/role/one`)).body.data.token_policies).toEqual(['LIST'])
   })
 
-  test('chunks with extensions and trailers, then another request', async () => {
+  test('chunks with extensions and trailers are read, and another request behind them', async () => {
     const answers = await conversation(
       request(`POST /v1${mount}/role/one HTTP/1.1`, 'Transfer-Encoding: chunked'),
       '9;ext=1\r\n{"token_t\r\n7\r\ntl":77}\r\n0\r\nX-Trailer: LIST\r\n\r\n',
@@ -42,7 +42,7 @@ describe('requests as they come over the wire', () => {
     expect((await done('GET', `${mount}/role/one`)).body.data.token_ttl).toBe(77)
   })
 
-  test('a client that waits to be told to go on', async () => {
+  test('a client that waits to be told to go on is told so', async () => {
     const answers = await conversation(
       request(
         `POST /v1${mount}/role/one HTTP/1.1`,

@@ -30,7 +30,7 @@ describe('where the token stands', () => {
       },
     ],
   ]
-  test.each(accepted)('%s', async (_, headers) => {
+  test.each(accepted)('accepted: %s', async (_, headers) => {
     const { status, body } = await api('GET', self, undefined, { token: '', headers })
     expect([status, body?.data.id]).toEqual([200, root])
   })
@@ -38,7 +38,7 @@ describe('where the token stands', () => {
   test.each([
     ['Basic dTpw', `Bearer ${root}`],
     [`Bearer ${root}`, 'Basic dTpw'],
-  ])('in one of several Authorization lines', async (...values) => {
+  ])('accepted: in one of several Authorization lines', async (...values) => {
     const lines = values.map(value => `Authorization: ${value}`)
     expect((await raw(['GET /v1/auth/token/lookup-self HTTP/1.1', ...lines])).status).toBe(200)
   })
@@ -56,18 +56,18 @@ describe('where the token stands', () => {
     ['in a cookie', { Cookie: `X-Vault-Token=${root}` }],
     ['something after it', { 'X-Vault-Token': `${root} x` }],
   ]
-  test.each(refused)('not: %s', async (_, headers) => {
+  test.each(refused)('refused: %s', async (_, headers) => {
     const { status, body } = await api('GET', self, undefined, { token: '', headers })
     expect([status, body]).toEqual([403, { errors: ['permission denied'] }])
   })
 
-  test('not in the query', async () => {
+  test('refused: in the query', async () => {
     expect(
       (await api('GET', `${self}?token=${root}&X-Vault-Token=${root}`, undefined, { token: '' })).status,
     ).toBe(403)
   })
 
-  test('nor in two lines of one header', async () => {
+  test('refused: in two lines of one header', async () => {
     const line = `X-Vault-Token: ${root}`
     expect((await raw(['GET /v1/auth/token/lookup-self HTTP/1.1', line, line])).status).toBe(403)
   })
@@ -155,15 +155,15 @@ describe('a wrapped answer', () => {
     expect(inside.body.data.id).toBe(root)
   })
 
-  test('0 asks for none', async () => {
+  test('a lifetime of 0 asks for no wrapping', async () => {
     expect((await wrapped('0')).body.data.id).toBe(root)
   })
 
-  test.each(['x', '1.5', '-1', '5 m', '1h1', '9999999999999'])('%s is refused', async ttl => {
+  test.each(['x', '1.5', '-1', '5 m', '1h1', '9999999999999'])('the lifetime "%s" is refused', async ttl => {
     expect((await wrapped(ttl)).status).toBe(400)
   })
 
-  test('an answer without content needs no wrapping', async () => {
+  test('an answer without content is not wrapped', async () => {
     const options = { headers: { 'X-Vault-Wrap-TTL': '60' } }
     expect((await api('DELETE', `/sys/policies/acl/${fresh('p')}`, undefined, options)).status).toBe(204)
     expect((await api('GET', `/sys/policies/acl/${fresh('p')}`, undefined, options)).status).toBe(404)

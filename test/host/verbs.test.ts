@@ -117,7 +117,7 @@ describe('verbs that nothing implements are refused', () => {
     },
   )
 
-  test('PATCH: first the content type, then the operation', async () => {
+  test('PATCH is refused for its content type first, then as an operation', async () => {
     const merge = { headers: { 'content-type': 'application/merge-patch+json' } }
     for (const path of paths()) {
       expect((await api('PATCH', path, '{}')).status, path).toBe(415)
@@ -139,7 +139,7 @@ describe('verbs that nothing implements are refused', () => {
   })
 })
 
-describe('DELETE takes its parameters from the query', () => {
+describe('DELETE', () => {
   test('its body is not looked at', async () => {
     const path = `${mount}/role/${fresh('d')}`
     for (const body of ['not JSON', '{"list":', '[]', '{"policies":{"a":1}}', 'x'.repeat(1_100_000)]) {

@@ -21,14 +21,17 @@ test('the table of docs/advisories.md is read', () => {
   expect(new Set(numbers).size, 'each number once').toBe(numbers.length)
 })
 
-test.each(rows)('$advisories', ({ advisories, wrong, files }) => {
-  expect(wrong).not.toBe('')
-  expect(files).not.toEqual([])
-  for (const file of files) expect(existsSync(root + file), file).toBe(true)
-  const numbers = numbersIn(advisories)
-  if (numbers.length === 0) expect(advisories).toMatch(/^no number \(\d{4}\)$/)
-  const titles = files.map(read)
-  for (const number of numbers) expect(titles.join('\n')).toContain(number)
-  if (numbers.length > 0)
-    for (const text of titles) expect(numbers.some(number => text.includes(number))).toBe(true)
-})
+test.each(rows)(
+  'every test that the row of $advisories names is there and names it',
+  ({ advisories, wrong, files }) => {
+    expect(wrong).not.toBe('')
+    expect(files).not.toEqual([])
+    for (const file of files) expect(existsSync(root + file), file).toBe(true)
+    const numbers = numbersIn(advisories)
+    if (numbers.length === 0) expect(advisories).toMatch(/^no number \(\d{4}\)$/)
+    const titles = files.map(read)
+    for (const number of numbers) expect(titles.join('\n')).toContain(number)
+    if (numbers.length > 0)
+      for (const text of titles) expect(numbers.some(number => text.includes(number))).toBe(true)
+  },
+)

@@ -184,7 +184,7 @@ function isAllowed({ file, target, typeOnly }: Import): boolean {
 }
 
 describe('imports point downward', () => {
-  test('the scan sees the tree', () => {
+  test('the scan finds the files and their imports', () => {
     expect(files.length).toBeGreaterThan(150)
     expect(within.length).toBeGreaterThan(500)
   })
@@ -289,7 +289,7 @@ describe('imports point downward', () => {
     ])
   })
 
-  test('the environment is read in two files', () => {
+  test('the environment is read in three files, and by the local host', () => {
     const readers = files.filter(
       file => !file.startsWith('infra/local/') && /process\.env\b/.test(readFileSync(root + file, 'utf8')),
     )

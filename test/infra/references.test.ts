@@ -149,7 +149,7 @@ describe('nobody cites pages that are not in the project', () => {
     'LT-10',
   ])('%j is none', text => expect(citationsIn(text)).toEqual([]))
 
-  test('in sources and pages', () => {
+  test('there is none in sources and pages', () => {
     expect(listed([...sources, ...pages], path => citationsIn(read(path)))).toEqual([])
   })
 })

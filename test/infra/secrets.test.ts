@@ -18,7 +18,9 @@ test.each([
   'own.reveal().startsWith(asked)',
   'if (item.hash === hashOf(asked)) x()',
   'return hashOf(asked) === item.hash',
-])('would be found: %s', line => expect(exitsEarly(line)).toBe(true))
+])('a comparison that ends at the first difference would be found: %s', line =>
+  expect(exitsEarly(line)).toBe(true),
+)
 
 test('secrets, their hashes and MACs are compared in constant time only (GHSA-34fc-gh42-pj53)', () => {
   const files = readdirSync(`${root}shared`, { recursive: true, encoding: 'utf8' }).filter(name =>

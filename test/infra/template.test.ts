@@ -231,7 +231,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
     )
   })
 
-  test('nodejs24.x on arm64, a log group with retention, no layer', () => {
+  test('each runs nodejs24.x on arm64, with a log group that has a retention, and without layers', () => {
     for (const { Properties } of functions().values()) {
       expect(Properties).toMatchObject({
         Runtime: 'nodejs24.x',
@@ -244,7 +244,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
     }
   })
 
-  test('stack traces are told in our files and lines', () => {
+  test('source maps are on, so that stack traces name our files and lines', () => {
     for (const [name, { Properties }] of functions())
       expect(Properties.Environment.Variables.NODE_OPTIONS, name).toBe('--enable-source-maps')
   })
@@ -265,7 +265,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
     expect(new Set(majors)).toEqual(new Set([24]))
   })
 
-  test('settings reach what they are about', () => {
+  test('each setting reaches the functions, the stage or the log groups that it is about', () => {
     expect(functions().get('login')?.Properties).toMatchObject({
       ReservedConcurrentExecutions: 20,
       Timeout: 15,
@@ -786,7 +786,7 @@ describe('settings are checked as a whole', () => {
     expect(() => resourcesOf({ stage: 'test', assumableRoleArns: assumableRoleArns(60) })).not.toThrow()
   })
 
-  test('text that is not JSON is told', () => {
+  test('text that is not JSON is refused as such', () => {
     expect(() => readSettings('{')).toThrow('not valid JSON')
   })
 })

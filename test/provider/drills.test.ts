@@ -38,14 +38,14 @@ describe('faults', () => {
     await expect(sts.send(new AssumeRoleCommand(order))).rejects.toMatchObject({ name: 'AccessDenied' })
   })
 
-  test('before: nothing took place', async () => {
+  test('before the effect of a call: nothing took place', async () => {
     const { control, iam } = await aws()
     await control.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'error' })
     await expect(iam.send(new CreateAccessKeyCommand({}))).rejects.toMatchObject({ name: 'InternalFailure' })
     expect((await iam.send(new ListAccessKeysCommand({}))).AccessKeyMetadata).toHaveLength(1)
   })
 
-  test('after: it took place and only the answer is lost (CreateAccessKey of a rotation)', async () => {
+  test('after the effect of a call: it took place and only the answer is lost (CreateAccessKey of a rotation)', async () => {
     const { control, iam } = await aws()
     await control.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'reset', when: 'after' })
     await expect(iam.send(new CreateAccessKeyCommand({}))).rejects.toMatchObject({ code: 'ECONNRESET' })
@@ -67,7 +67,7 @@ describe('faults', () => {
     ])
   })
 
-  test('an error of any status and code', async () => {
+  test('an error has the status and code that are asked for', async () => {
     const { control, ec2 } = await aws()
     await control.fault({ kind: 'error', status: 503, code: 'Unavailable' })
     await expect(ec2.send(new DescribeInstancesCommand({}))).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe('faults', () => {
 })
 
 describe('limits', () => {
-  test('a bucket per account and region that refills with time', async () => {
+  test('are a bucket for each account and region, which refills with time', async () => {
     const { control, ec2, url, key } = await aws()
     await control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 2, burst: 3 })
     const burst = async (client = ec2) => {
@@ -216,7 +216,7 @@ describe('the call log', () => {
 })
 
 describe('the clock', () => {
-  test('ages signatures: after 15 minutes a captured request is worthless (behaviour, replay suite)', async () => {
+  test('ages signatures: after 15 minutes a captured request is worthless', async () => {
     const { control, url, key } = await aws()
     const request = signHeaders(callerIdentityPost('sts.amazonaws.com'), {
       key,

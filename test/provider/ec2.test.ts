@@ -182,7 +182,7 @@ describe('errors in the envelope and words of EC2', () => {
       { key: { ...key, secretAccessKey: secret }, region, service: 'ec2', date: basicDate() },
     )
 
-  test('the envelope', async () => {
+  test('code, message and request ID stand in the envelope of EC2', async () => {
     const body = 'Action=DescribeInstances&Version=2016-11-15&InstanceId.1=i-0000000f'
     const answer = await send(provider.url, query(region, body))
     expect(answer.headers['content-type']).toBe('text/xml;charset=UTF-8')
@@ -206,7 +206,7 @@ describe('errors in the envelope and words of EC2', () => {
   test.each([
     ['a bad secret', 'Action=DescribeInstances', 'x', 401, 'AuthFailure'],
     ['an unknown action', 'Action=RunInstances', undefined, 400, 'InvalidAction'],
-  ])('%s', async (_name, body, secret, status, code) => {
+  ])('%s is answered with $3 $4', async (_name, body, secret, status, code) => {
     const answer = await send(provider.url, query(region, body, secret))
     expect([answer.status, answer.body]).toEqual([status, expect.stringContaining(`<Code>${code}</Code>`)])
   })

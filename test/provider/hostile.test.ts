@@ -50,7 +50,7 @@ describe('malformed requests get the 400s of AWS', () => {
     expect([answer.status, JSON.parse(answer.body).__type]).toEqual([400, type])
   })
 
-  test('a service that is not served', async () => {
+  test('a service that is not served is named in the refusal', async () => {
     const answer = await send(provider.url, signed({}, 'dynamodb'))
     expect([answer.status, element(answer.body, 'Message')]).toEqual([
       400,

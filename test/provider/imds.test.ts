@@ -31,7 +31,7 @@ describe('tokens', () => {
     expect((await askToken({ [ttlHeader]: ttl })).status).toBe(status)
   })
 
-  test('none without a lifetime, none through a proxy', async () => {
+  test('there are none without a lifetime, and none through a proxy', async () => {
     const { askToken } = await machine()
     expect((await askToken({})).status).toBe(400)
     expect((await askToken({ [ttlHeader]: '60', 'X-Forwarded-For': '10.0.0.1' })).status).toBe(403)
@@ -61,12 +61,12 @@ describe('items', () => {
     ['meta-data/ami-id', 'imageId'],
     ['meta-data/placement/region', 'region'],
     ['meta-data/placement/availability-zone', 'availabilityZone'],
-  ] as const)('%s', async (item, field) => {
+  ] as const)('%s is that of the instance', async (item, field) => {
     const { get, instance } = await machine()
     expect(await (await get(item)).text()).toBe(instance[field])
   })
 
-  test('the identity document and its three signed forms', async () => {
+  test('the identity document and its three signed forms are those of the instance', async () => {
     const { get, control, instance } = await machine()
     const read = async (item: string) => (await get(`dynamic/instance-identity/${item}`)).text()
     const documents = await control.documents(instance)
@@ -77,7 +77,7 @@ describe('items', () => {
     expect((await read('rsa2048')).slice(0, 76)).toBe(documents.rsa2048.slice(0, 76))
   })
 
-  test('credentials of the role, whose session bears the name of the instance', async () => {
+  test('credentials are those of the role, whose session bears the name of the instance', async () => {
     const { url, get, instance } = await machine()
     expect(await (await get('meta-data/iam/security-credentials/')).text()).toBe('app')
     const answer = await get('meta-data/iam/security-credentials/app')
@@ -94,7 +94,7 @@ describe('items', () => {
     })
   })
 
-  test('no credentials of another role, none without a profile', async () => {
+  test('there are no credentials of another role, and none without a profile', async () => {
     const { get, control, instance } = await machine()
     expect((await get('meta-data/iam/security-credentials/other')).status).toBe(404)
     for (const instanceProfileArn of [null, `arn:aws:iam::${account}:instance-profile/other/front`]) {

@@ -91,7 +91,7 @@ describe('GenerateDataKey', () => {
     [{ KeySpec: 'AES_256' as const }, 32],
     [{ KeySpec: 'AES_128' as const }, 16],
     [{ NumberOfBytes: 64 }, 64],
-  ])('%o', async (size, length) => {
+  ])('with %j makes a key of %i bytes, which Decrypt gives back', async (size, length) => {
     const { kms, arn } = await keyed()
     const made = await kms.send(new GenerateDataKeyCommand({ KeyId: arn, ...size }))
     const opened = await kms.send(new DecryptCommand({ CiphertextBlob: made.CiphertextBlob }))
@@ -142,7 +142,7 @@ describe('keys', () => {
 })
 
 describe('common errors in the words of JSON services', () => {
-  test('a bad signature, an unknown key, a denied caller', async () => {
+  test('a bad signature, an unknown key and a denied caller have names of their own', async () => {
     const { url, key, control, user, kms } = await keyed()
     const describeKey = new DescribeKeyCommand({ KeyId: 'alias/app' })
     const wrong = clientsOf(url, { ...key, secretAccessKey: 'x' }).kms

@@ -117,7 +117,7 @@ describe('with a state file', () => {
     expect([item.status, saved.includes('BEGIN CERTIFICATE')]).toEqual([200, true])
   })
 
-  test('that cannot be read, starting fails', async () => {
+  test('that cannot be read the provider does not start', async () => {
     const file = await stateFile()
     await mkdir(dirname(file))
     await writeFile(file, '{')
@@ -135,7 +135,7 @@ test('without a state file every start is a new one', async () => {
   })
 })
 
-test('a port that is taken, starting fails', async () => {
+test('on a port that is taken the provider does not start', async () => {
   const { url, close } = await startProvider()
   onTestFinished(close)
   await expect(startProvider({ port: Number(new URL(url).port) })).rejects.toMatchObject({

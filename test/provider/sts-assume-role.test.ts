@@ -43,7 +43,7 @@ describe('AssumeRole', () => {
     ['nobody', [], false],
     ['somebody else', [`arn:aws:iam::${account}:user/bob`], false],
     ['another account', ['222233334444'], false],
-  ])('a trust policy that names %s', async (_name, principals, trusted) => {
+  ])('a trust policy that names %s lets the caller in: $2', async (_name, principals, trusted) => {
     const { sts } = await satellite({ trusts: principals })
     const assumed = sts.send(new AssumeRoleCommand(order))
     if (trusted) await expect(assumed).resolves.toMatchObject({ $metadata: { httpStatusCode: 200 } })
@@ -58,12 +58,15 @@ describe('AssumeRole', () => {
     ['the right external id', 'blue', true],
     ['another', 'green', false],
     ['none', undefined, false],
-  ])('a role that wants an external id, given %s', async (_name, ExternalId, trusted) => {
-    const { sts } = await satellite({ externalId: 'blue' })
-    const assumed = sts.send(new AssumeRoleCommand({ ...order, ...(ExternalId && { ExternalId }) }))
-    if (trusted) await expect(assumed).resolves.toBeDefined()
-    else await expect(assumed).rejects.toMatchObject({ name: 'AccessDenied' })
-  })
+  ])(
+    'a role that wants an external id, given %s, lets the caller in: $2',
+    async (_name, ExternalId, trusted) => {
+      const { sts } = await satellite({ externalId: 'blue' })
+      const assumed = sts.send(new AssumeRoleCommand({ ...order, ...(ExternalId && { ExternalId }) }))
+      if (trusted) await expect(assumed).resolves.toBeDefined()
+      else await expect(assumed).rejects.toMatchObject({ name: 'AccessDenied' })
+    },
+  )
 
   test('a role that does not exist, one of the other account, and a path left out are all denied', async () => {
     const { sts, control } = await satellite()
@@ -94,7 +97,7 @@ describe('AssumeRole', () => {
     })
   })
 
-  test('the root user, and a caller who was denied it', async () => {
+  test('neither the root user assumes a role, nor a caller who was denied it', async () => {
     const { url, control, user, sts } = await satellite()
     const root = clientsOf(url, await control.rootKey({ account })).sts
     await expect(root.send(new AssumeRoleCommand(order))).rejects.toMatchObject({ name: 'AccessDenied' })

@@ -45,15 +45,18 @@ interface PresignedBySdk {
 }
 
 describe('forwarded requests', () => {
-  test.each([region, 'us-east-1', 'ap-southeast-3'])('a POST that the SDK signed for %s', async inRegion => {
-    const { url, key, user } = await providerWithUser()
-    const request = await caughtFromSdk(key, inRegion)
-    expect(request.headers).toContainEqual(['host', `sts.${inRegion}.amazonaws.com`])
-    const answer = await send(url, request)
-    expect([answer.status, element(answer.body, 'Arn')]).toEqual([200, user.arn])
-  })
+  test.each([region, 'us-east-1', 'ap-southeast-3'])(
+    'a POST that the SDK signed for %s is answered',
+    async inRegion => {
+      const { url, key, user } = await providerWithUser()
+      const request = await caughtFromSdk(key, inRegion)
+      expect(request.headers).toContainEqual(['host', `sts.${inRegion}.amazonaws.com`])
+      const answer = await send(url, request)
+      expect([answer.status, element(answer.body, 'Arn')]).toEqual([200, user.arn])
+    },
+  )
 
-  test('a POST of a session, with a header of the login server signed along', async () => {
+  test('a POST of a session, with a header of the login server signed along, is answered', async () => {
     const { url, control } = await provider()
     await control.putRole({ account, name: 'app' })
     const key = await control.session({ account, role: 'app', session: 'worker' })
@@ -62,7 +65,7 @@ describe('forwarded requests', () => {
     expect([answer.status, element(answer.body, 'Arn')]).toEqual([200, key.arn])
   })
 
-  test('a POST dated by its Date header', async () => {
+  test('a POST may be dated by its Date header', async () => {
     const { url, key } = await providerWithUser()
     const now = Date.now()
     const dated = signing(key, { date: basicDate(now) })
@@ -97,7 +100,7 @@ describe('forwarded requests', () => {
   test.each([
     ['signed', false],
     ['appended', true],
-  ])('a presigned GET of a session whose token is %s', async (_name, late) => {
+  ])('a presigned GET of a session whose token is %s is answered', async (_name, late) => {
     const { url, control } = await provider()
     await control.putRole({ account, name: 'app' })
     const key = await control.session({ account, role: 'app', session: 'worker' })
@@ -105,7 +108,7 @@ describe('forwarded requests', () => {
     expect([answer.status, element(answer.body, 'Arn')]).toEqual([200, key.arn])
   })
 
-  test('a presigned GET made by the SDK', async () => {
+  test('a presigned GET made by the SDK is answered', async () => {
     const { url, key, user } = await providerWithUser()
     const { config } = new STSClient({ region, credentials: key })
     const signer = (await config.signer()) as unknown as { presign(request: object): Promise<PresignedBySdk> }

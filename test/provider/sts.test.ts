@@ -98,7 +98,7 @@ describe('refusals', () => {
     ['SignatureDoesNotMatch', (key: TestKey) => ({ ...key, secretAccessKey: `${key.secretAccessKey}x` })],
     ['InvalidClientTokenId', (key: TestKey) => ({ ...key, accessKeyId: 'AKIAUNKNOWNUNKNOWN00' })],
     ['InvalidClientTokenId', (key: TestKey) => ({ ...key, sessionToken: 'bm90IGEgdG9rZW4=' })],
-  ])('%s', async (code, change) => {
+  ])('%s for wrong key %$', async (code, change) => {
     const { url, key } = await providerWithUser()
     const failed = clientsOf(url, change(key)).sts.send(new GetCallerIdentityCommand())
     await expect(failed).rejects.toMatchObject({ name: code, $metadata: { httpStatusCode: 403 } })
@@ -139,7 +139,7 @@ describe('refusals', () => {
     expect(element(unknown.body, 'Code')).toBe('InvalidClientTokenId')
   })
 
-  test('the error envelope of STS', async () => {
+  test('stand in the error envelope of STS', async () => {
     const { url } = await provider()
     const answer = await send(url, callerIdentityPost(regionalHost))
     expect(answer.status).toBe(403)
@@ -165,13 +165,13 @@ describe('refusals', () => {
     ['Action=GetCallerIdentity&Version=2011-06-15&Version=2011-06-15', 'MalformedQueryString'],
     ['Version=2011-06-15', 'InvalidAction'],
     ['%zz', 'InvalidAction'],
-  ])('a signed body %s', async (body, code) => {
+  ])('a signed body %s is %s', async (body, code) => {
     const { url, key } = await providerWithUser()
     const answer = await send(url, signHeaders({ ...callerIdentityPost(regionalHost), body }, signing(key)))
     expect([answer.status, element(answer.body, 'Code')]).toEqual([400, code])
   })
 
-  test('a signed body that does not say it is a form', async () => {
+  test('a signed body that does not say it is a form is InvalidAction', async () => {
     const { url, key } = await providerWithUser()
     const headers: [string, string][] = [
       ['Host', regionalHost],
@@ -184,7 +184,7 @@ describe('refusals', () => {
     expect([answer.status, element(answer.body, 'Code')]).toEqual([400, 'InvalidAction'])
   })
 
-  test('a forwarded request with another body', async () => {
+  test('a forwarded request with another body is SignatureDoesNotMatch', async () => {
     const { url, key } = await providerWithUser()
     const request = signHeaders(callerIdentityPost(regionalHost), signing(key))
     const answer = await send(url, { ...request, body: `${request.body}&X=1` })

@@ -11,7 +11,7 @@ const client = (token?: string) =>
   nodeVault({ endpoint: cluster.base_url.replace(/\/v1$/, ''), ...(token ? { token } : {}) })
 
 describe('node-vault, a client that nobody here wrote', () => {
-  test('health, mounts, policies and roles through its own commands', async () => {
+  test('reads health, and manages mounts, policies and roles through its own commands', async () => {
     const admin = client(cluster.root_token)
     expect(await admin.health()).toMatchObject({ initialized: true, sealed: false })
     await admin.enableAuth({ mount_point: 'aws', type: 'aws', description: 'as the client expects it' })
@@ -32,7 +32,7 @@ describe('node-vault, a client that nobody here wrote', () => {
     })
   })
 
-  test('iam login at its own path, then read, list, look up and renew', async () => {
+  test('logs in with iam at its own path, then reads, lists, looks up and renews', async () => {
     const session = await aws.session({ account: HOME.account, role: 'worker', session: 'job-1' })
     const workload = client()
     const login = await workload.awsIamLogin({ role: 'worker', ...signedLogin(session) })
@@ -59,7 +59,7 @@ describe('node-vault, a client that nobody here wrote', () => {
     await expect(workload.tokenLookupSelf()).rejects.toMatchObject({ response: { statusCode: 403 } })
   })
 
-  test('ec2 login, and the same instance again with its nonce', async () => {
+  test('logs in with ec2, and again with the nonce', async () => {
     const admin = client(cluster.root_token)
     const instance = await aws.putInstance({ ...HOME })
     const { rsa2048 } = await aws.documents(instance)

@@ -99,7 +99,7 @@ describe('a login tells no difference between a mount that does not exist and on
     expect(JSON.parse(found.text)).toEqual({ errors: ['no role named "bob"'] })
   })
 
-  test('a mount that was there counts as missing at once, and one that is new as there', async () => {
+  test('a mount that is disabled counts as missing at once, and a new one at its path as there', async () => {
     const { path } = await freshMount()
     const body = { role: 'x', pkcs7: newer.rsa2048 }
     await done('POST', `${path}/role/x`, { auth_type: 'ec2', bound_account_id: '1'.repeat(12) })

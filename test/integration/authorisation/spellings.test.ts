@@ -187,7 +187,7 @@ describe('a rule about a parameter counts for all its names', () => {
     ['required_parameters = ["cloud_public_cert"]', 'config/certificate', { aws_public_cert: pem.rsa }, true],
   ]
 
-  test.each(rows)('%s: a write to %s/… (%#)', async (rule, at, body, allowed) => {
+  test.each(rows)('%s: a write to %s/…, row %$, is allowed: $3', async (rule, at, body, allowed) => {
     const { status, text } = await api('POST', `${mount}/${at}/${fresh('n')}`, body, {
       token: await ruled(rule, at),
     })

@@ -101,20 +101,23 @@ function isClear(reply: Reply, where: string): void {
 
 // first, because what they are finished by reads all tokens
 describe('a request with more to do than one commit', () => {
-  test.each(titled(manySteps))('$name', async ({ row }) => {
-    const { wanted, calls } = await undisturbed(row)
-    for (const cut of cutsOf(calls)) {
-      const where = nameOf(calls, cut)
-      const { reply, changes, repeated } = await cutAt(row, { ...cut, whole: true })
-      if (reply.status >= 300) isClear(reply, where)
-      const again = await repeated()
-      const good = again.status < 300 || again.status === row.spent
-      expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
-      await row.settle?.()
-      await settled()
-      expect(await changes(), where).toEqual(wanted)
-    }
-  })
+  test.each(titled(manySteps))(
+    '$name has its whole effect in the end, at whatever call it is cut',
+    async ({ row }) => {
+      const { wanted, calls } = await undisturbed(row)
+      for (const cut of cutsOf(calls)) {
+        const where = nameOf(calls, cut)
+        const { reply, changes, repeated } = await cutAt(row, { ...cut, whole: true })
+        if (reply.status >= 300) isClear(reply, where)
+        const again = await repeated()
+        const good = again.status < 300 || again.status === row.spent
+        expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
+        await row.settle?.()
+        await settled()
+        expect(await changes(), where).toEqual(wanted)
+      }
+    },
+  )
 
   test('is answered by its commit: what goes wrong with the cleaning up is not its caller’s', async () => {
     const [revoke] = manySteps
@@ -127,27 +130,30 @@ describe('a request with more to do than one commit', () => {
 })
 
 describe('a request that is one commit', () => {
-  test.each(titled(oneCommit))('$name', async ({ row }) => {
-    const { wanted, calls } = await undisturbed(row)
-    expect(wanted.length).toBeGreaterThan(0)
-    let strikes = 0
-    for (const cut of cutsOf(calls, 1)) {
-      const where = nameOf(calls, cut)
-      const { reply, struck, changes, repeated } = await cutAt(row, { ...cut, whole: true })
-      if (!struck) continue
-      strikes += 1
-      isClear(reply, where)
-      const found = await changes()
-      expect(found, where).toEqual(cut.when === 'after' ? wanted : [])
-      const again = await repeated()
-      const good = again.status < 300 || (found.length > 0 && again.status === row.spent)
-      expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
-    }
-    expect(strikes, 'cuts that were made').toBeGreaterThanOrEqual(3)
+  test.each(titled(oneCommit))(
+    '$name has its whole effect or none, at whatever call it is cut',
+    async ({ row }) => {
+      const { wanted, calls } = await undisturbed(row)
+      expect(wanted.length).toBeGreaterThan(0)
+      let strikes = 0
+      for (const cut of cutsOf(calls, 1)) {
+        const where = nameOf(calls, cut)
+        const { reply, struck, changes, repeated } = await cutAt(row, { ...cut, whole: true })
+        if (!struck) continue
+        strikes += 1
+        isClear(reply, where)
+        const found = await changes()
+        expect(found, where).toEqual(cut.when === 'after' ? wanted : [])
+        const again = await repeated()
+        const good = again.status < 300 || (found.length > 0 && again.status === row.spent)
+        expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
+      }
+      expect(strikes, 'cuts that were made').toBeGreaterThanOrEqual(3)
 
-    const lastWrite = calls.findLastIndex(operation => WRITES.includes(operation))
-    const { reply, changes } = await cutAt(row, { skip: lastWrite, when: 'after' })
-    expect(reply.status, `an answer that is lost once: ${reply.text}`).toBeLessThan(300)
-    expect(await changes(), 'an answer that is lost once').toEqual(wanted)
-  })
+      const lastWrite = calls.findLastIndex(operation => WRITES.includes(operation))
+      const { reply, changes } = await cutAt(row, { skip: lastWrite, when: 'after' })
+      expect(reply.status, `an answer that is lost once: ${reply.text}`).toBeLessThan(300)
+      expect(await changes(), 'an answer that is lost once').toEqual(wanted)
+    },
+  )
 })

@@ -50,15 +50,18 @@ const rows: [string, Fault, string, string][] = [
 ]
 
 describe('a KMS that', () => {
-  test.each(rows)('%s', async (_name, fault, method, path) => {
-    await aws.fault({ service: 'kms', times: 99, ...fault })
-    const reply = await host.api(method, path)
-    expect(reply.status, reply.text).toBe(503)
-    expect(reply.body.errors).toEqual(['the keyring of this cluster cannot be decrypted at the moment'])
-    expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
-    await aws.clearFaults()
-    expect((await host.api(method, path)).status, 'KMS is back').toBe(404)
-    await aws.fault({ service: 'kms', times: 99, ...fault })
-    expect((await host.api(method, path)).status, 'the container is warm').toBe(404)
-  })
+  test.each(rows)(
+    '%s makes 503 of requests to a cold container, and none once it is warm',
+    async (_name, fault, method, path) => {
+      await aws.fault({ service: 'kms', times: 99, ...fault })
+      const reply = await host.api(method, path)
+      expect(reply.status, reply.text).toBe(503)
+      expect(reply.body.errors).toEqual(['the keyring of this cluster cannot be decrypted at the moment'])
+      expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
+      await aws.clearFaults()
+      expect((await host.api(method, path)).status, 'KMS is back').toBe(404)
+      await aws.fault({ service: 'kms', times: 99, ...fault })
+      expect((await host.api(method, path)).status, 'the container is warm').toBe(404)
+    },
+  )
 })

@@ -39,26 +39,32 @@ function isTold(reply: Reply, status: number): void {
 }
 
 describe('a role whose principal is looked up', () => {
-  test.each(faults)('while IAM is %s', async (_name, fault, status) => {
-    const principal = await aws.putRole({ account: HOME.account, name: fresh('worker') })
-    const role = `${path}/role/${fresh('r')}`
-    await aws.fault({ service: 'iam', ...fault })
-    isTold(await api('POST', role, { bound_iam_principal_arn: principal.arn }), status)
-    expect((await api('GET', role)).status).toBe(404)
-    await aws.clearFaults()
-    expect((await api('POST', role, { bound_iam_principal_arn: principal.arn })).status).toBe(204)
-  })
+  test.each(faults)(
+    'is refused with $2 while IAM is %s, and stored afterwards',
+    async (_name, fault, status) => {
+      const principal = await aws.putRole({ account: HOME.account, name: fresh('worker') })
+      const role = `${path}/role/${fresh('r')}`
+      await aws.fault({ service: 'iam', ...fault })
+      isTold(await api('POST', role, { bound_iam_principal_arn: principal.arn }), status)
+      expect((await api('GET', role)).status).toBe(404)
+      await aws.clearFaults()
+      expect((await api('POST', role, { bound_iam_principal_arn: principal.arn })).status).toBe(204)
+    },
+  )
 
-  test.each(faults)('in a satellite account while STS is %s', async (_name, fault, status) => {
-    const account = await satellite(path)
-    const principal = await aws.putRole({ account, name: fresh('worker') })
-    const role = `${path}/role/${fresh('r')}`
-    await aws.fault({ service: 'sts', action: 'AssumeRole', ...fault })
-    isTold(await api('POST', role, { bound_iam_principal_arn: principal.arn }), status)
-    expect((await api('GET', role)).status).toBe(404)
-    await aws.clearFaults()
-    expect((await api('POST', role, { bound_iam_principal_arn: principal.arn })).status).toBe(204)
-  })
+  test.each(faults)(
+    'in a satellite account is refused with $2 while STS is %s, and stored afterwards',
+    async (_name, fault, status) => {
+      const account = await satellite(path)
+      const principal = await aws.putRole({ account, name: fresh('worker') })
+      const role = `${path}/role/${fresh('r')}`
+      await aws.fault({ service: 'sts', action: 'AssumeRole', ...fault })
+      isTold(await api('POST', role, { bound_iam_principal_arn: principal.arn }), status)
+      expect((await api('GET', role)).status).toBe(404)
+      await aws.clearFaults()
+      expect((await api('POST', role, { bound_iam_principal_arn: principal.arn })).status).toBe(204)
+    },
+  )
 })
 
 test('a job that AWS lets down is tried again', async () => {

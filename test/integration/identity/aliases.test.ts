@@ -33,13 +33,13 @@ describe('names of aliases', () => {
     ['unique_id', ({ id }) => id],
     ['canonical_arn', ({ name }) => `arn:aws:iam::${HOME.account}:role/${name}`],
     ['full_arn', ({ name }) => `arn:aws:sts::${HOME.account}:assumed-role/${name}/job-1`],
-  ])('iam_alias %s', async (kind, expected) => {
+  ])('follow iam_alias %s', async (kind, expected) => {
     const { path } = await mountWith({ iam_alias: kind })
     const login = await iamLogin(path)
     expect((await aliasOf(login.auth)).name).toBe(expected(login))
   })
 
-  test.each(['role_id', 'instance_id', 'image_id'] as const)('ec2_alias %s', async kind => {
+  test.each(['role_id', 'instance_id', 'image_id'] as const)('follow ec2_alias %s', async kind => {
     const { path } = await mountWith({ ec2_alias: kind })
     const role = fresh('role')
     await done('POST', `${path}/role/${role}`, { auth_type: 'ec2', bound_region: HOME.region })

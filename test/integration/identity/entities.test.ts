@@ -57,7 +57,7 @@ describe('entities and their aliases', () => {
     expect(await entityOf(id)).toEqual(entity)
   })
 
-  test('is found by each of its names', async () => {
+  test('an entity is found by each of its names', async () => {
     const { entity_id: id } = await worker.login()
     const { aliases } = await entityOf(id)
     const [alias] = aliases
@@ -77,17 +77,20 @@ describe('entities and their aliases', () => {
     ['names of what every object has', { alias_name: '__proto__', alias_mount_accessor: 'constructor' }, 204],
     ['a very long name', { alias_name: 'x'.repeat(5000), alias_mount_accessor: 'x' }, 204],
     ['an object', { id: { a: 1 } }, 400],
-  ])('looking for %s', async (_, given, status) => {
+  ])('a search for %s is answered with $2', async (_, given, status) => {
     expect((await find(given)).status).toBe(status)
   })
 
-  test.each(['GET', 'POST', 'DELETE'])('%s of an entity that is not there', async method => {
-    const place = `/identity/entity/id/${crypto.randomUUID()}`
-    const body = method === 'POST' ? {} : undefined
-    expect((await api(method, place, body)).status).toBe(method === 'DELETE' ? 204 : 404)
-  })
+  test.each(['GET', 'POST', 'DELETE'])(
+    '%s of an entity that is not there is 404, or 204 where it is DELETE',
+    async method => {
+      const place = `/identity/entity/id/${crypto.randomUUID()}`
+      const body = method === 'POST' ? {} : undefined
+      expect((await api(method, place, body)).status).toBe(method === 'DELETE' ? 204 : 404)
+    },
+  )
 
-  test('disabled, it neither logs in nor uses what it has; enabled again, it does', async () => {
+  test('a disabled entity neither logs in nor uses what it has; enabled again, it does', async () => {
     const own = await workerOn(mount.path)
     const maker = fresh('maker')
     await done('POST', `/sys/policies/acl/${maker}`, {
@@ -113,7 +116,7 @@ describe('entities and their aliases', () => {
     expect((await own.login()).entity_id).toBe(id)
   })
 
-  test('deleted, its tokens are dead for good, and its next login makes another', async () => {
+  test('the tokens of a deleted entity are dead for good, and its next login makes another entity', async () => {
     const own = await workerOn(mount.path)
     const { client_token: token, entity_id: id } = await own.login()
     const { aliases } = await entityOf(id)
@@ -128,7 +131,7 @@ describe('entities and their aliases', () => {
     expect([await lives(token), await lives(next.client_token)]).toEqual([false, true])
   })
 
-  test('its policies count for all of its tokens, at once, and are not stored on them (CVE-2020-10660)', async () => {
+  test('the policies of an entity count for all of its tokens, at once, and are not stored on them (CVE-2020-10660)', async () => {
     const own = await workerOn(mount.path)
     const name = fresh('p')
     await done('POST', `/sys/policies/acl/${name}`, {

@@ -54,7 +54,7 @@ describe('published attacks on logins, tried', () => {
     }
   })
 
-  test('an instance that another principal’s proof names is not let in by it: nor the other way', async () => {
+  test('an instance gets no role of type iam, nor a principal one of type ec2', async () => {
     const instance = await launch({ account })
     expect(errorsOf(await loginAs(mount, instance, { role: 'app' }))).toMatch(/^ec2 login is not allowed/)
     expect(errorsOf(await loginWith(mount, bob, { role: 'web' }))).toMatch(/^iam login is not allowed/)
@@ -99,7 +99,7 @@ describe('published attacks on logins, tried', () => {
     },
   )
 
-  test('a nonce is for one instance, a document for one mount’s roles', async () => {
+  test('the nonce of one instance does not let in another', async () => {
     const [one, two] = [await launch(), await launch()]
     await loginAs(mount, one, { role: 'web', nonce: 'of one' })
     await loginAs(mount, two, { role: 'web', nonce: 'of two' })

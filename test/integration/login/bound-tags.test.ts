@@ -19,7 +19,7 @@ describe('roles that bind tags of instances', () => {
     ['there are no tags', {}, false],
   ]
 
-  test.each(cases)('ec2 login, %s', async (_, tags, admitted) => {
+  test.each(cases)('ec2 login, %s: admitted $2', async (_, tags, admitted) => {
     const instance = await launch({ tags })
     const role = await w.ec2Role({ bound_tags })
     const body = await of(instance)
@@ -36,7 +36,7 @@ describe('roles that bind tags of instances', () => {
     if (!admitted) expect(errorsOf(login)).toBe(`instance does not satisfy role "${role}": bound_tags`)
   })
 
-  test.each(cases)('iam login that infers the instance, %s', async (_, tags, admitted) => {
+  test.each(cases)('iam login that infers the instance, %s: admitted $2', async (_, tags, admitted) => {
     await aws.putRole({ account: w.account, name: 'app' })
     const instance = await launch({ account: w.account, tags })
     const role = await w.roleWith({

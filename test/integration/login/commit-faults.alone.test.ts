@@ -43,28 +43,31 @@ describe('tables that fail during a login: CVE-2026-46405, GHSA-7j6w-vvw2-5f9c',
     ['the connection breaks every time', { when: 'before', kind: 'reset', times: 99 }, 503],
   ]
 
-  test.each(rows)('ec2: %s', async (_name, fault, status) => {
-    const instance = await launch()
-    const before = await accessors()
-    await storage.fault({ skip: 0, operation: 'TransactWriteItems', ...fault })
-    const answer = await loginAs(mount, instance, { role: 'web' })
-    await storage.reset()
-    expect(answer.status, answer.text).toBe(status)
-    const made = (await accessors()).filter(one => !before.includes(one))
-    const entry = await api('GET', `${mount}/identity-accesslist/${instance.instanceId}`)
-    if (status === 200) {
-      const { auth } = answer.body
-      expect(made).toEqual([auth.accessor])
-      expect(entry.body.data.client_nonce).toBe(auth.metadata.nonce)
-    } else {
-      expect([made, entry.status]).toEqual([[], 404])
-      expect(answer.headers['retry-after']).toBe('1')
-      expect((await loginAs(mount, instance, { role: 'web' })).status).toBe(200)
-    }
-  })
+  test.each(rows)(
+    'ec2: %s, the answer is $2, and there is a token only if that is 200',
+    async (_name, fault, status) => {
+      const instance = await launch()
+      const before = await accessors()
+      await storage.fault({ skip: 0, operation: 'TransactWriteItems', ...fault })
+      const answer = await loginAs(mount, instance, { role: 'web' })
+      await storage.reset()
+      expect(answer.status, answer.text).toBe(status)
+      const made = (await accessors()).filter(one => !before.includes(one))
+      const entry = await api('GET', `${mount}/identity-accesslist/${instance.instanceId}`)
+      if (status === 200) {
+        const { auth } = answer.body
+        expect(made).toEqual([auth.accessor])
+        expect(entry.body.data.client_nonce).toBe(auth.metadata.nonce)
+      } else {
+        expect([made, entry.status]).toEqual([[], 404])
+        expect(answer.headers['retry-after']).toBe('1')
+        expect((await loginAs(mount, instance, { role: 'web' })).status).toBe(200)
+      }
+    },
+  )
 
   test.each(rows.filter(([, fault]) => fault.kind === 'reset' || fault.kind === 'error'))(
-    'iam: %s',
+    'iam: %s, the answer is $2, and there is a token only if that is 200',
     async (_name, fault, status) => {
       const before = await accessors()
       await storage.fault({ skip: 0, operation: 'PutItem', ...fault })

@@ -141,7 +141,7 @@ describe('ec2 login, constraints on the instance', () => {
   })
 
   test.each(['pending', 'shutting-down', 'terminated', 'stopping', 'stopped'] as const)(
-    'an instance that is %s cannot log in, and can when it runs again',
+    'an instance that is %s cannot log in, and can only while it runs',
     async state => {
       const stopped = await launch({ state })
       const role = await roleWith({ bound_account_id: HOME.account })

@@ -37,7 +37,7 @@ describe('the token of an ec2 login', () => {
     instance = await launch({ imageId: 'ami-1234567890' })
   })
 
-  test('what the answer says', async () => {
+  test('is told with all of its terms, in an answer that nobody may store', async () => {
     const role = await roleWith({ token_policies: 'Dev, ops,dev' })
     const { headers, body } = await loginAs(mount, instance, { role: role.toUpperCase(), nonce: 'n' })
     expect(headers['cache-control']).toBe('no-store')
@@ -64,7 +64,7 @@ describe('the token of an ec2 login', () => {
     })
   })
 
-  test('what is stored of it: the nonce is not', async () => {
+  test('is stored with its terms, without the nonce', async () => {
     const role = await roleWith({ token_ttl: '30m', token_num_uses: 7, token_explicit_max_ttl: '2h' })
     const other = await launch()
     const { auth } = (await loginAs(mount, other, { role })).body
@@ -100,7 +100,7 @@ describe('the token of an ec2 login', () => {
       { token_type: 'batch', accessor: '', renewable: false, lease_duration: 60 },
     ],
     ['a service token', { token_type: 'service' }, { token_type: 'service' }],
-  ])('%s', async (_name, values, wanted) => {
+  ])('has the terms of its role: %s', async (_name, values, wanted) => {
     expect((await authOf(values)).auth).toMatchObject(wanted)
   })
 
@@ -182,7 +182,7 @@ describe('the token of an ec2 login', () => {
     ['role_id', async (role: string) => (await done('GET', `${mount}/role/${role}`)).body.data.role_id],
     ['instance_id', async () => instance.instanceId],
     ['image_id', async () => 'ami-1234567890'],
-  ])('ec2_alias %s', async (kind, name) => {
+  ])('has an alias as ec2_alias says: %s', async (kind, name) => {
     const { path } = { path: mount }
     await done('POST', `${path}/config/identity`, { ec2_alias: kind })
     const role = await roleWith()
@@ -202,7 +202,7 @@ describe('the token of an ec2 login', () => {
     [[], {}],
     ['', {}],
     [['instance_id', 'region', 'ami_id'], { instance_id: '', region: HOME.region, ami_id: 'ami-1234567890' }],
-  ])('ec2_metadata %j: on token and alias', async (selection, wanted) => {
+  ])('has the metadata of ec2_metadata %j, and so has its alias', async (selection, wanted) => {
     const { path } = await mountWith()
     await done('POST', `${path}/config/identity`, { ec2_metadata: selection })
     const role = await roleWith({}, path)

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 
 describe('explain: POST role/:role/explain', () => {
-  test('a login that succeeds: the token it will get, and nothing is written', async () => {
+  test('of a login that would succeed the token is told, and nothing is written', async () => {
     const role = await w.ec2Role({ token_policies: 'dev', token_ttl: 600, token_type: 'batch' })
     const instance = await launch()
     const body = { ...(await of(instance)), nonce: 'n' }
@@ -38,7 +38,7 @@ describe('explain: POST role/:role/explain', () => {
     ])
   })
 
-  test('which signatures of documents count, and whether the runtime of the cluster verifies them', async () => {
+  test('it tells which signatures of documents count, and whether the runtime of the cluster verifies them', async () => {
     const { signatures } = await w.explain(await w.ec2Role(), {})
     const told = signatures?.map(one => [one.documents, one.accepted, one.works_on_this_runtime])
     expect(told).toEqual([

@@ -80,13 +80,16 @@ describe('iam logins that infer an instance', () => {
     }
   }, 30_000)
 
-  test.each(['pending', 'stopped', 'terminated'] as const)('one that is %s is refused', async state => {
-    const other = await started({ state })
-    const role = await roleWith()
-    expect(errorsOf(await login(other.instanceId, role))).toMatch(/it is not running$/)
-    await aws.setInstance({ ...placeOf(other), state: 'running' })
-    expect((await login(other.instanceId, role)).status).toBe(200)
-  })
+  test.each(['pending', 'stopped', 'terminated'] as const)(
+    'an instance that is %s is refused, and admitted once it runs',
+    async state => {
+      const other = await started({ state })
+      const role = await roleWith()
+      expect(errorsOf(await login(other.instanceId, role))).toMatch(/it is not running$/)
+      await aws.setInstance({ ...placeOf(other), state: 'running' })
+      expect((await login(other.instanceId, role)).status).toBe(200)
+    },
+  )
 
   const bindings = (): [string, string][] => [
     ['bound_ec2_instance_id', instance.instanceId],
@@ -98,7 +101,7 @@ describe('iam logins that infer an instance', () => {
     ['bound_iam_instance_profile_arn', `${profileArn.slice(0, -1)}*`],
     ['bound_iam_role_arn', `arn:aws:iam::${account}:role/svc/*`],
   ]
-  test.each([0, 1, 2, 3, 4, 5, 6, 7])('constraint %i of eight is checked', async index => {
+  test.each([0, 1, 2, 3, 4, 5, 6, 7])('constraint %$ of eight is checked', async index => {
     const [name, right] = bindings()[index] ?? ['', '']
     expect((await login(instance.instanceId, await roleWith({ [name]: right }))).status).toBe(200)
     const role = await roleWith({ [name]: 'other' })

@@ -81,7 +81,7 @@ describe('which principals a role admits', () => {
     expect((await loginWith(mount, key, { role })).status).toBe(200)
   })
 
-  test('a wildcard sees a principal that was moved as where it is, once its old place is forgotten', async () => {
+  test('a wildcard is compared with the path that a principal made again has now', async () => {
     const name = fresh('u')
     await aws.putUser({ account, name, path: '/out/' })
     const role = await roleWith(arn('user/in/*'))
@@ -130,7 +130,7 @@ describe('which principals a role admits', () => {
     ['no unique ID', { id: '' }, [502, 'IAM could not answer']],
     ['what it should', {}, [200, '']],
   ])(
-    'a look-up that tells %s is (not) believed (CVE-2025-11621)',
+    'a look-up counts only if it tells what it should; this one tells %s (CVE-2025-11621)',
     async (_name, forged, expected = [400, 'the principal could not be looked up']) => {
       const name = fresh('u')
       const user = await aws.putUser({ account, name, path: '/team/' })

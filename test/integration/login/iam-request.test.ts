@@ -225,13 +225,16 @@ describe('the region that a request was signed for', () => {
     ['GET', 'ap-southeast-3', 'sts.ap-southeast-3.amazonaws.com'],
     ['POST', 'us-east-1', 'sts.amazonaws.com'],
     ['POST', 'us-east-1', 'sts.us-east-1.amazonaws.com'],
-  ] as const)('use_sts_region_from_client: %s for %s at %s', async (method, region, host) => {
-    const mount = await mountWith({ use_sts_region_from_client: true })
-    const answer = await login(mount, signedBy(bob, { method, region, host }))
-    expect(answer.status, answer.text).toBe(200)
-    const sent = (await calls()).at(-1)
-    expect([sent?.region, sent?.headers['host']]).toEqual([region, host])
-  })
+  ] as const)(
+    'use_sts_region_from_client: a %s for %s at %s goes to that region, under that name',
+    async (method, region, host) => {
+      const mount = await mountWith({ use_sts_region_from_client: true })
+      const answer = await login(mount, signedBy(bob, { method, region, host }))
+      expect(answer.status, answer.text).toBe(200)
+      const sent = (await calls()).at(-1)
+      expect([sent?.region, sent?.headers['host']]).toEqual([region, host])
+    },
+  )
 
   test.each([
     ['POST', { use_sts_region_from_client: true }],

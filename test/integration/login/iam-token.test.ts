@@ -29,7 +29,7 @@ describe('the token of an iam login', () => {
     worker = await aws.session({ account, role: 'app', session: 'a@b.example' })
   })
 
-  test('what the answer and the stored token say', async () => {
+  test('is told with all of its terms, and stored with them', async () => {
     const name = await roleWith({ token_policies: 'Dev', token_ttl: 1800 })
     const { data: written } = (await done('GET', `${mount}/role/${name}`)).body
     const { body } = await loginWith(mount, bob, { role: name })
@@ -70,12 +70,12 @@ describe('the token of an iam login', () => {
     ['token_num_uses', { token_num_uses: 3 }, { num_uses: 3 }],
     ['token_no_default_policy', { token_no_default_policy: true, policies: 'x' }, { policies: ['x'] }],
     ['a batch token', { token_type: 'batch' }, { token_type: 'batch', accessor: '', renewable: false }],
-  ])('%s', async (_name, values, wanted) => {
+  ])('has the terms of its role: %s', async (_name, values, wanted) => {
     const { body } = await loginWith(mount, bob, { role: await roleWith(values) })
     expect(body.auth).toMatchObject(wanted)
   })
 
-  test('role_id', async () => {
+  test('has an alias named after the role, for users and sessions alike', async () => {
     const name = await roleWith()
     const { auth } = (await loginWith(mount, bob, { role: name })).body
     const { data } = (await done('GET', `${mount}/role/${name}`)).body
@@ -88,7 +88,7 @@ describe('the token of an iam login', () => {
     ['canonical_arn', () => `arn:aws:iam::${account}:user/bob`, () => `arn:aws:iam::${account}:role/app`],
     ['full_arn', () => user.arn, () => worker.arn],
   ]
-  test.each(kinds)('iam_alias %s', async (kind, ofUser, ofSession) => {
+  test.each(kinds)('has an alias as iam_alias says: %s', async (kind, ofUser, ofSession) => {
     const { path } = await freshMount()
     await done('POST', `${path}/config/identity`, { iam_alias: kind })
     const sts_role = `arn:aws:iam::${account}:role/cloud-auth-reader`
@@ -116,24 +116,27 @@ describe('the token of an iam login', () => {
     ['', []],
     ['client_arn, canonical_arn,client_user_id', ['client_arn', 'canonical_arn', 'client_user_id']],
     [['inferred_entity_id', 'inferred_entity_type', 'inferred_aws_region', 'auth_type'], ['auth_type']],
-  ])('iam_metadata %j: on token and alias, empty values left out', async (selection, names) => {
-    const { path } = await freshMount()
-    await done('POST', `${path}/config/identity`, { iam_metadata: selection })
-    const sts_role = `arn:aws:iam::${account}:role/cloud-auth-reader`
-    await done('POST', `${path}/config/sts/${account}`, { sts_role })
-    await done('POST', `${path}/role/one`, bound())
-    const all: Record<string, string> = {
-      account_id: account,
-      auth_type: 'iam',
-      client_arn: worker.arn,
-      canonical_arn: `arn:aws:iam::${account}:role/app`,
-      client_user_id: role.roleId,
-    }
-    const { auth } = (await loginWith(path, worker, { role: 'one' })).body
-    const chosen = Object.fromEntries(names.map(name => [name, all[name]]))
-    expect(auth.metadata).toEqual({ role_id: auth.metadata.role_id, ...chosen })
-    expect((await aliasOf(auth.entity_id)).metadata).toEqual(chosen)
-  })
+  ])(
+    'has the metadata of iam_metadata %j, without empty values, and so has its alias',
+    async (selection, names) => {
+      const { path } = await freshMount()
+      await done('POST', `${path}/config/identity`, { iam_metadata: selection })
+      const sts_role = `arn:aws:iam::${account}:role/cloud-auth-reader`
+      await done('POST', `${path}/config/sts/${account}`, { sts_role })
+      await done('POST', `${path}/role/one`, bound())
+      const all: Record<string, string> = {
+        account_id: account,
+        auth_type: 'iam',
+        client_arn: worker.arn,
+        canonical_arn: `arn:aws:iam::${account}:role/app`,
+        client_user_id: role.roleId,
+      }
+      const { auth } = (await loginWith(path, worker, { role: 'one' })).body
+      const chosen = Object.fromEntries(names.map(name => [name, all[name]]))
+      expect(auth.metadata).toEqual({ role_id: auth.metadata.role_id, ...chosen })
+      expect((await aliasOf(auth.entity_id)).metadata).toEqual(chosen)
+    },
+  )
 
   test('policies of the entity are added, and not stored on the token', async () => {
     const name = await roleWith({ token_policies: 'dev' })

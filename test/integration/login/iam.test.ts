@@ -139,7 +139,7 @@ describe('iam login', () => {
     ['16 minutes old', 'GET', -16, 400],
     ['of the future', 'POST', 16, 400],
   ]
-  test.each(times)('a signature %s (%s)', async (_name, method, minutes, status) => {
+  test.each(times)('a signature %s (%s) is answered with $3', async (_name, method, minutes, status) => {
     const options = { at: Date.now() + minutes * MINUTE, ...(method ? { method } : {}) }
     const answer = await loginWith(mount, bob, { role: 'bob' }, options)
     expect(answer.status, answer.text).toBe(status)
@@ -191,7 +191,7 @@ describe('iam login', () => {
     expect([answer.status, errorsOf(answer)]).toEqual([400, 'only IAM users and assumed roles can log in'])
   })
 
-  test('gates: the role’s type and the caller’s address', async () => {
+  test('a role of type ec2 is refused, and so is an address that the role does not admit', async () => {
     await done('POST', `${mount}/role/machine`, { auth_type: 'ec2', bound_account_id: account })
     expect(errorsOf(await loginWith(mount, bob, { role: 'machine' }))).toBe(
       'iam login is not allowed for role "machine"',
@@ -212,7 +212,7 @@ describe('iam login', () => {
       call => call.action === 'GetCallerIdentity' && JSON.stringify(call).includes(key.accessKeyId),
     )
 
-  test('what STS gets: signed and needed headers, never the caller’s token (CVE-2026-4525)', async () => {
+  test('STS gets signed and needed headers, never the caller’s token (CVE-2026-4525)', async () => {
     const user = await aws.putUser({ account, name: fresh('u') })
     const key = await aws.createAccessKey({ account, user: user.name })
     const role = fresh('r')

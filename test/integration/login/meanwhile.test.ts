@@ -119,7 +119,7 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
   })
 
   test.each<Role>(['web', 'bob'])(
-    'a client configuration that still lets it in: asked twice: %s',
+    'a client configuration that still lets it in: AWS is asked again: %s',
     async role => {
       const before = (await aws.calls({ since: 0 })).calls.at(-1)?.seq ?? 0
       const { world, reply } = await meanwhile(role, ({ mount }) =>

@@ -12,7 +12,7 @@ beforeAll(async () => {
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 describe.each(['identity-accesslist', 'identity-whitelist'])('an entry of %s', list => {
-  test('an instance that logged in is read, listed and forgotten', async () => {
+  test('is read, listed and deleted once its instance has logged in', async () => {
     const instance = await launch()
     const place = `${mount}/${list}/${instance.instanceId}`
     expect((await api('GET', place)).body).toEqual({ errors: [] })

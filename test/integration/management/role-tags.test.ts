@@ -40,7 +40,7 @@ describe('making a role tag', () => {
       'd=true:m=false:p=dev:i=i-1:t=7',
     ],
   ]
-  test.each(rows)('%j', async (body, items) => {
+  test.each(rows)('%j gives the items %s', async (body, items) => {
     const { name, tag } = await roleWith()
     const { status, body: answer } = await api('POST', tag, body)
     expect(status).toBe(200)
@@ -75,7 +75,7 @@ describe('making a role tag', () => {
       ['allow_instance_migration has no effect, because the role does not have it'],
     ],
     [{ max_ttl: '1h' }, null],
-  ])('%j: a warning, or none', async (body, warnings) => {
+  ])('%j gives the warnings %j', async (body, warnings) => {
     const { tag } = await roleWith(
       'max_ttl' in body && body.max_ttl === '800h' ? {} : { token_max_ttl: '1h' },
     )
@@ -112,7 +112,7 @@ describe('making a role tag', () => {
     expect([reply.status, reply.body.errors]).toEqual([400, [message]])
   })
 
-  test('not of an iam role, nor of none', async () => {
+  test('is refused for an iam role, and for a role that is not there', async () => {
     await done('POST', `${mount}/role/iam`, iamRole.body)
     expect((await api('POST', `${mount}/role/iam/tag`)).body.errors).toEqual([
       'role tags are not enabled on this role',

@@ -7,34 +7,37 @@ const read = async (name: string) => (await done('GET', `/sys/auth/${name}`)).bo
 const tuning = async (name: string) => (await done('GET', `/sys/auth/${name}/tune`)).body.data
 
 describe('sys/auth', () => {
-  test.each(['cloud', 'aws', 'cloud-ec2', 'aws-ec2'])('a mount of type %s', async type => {
-    const name = fresh('m.x-')
-    const reply = await enable(name, { type, description: 'for tests', local: true, seal_wrap: true })
-    expect([reply.status, reply.text]).toEqual([204, ''])
-    const mount = {
-      accessor: expect.stringMatching(new RegExp(`^auth_${type}_[0-9a-f]{12}$`)),
-      type,
-      description: 'for tests',
-      uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      config: {
-        default_lease_ttl: 0,
-        max_lease_ttl: 0,
-        force_no_cache: false,
-        token_type: 'default-service',
-      },
-      local: false,
-      seal_wrap: false,
-      external_entropy_access: false,
-      options: {},
-    }
-    expect(await read(name)).toEqual(mount)
-    const listed = await done('GET', '/sys/auth')
-    expect(listed.body.data[`${name}/`]).toEqual(mount)
-    expect(listed.body[`${name}/`], 'older clients look outside data').toEqual(mount)
-    const role = { bound_account_id: '111122223333' }
-    const legacy = await api('POST', `/auth/${name}/role/r`, role)
-    expect(legacy.status, 'an old type’s roles are of type ec2').toBe(type.endsWith('-ec2') ? 204 : 400)
-  })
+  test.each(['cloud', 'aws', 'cloud-ec2', 'aws-ec2'])(
+    'a mount of type %s is enabled with the defaults, and reads alike by itself and in the list',
+    async type => {
+      const name = fresh('m.x-')
+      const reply = await enable(name, { type, description: 'for tests', local: true, seal_wrap: true })
+      expect([reply.status, reply.text]).toEqual([204, ''])
+      const mount = {
+        accessor: expect.stringMatching(new RegExp(`^auth_${type}_[0-9a-f]{12}$`)),
+        type,
+        description: 'for tests',
+        uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        config: {
+          default_lease_ttl: 0,
+          max_lease_ttl: 0,
+          force_no_cache: false,
+          token_type: 'default-service',
+        },
+        local: false,
+        seal_wrap: false,
+        external_entropy_access: false,
+        options: {},
+      }
+      expect(await read(name)).toEqual(mount)
+      const listed = await done('GET', '/sys/auth')
+      expect(listed.body.data[`${name}/`]).toEqual(mount)
+      expect(listed.body[`${name}/`], 'older clients look outside data').toEqual(mount)
+      const role = { bound_account_id: '111122223333' }
+      const legacy = await api('POST', `/auth/${name}/role/r`, role)
+      expect(legacy.status, 'an old type’s roles are of type ec2').toBe(type.endsWith('-ec2') ? 204 : 400)
+    },
+  )
 
   test('the token store and the first mount are there', async () => {
     const { body } = await done('GET', '/sys/auth')
@@ -113,7 +116,7 @@ describe('sys/auth', () => {
     expect((await api('GET', `/auth/${name}/roles?list=true`)).status).toBe(404)
   })
 
-  test('reading, tuning and disabling one that is not there', async () => {
+  test('a mount that is not there is neither read nor tuned, and counts as disabled; the token store cannot be disabled', async () => {
     const name = fresh('m')
     expect((await api('GET', `/sys/auth/${name}`)).status).toBe(400)
     expect((await api('GET', `/sys/auth/${name}/tune`)).status).toBe(400)

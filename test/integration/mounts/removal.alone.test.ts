@@ -52,7 +52,7 @@ describe('disabling a mount while the storage fails', () => {
     ],
     ['its look at all tokens', { operation: 'Scan', skip: 0, when: 'before', kind: 'error', times: FOREVER }],
     ['an answer that is lost', { operation: 'DeleteItem', skip: 0, when: 'after', kind: 'reset', times: 2 }],
-  ])('at %s', async (_, fault) => {
+  ])('at %s ends in its removal all the same', async (_, fault) => {
     const { path, accessor } = await freshMount()
     const worker = await workerOn(path)
     const auth = await worker.login()

@@ -45,7 +45,7 @@ describe('what a mount says about its tokens', () => {
     expect(await lookUp(before.client_token)).toMatchObject({ type: 'service', creation_ttl: 768 * 3600 })
   })
 
-  test('the default beyond what a later maximum allows is cut', async () => {
+  test('the default lifetime is cut to the mount’s maximum', async () => {
     const { path } = await freshMount('cloud', { max_lease_ttl: '1h' })
     expect(await (await workerOn(path)).login()).toMatchObject({ lease_duration: 3600 })
   })

@@ -167,7 +167,7 @@ describe('renewal of ec2 tokens', () => {
     expect(await lookUp(auth.client_token)).toEqual({ ...before, ttl: expect.any(Number) })
   })
 
-  test('two renewals at once both succeed', async () => {
+  test('renewals at once all succeed', async () => {
     const { auth } = await loggedIn()
     const replies = await Promise.all([renew(auth), renew(auth), renew(auth)])
     expect(replies.map(reply => reply.status)).toEqual([200, 200, 200])

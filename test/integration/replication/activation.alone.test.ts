@@ -261,7 +261,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
     )
   }
 
-  test('the authority that vouches for it is what it takes', async () => {
+  test('the authority that vouches for the balancer is enough', async () => {
     expect(await handshakeBy(authority.cert)).toBeUndefined()
     const [pending] = await west.store.read([key('pending-link')])
     expect(pending?.data).toMatchObject({ operation: OPERATION, id: 'west' })

@@ -71,7 +71,7 @@ describe('with the primary dead, on a secondary', () => {
     expect((await west('POST', DELETE, { dr_operation_token: text })).status).toBe(403)
   })
 
-  test('shares of the secondary, as it was initialised, are none', async () => {
+  test('shares from the initialisation of the secondary do not count', async () => {
     const { nonce } = (await west('PUT', `${GENERATE}/attempt`, {})).body
     const replies = []
     for (const share of set.at('west').shares.slice(0, 3))
@@ -80,7 +80,7 @@ describe('with the primary dead, on a secondary', () => {
     expect((await west('DELETE', `${GENERATE}/attempt`)).status).toBe(204)
   })
 
-  test.each(operations)('%s: none without a token, none with any other', async path => {
+  test.each(operations)('%s is refused without an operation token, and with any other token', async path => {
     const text = await generated()
     const bare = await west('POST', path, {}, { token: set.at('east').token() })
     expect([bare.status, bare.body.errors[0]]).toEqual([
@@ -91,7 +91,7 @@ describe('with the primary dead, on a secondary', () => {
       expect((await west('POST', path, { dr_operation_token })).status).toBe(403)
   })
 
-  test('the token that was generated is none for the header', async () => {
+  test('the token that was generated does not count in the header', async () => {
     const token = await generated()
     expect((await west('POST', `${R}/generate-public-key`, {}, { token })).status).toBe(403)
     const root = { token: set.at('east').token() }

@@ -79,7 +79,7 @@ async function numbers(name: string, { kind, pk, sk }: Key): Promise<[page: stri
 }
 
 describe('a check', () => {
-  test('of a tree that fits finds nothing: root hashes, and no maps', async () => {
+  test('of a tree that fits finds nothing, and tells root hashes without maps', async () => {
     for (const name of ['east', 'west']) {
       const found = await report(name)
       expect(maps(found)).toEqual(CLEAN)

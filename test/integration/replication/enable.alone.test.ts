@@ -167,7 +167,7 @@ describe('a journal is begun', () => {
     expect(reindex?.data).toMatchObject({ life, stage: 'done', late: 0 })
   })
 
-  test('not before nobody can be writing without it any more (waitPlain)', async () => {
+  test('not before nobody can be writing without it any more', async () => {
     await seeded(3)
     const life = await enabled()
     const start = clock.ms
@@ -175,7 +175,7 @@ describe('a journal is begun', () => {
     expect(clock.ms - start).toBeGreaterThanOrEqual(CHANGEOVER)
   })
 
-  test('who came later still is found by a later pass (stragglers)', async () => {
+  test('and what came later still is found by a later pass', async () => {
     await seeded(3)
     const before = { record: await recordNow(), readAt: clock.ms }
     const life = await enabled()
@@ -279,7 +279,7 @@ describe('a journal is ended', () => {
     expect((await items()).every(item => leafInLife(item, life))).toBe(true)
   })
 
-  test('has an exact end: who holds a position still cannot commit there, and nobody gets another (closeFill)', async () => {
+  test('has an exact end: who holds a position still cannot commit there, and nobody gets another', async () => {
     await seeded(1)
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
@@ -294,7 +294,7 @@ describe('a journal is ended', () => {
     expect((await replayed(journal)).holes).toEqual([])
   })
 
-  test('although writes to its last positions conflict for a while (conflictUndecided)', async () => {
+  test('although writes to its last positions conflict for a while', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await journal.allocate(epoch)

@@ -42,7 +42,7 @@ async function following(set: ClusterSet, name: string, primary: string): Promis
   }
 }
 
-test('a revoked cluster that is promoted by force, as a drill, closes nobody; it says so, and takes no secondary along (revoked, lineOwners)', async () => {
+test('a revoked cluster that is promoted by force, as a drill, closes nobody; it says so, and takes no secondary along', async () => {
   const set = await clusterSet(['east', 'west', 'north'])
   await set.enable('east')
   await set.join('west', 'east')
@@ -73,7 +73,7 @@ test('a revoked cluster that is promoted by force, as a drill, closes nobody; it
   )
 })
 
-test('a cluster that came to be primary by way of another closes the first one, when that comes back (fenceChain, addresses)', async () => {
+test('a cluster that came to be primary by way of another closes the first one, when that comes back', async () => {
   const set = await clusterSet(['east', 'west', 'north'])
   await set.enable('east')
   await set.join('west', 'east')

@@ -125,7 +125,7 @@ describe('cells', () => {
     expect(await journal.cells(line(), 61, 62)).toEqual([undefined])
   })
 
-  test('a conflict decides nothing (conflictUndecided)', async () => {
+  test('are undecided after a conflict: the same one may be written then', async () => {
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
     expect(await journal.putCell(noop(1))).toBe('conflict')
     expect(await journal.putCell(noop(1))).toBe('done')
@@ -275,7 +275,7 @@ describe('items as they stand', () => {
     expect(own.map(one => one.pos).sort()).toEqual([...names].sort())
   })
 
-  test('a wipe deletes what is not of a tree, and leaves what is (wipeCondition)', async () => {
+  test('a wipe deletes what is not of a tree, and leaves what is', async () => {
     const places = ['a', 'b', 'c'].map(name => ({ kind: 'policy', pk: `policy-${epoch}`, sk: name }) as const)
     const [a, b] = places
     if (!a || !b) throw new Error('places')

@@ -298,16 +298,19 @@ const requests: Request[] = [
 // an index by keys tells of less than the whole item, which nobody reads from it
 const byKeys = ['what is in a bucket', 'what is due']
 
-test.each(requests)('%s', async (title, operation, input) => {
-  const sorted = byKeys.includes(title) || title.includes('partition')
-  const [expected, found] = [
-    told(await atEngine(operation, input()), sorted),
-    told(memory.answer(operation, input()), sorted),
-  ]
-  expect(found).toEqual(expected)
-})
+test.each(requests)(
+  'the engine in memory answers as the real one does: %s',
+  async (title, operation, input) => {
+    const sorted = byKeys.includes(title) || title.includes('partition')
+    const [expected, found] = [
+      told(await atEngine(operation, input()), sorted),
+      told(memory.answer(operation, input()), sorted),
+    ]
+    expect(found).toEqual(expected)
+  },
+)
 
-test('pages of a scan are everything, each item once', () => {
+test('the pages of a scan hold every item once', () => {
   type Page = { Items: unknown[]; LastEvaluatedKey?: object }
   const all = (memory.answer('Scan', { TableName }).body as Page).Items
   const pages: unknown[][] = []
@@ -329,7 +332,7 @@ test('pages of a scan are everything, each item once', () => {
   expect(pages.every(page => page.length <= 2)).toBe(true)
 })
 
-test('segments of a scan are everything, each item once', () => {
+test('the segments of a scan hold every item once', () => {
   const segment = (Segment: number) =>
     memory.answer('Scan', { TableName, Segment, TotalSegments: 3 }).body as { Items: unknown[] }
   const all = memory.answer('Scan', { TableName }).body as { Items: unknown[] }

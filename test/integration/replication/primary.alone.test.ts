@@ -48,7 +48,7 @@ describe('a cluster that becomes a primary', () => {
     expect(auditText(host.directory)).toContain('"event":"primary-enabled"')
   })
 
-  test('is one already: only its address may change', async () => {
+  test('and is one already may only change its address', async () => {
     await post('/primary/enable')
     const again = await post('/primary/enable')
     expect([again.status, again.body.errors]).toEqual([
@@ -131,7 +131,7 @@ describe('a cluster that becomes a primary', () => {
   })
 })
 
-test('keys of a next link are made by who may, and each call voids the former ones', async () => {
+test('keys for the next link are made for those who may, and each call voids the keys before', async () => {
   const first = await post('/secondary/generate-public-key')
   const second = await post('/secondary/generate-public-key')
   expect(first.body.data.secondary_public_key).not.toBe(second.body.data.secondary_public_key)

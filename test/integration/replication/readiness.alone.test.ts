@@ -66,7 +66,7 @@ describe('of a pair that is well', () => {
     expect(shown.lag).toMatchObject({ applied: seq, primary_position: seq })
   })
 
-  test('it is told whoever may read it by a token of the set, too, and to nobody else', async () => {
+  test('it is told to those who may read it by a token of the set, too, and to nobody else', async () => {
     const west = set.at('west')
     expect((await west.ok('GET', `${DR}/readiness`)).body.data).toMatchObject({
       ready: true,

@@ -30,7 +30,7 @@ async function journaled(): Promise<ClusterRecord & { life: string }> {
 const REQUESTS = sized(500, 5000)
 const AT_ONCE = sized(20, 128)
 
-test(`${REQUESTS} mixed requests, ${AT_ONCE} at once: none is turned away, nothing is in every transaction (R1), the journal is sound`, async () => {
+test(`${REQUESTS} mixed requests, ${AT_ONCE} at once: none is turned away, no item is in every transaction, the journal is sound`, async () => {
   const { path } = await freshMount()
   const workers = [await workerOn(path), await workerOn(path), await workerOn(path), await workerOn(path)]
   const record = await journaled()

@@ -21,7 +21,7 @@ const revoke = () => set.at('east').ok('POST', `${R}/primary/revoke-secondary`, 
 const statusOf = async (name: string) =>
   (await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })).body.data
 
-test('before it is emptied: it stays what it was, with all that it has, and serves', async () => {
+test('a secondary that is revoked before it is emptied stays what it was, with all that it has, and serves', async () => {
   await begin()
   await revoke()
   await set.settled()
@@ -35,7 +35,7 @@ test('before it is emptied: it stays what it was, with all that it has, and serv
   expect(await statusOf('west')).toMatchObject({ state: 'stream-wals', secondary_id: 'west-again' })
 })
 
-test('in its first sync: the operation ends at once, the status says why, and another token has it begin anew', async () => {
+test('a secondary that is revoked in its first sync ends the operation at once, says why, and begins anew by another token', async () => {
   const { reached, thaw } = set.freezeAt({
     cluster: 'west',
     process: 'on-operation',

@@ -181,7 +181,7 @@ describe('a secondary under load', () => {
     expect([mine.seq, mine.done, mine.epoch]).toEqual([theirs.seq, theirs.seq, theirs.epoch])
   })
 
-  test('redo: applying twice at once changes nothing', async () => {
+  test('is the same after applying twice at once', async () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
     const answer = await linkTo(east).cells({ line: (await headOf(west)).line, from: 0, bytes: 1 })
@@ -329,7 +329,7 @@ describe('a secondary that is far behind', () => {
 })
 
 describe('rules of the applier', () => {
-  test('stageFirst: nothing is applied before the head says that its cells are here', async () => {
+  test('nothing is applied before the head says that its cells are here', async () => {
     await synced()
     await commit(east, [a, '1'])
     const dies = await withJournal({
@@ -348,7 +348,7 @@ describe('rules of the applier', () => {
     await isEqual()
   })
 
-  test('drain: what is staged is applied to the end before the cluster does anything else', async () => {
+  test('what is staged is applied to the end before the cluster does anything else', async () => {
     await synced()
     await commit(east, [a, '1'])
     const said = await withJournal({
@@ -361,7 +361,7 @@ describe('rules of the applier', () => {
     await isEqual()
   })
 
-  test('markFence: a frozen process that goes on much later changes nothing', async () => {
+  test('a frozen process that goes on much later changes nothing', async () => {
     await synced()
     await commit(east, [x, '1'])
     const late: (readonly Element[])[] = []
@@ -379,7 +379,7 @@ describe('rules of the applier', () => {
     await isEqual()
   })
 
-  test('an item that is not as cells say is said, and fetched', async () => {
+  test('an item that is not as cells say is named, and fetched', async () => {
     await commit(east, [x, '1'], [a, '1'])
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
@@ -461,7 +461,7 @@ describe('rules of a sync', () => {
     return () => west.journal.transact(page)
   }
 
-  test('segmentFence: a late write of a page that others have written since is refused', async () => {
+  test('a late write of a page that others have written since is refused', async () => {
     await commit(east, [x, '1'])
     const late = await withPageInHand()
     await synced()
@@ -471,7 +471,7 @@ describe('rules of a sync', () => {
     await isEqual()
   })
 
-  test('segmentClose: also where nobody has written anything since', async () => {
+  test('a late write of a page is refused also where nobody has written anything since', async () => {
     await commit(east, [x, '1'])
     const late = await withPageInHand()
     await commit(east, [x, null])
@@ -481,7 +481,7 @@ describe('rules of a sync', () => {
     await isEqual()
   })
 
-  test('syncFrontier: a commit that is under way while all is fetched arrives all the same', async () => {
+  test('a commit that is under way while all is fetched arrives all the same', async () => {
     const { epoch } = await headOf(east)
     await commit(east, [a, '1'])
     const slow = await east.journal.allocate(epoch)
@@ -515,7 +515,7 @@ describe('rules of a sync', () => {
     return result
   }
 
-  test('dirtyRule: fetched items are right only with the rest of the same journal', async () => {
+  test('fetched items are right only with the rest of the same journal', async () => {
     await commit(east, [a, '1'])
     await synced()
     // west is another secondary's source from now on: it has never seen what east wrote last
@@ -563,7 +563,7 @@ describe('rules of a sync', () => {
     await isEqual(east, west)
   })
 
-  test('nor where nobody knows whether what has no cell was a commit', async () => {
+  test('a rewind fetches everything also where nobody knows whether a position without a cell was a commit', async () => {
     await commit(east, [a, '1'])
     await synced()
     await commit(east, [x, 'lost'])
@@ -592,7 +592,7 @@ describe('rules of a sync', () => {
     await isEqual(east, west)
   })
 
-  test('wipeCondition: a late wipe takes nothing that has been fetched since', async () => {
+  test('a late wipe takes nothing that has been fetched since', async () => {
     await commit(east, [x, '1'])
     const old = placed({ ...x, rev: 'r', data: {} }, 'the life before')
     await west.journal.transact([{ item: x, put: old, if: 'absent' }])

@@ -39,8 +39,8 @@ afterEach(() => become({ mode: 'disabled' }))
 const root = (sk: 'replicated' | 'local', hash: string) =>
   journal.putPageHash('t#life-1#root', sk, { hash, asOf: `${EPOCH}/000000000001` })
 
-describe('as it stands in the tables', () => {
-  test('of a primary and its secondaries, for one batch read and a query', async () => {
+describe('the status', () => {
+  test('of a primary and its secondaries costs one batch read and a query', async () => {
     await journal.moveHead('none', firstHead(EPOCH, 1))
     await journal.allocate(EPOCH)
     await Promise.all([root('replicated', 'one'), root('local', 'two')])
@@ -75,12 +75,12 @@ describe('as it stands in the tables', () => {
     expect(await status()).not.toMatchObject({ merkle_root: 'merkle_root' in shown && shown.merkle_root })
   })
 
-  test('of a primary whose tree is being built', async () => {
+  test('of a primary whose tree is being built says so, and has no root', async () => {
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-2', built: false })
     expect(await status()).toMatchObject({ reindex_in_progress: true, merkle_root: '' })
   })
 
-  test('by an environment that has last seen another role or tree: as the record says that it reads now', async () => {
+  test('follows the record as it is read now, whatever role or tree the environment has seen before', async () => {
     const primary = { mode: 'primary', set: 'set-1', epoch: EPOCH, built: true } as const
     await become({ ...primary, life: 'life-1' })
     const { merkle_root: one } = (await status()) as { merkle_root: string }
@@ -143,7 +143,7 @@ describe('as it stands in the tables', () => {
     }
   })
 
-  test('without replication it costs what every request costs', async () => {
+  test('without replication costs what every request costs', async () => {
     expect(await status()).toEqual({ mode: 'disabled' })
     for (const path of ['/sys/replication/dr/status', '/sys/replication/status', '/sys/health'])
       expect(await costOf(path)).toEqual(['BatchGetItem'])

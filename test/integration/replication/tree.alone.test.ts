@@ -108,7 +108,7 @@ describe('roots', () => {
     expect((await storage.calls()).length).toBeLessThanOrEqual(6)
   })
 
-  test('cost the pages that have changed', async () => {
+  test('cost no more than the pages that have changed', async () => {
     await commit(create(place('a'), role('a')))
     await tendJournal(ports, 'all')
     await commit(put(place('a'), role('b')))

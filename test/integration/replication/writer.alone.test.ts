@@ -160,7 +160,7 @@ describe('counting down', () => {
 })
 
 describe('times', () => {
-  test('a token is deleted by the engine after its generation only, and is summed there (ttlGeneration)', async () => {
+  test('a token is deleted by the engine after its generation only, and is summed there', async () => {
     const now = Math.floor(clock.ms / 1000)
     await commit(create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }))
     const item = await raw(cluster, key('token', `${owner}x`))
@@ -180,7 +180,7 @@ describe('times', () => {
     await sound()
   })
 
-  test('nothing but what dies is deleted by the engine (ttlOnlyDies)', async () => {
+  test('nothing but what dies is deleted by the engine', async () => {
     await commit(create(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 5, ttl: 9 }))
     const item = await raw(cluster, key('deny', owner, 'tag'))
     expect([item?.['due'], item?.['ttl']]).toEqual([5, undefined])
@@ -291,7 +291,7 @@ describe('positions', () => {
     await sound()
   })
 
-  test('a position that somebody else closed first is given up, and the commit takes another (NOOP wins)', async () => {
+  test('a position that somebody else closed first is given up, and the commit takes another', async () => {
     const { epoch = '' } = record
     await journal.putCell(noopCell({ epoch, seq: 1 }, 0))
     expect(await commit(put('a'))).toBe('done')
@@ -300,7 +300,7 @@ describe('positions', () => {
     await sound()
   })
 
-  test('who comes late to a bucket takes a new position: a bucket’s marks only rise (order)', async () => {
+  test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
     await commit(put('a'))
     const { epoch = '', life = '' } = record
     const [a] = (await standing(journal)).filter(own)
@@ -313,7 +313,7 @@ describe('positions', () => {
     await sound()
   })
 
-  test('no element of a transaction is shared by all commits (R1)', async () => {
+  test('no element of a transaction is shared by all commits', async () => {
     await commit(put('a'))
     await commit(put('b'))
     const { cells } = await replayed(journal)
@@ -341,7 +341,7 @@ describe('many at once', () => {
     await sound()
   })
 
-  test('any sequence of commits', async () => {
+  test('any sequence of commits leaves the journal sound', async () => {
     const change = fc.record({
       name: fc.constantFrom('a', 'b', 'c'),
       act: fc.constantFrom('put', 'any', 'remove', 'replace'),
@@ -378,7 +378,7 @@ describe('who read the cluster record before a journal was begun', () => {
     readAt: clock.ms,
   })
 
-  test('touches nothing that the journal has written (plainFence)', async () => {
+  test('touches nothing that the journal has written', async () => {
     await commit(put('a'))
     const a = await stored('a')
     for (const change of [

@@ -51,7 +51,7 @@ async function cutBy(arrange: () => Promise<unknown>, where: string): Promise<vo
   await isServed(one, where)
 }
 
-describe('a rotation that is cut', () => {
+describe('a rotation leaves a key that works, and the next one ends with a single key, when it is cut', () => {
   let tableCalls: string[] = []
   let awsCalls: string[] = []
   beforeAll(async () => {

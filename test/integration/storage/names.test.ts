@@ -41,7 +41,7 @@ const rows: [string, () => string, unknown, number][] = [
 
 describe('names and values beyond what can be stored', () => {
   test.each(rows.map(([method, path, body, status], index) => ({ index, method, path, body, status })))(
-    'row $index: $method answers $status',
+    'row $index of the table: $method is answered with $status',
     async ({ method, path, body, status }) => {
       const reply = await api(method, path(), body)
       expect(reply.status, `${path().slice(0, 60)} ${reply.text.slice(0, 200)}`).toBe(status)

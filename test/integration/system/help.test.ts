@@ -51,7 +51,7 @@ describe('help with a path', () => {
     expect((await help('/sys/no-such-thing')).status).toBe(404)
   })
 
-  test('an empty wish is none, and a write stays a write', async () => {
+  test('an empty help parameter asks for none, and a write stays a write', async () => {
     expect((await api('GET', '/sys/health?help=', undefined, { token })).body).toHaveProperty('initialized')
     const role = `${mount}/role/${fresh('r')}`
     await done('POST', `${role}?help=1`, { auth_type: 'ec2', bound_account_id: '111122223333' })

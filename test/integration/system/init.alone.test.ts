@@ -100,7 +100,7 @@ describe('initialisation', () => {
     [{ recovery_shares: 1, recovery_threshold: 1 }, [32]],
     [{ recovery_shares: 3, recovery_threshold: 2, stored_shares: 7 }, [33, 33, 33]],
     [{ recovery_shares: '4', recovery_threshold: '4' }, [33, 33, 33, 33]],
-  ])('%j', async (body, lengths) => {
+  ])('%j gives shares of %j bytes', async (body, lengths) => {
     const { recovery_keys } = (await init(body)).body
     expect(recovery_keys.map((share: string) => share.length / 2)).toEqual(lengths)
   })

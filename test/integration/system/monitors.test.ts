@@ -58,7 +58,7 @@ describe('sys/health', () => {
 })
 
 describe('sys/seal-status, sys/leader, sys/init', () => {
-  test('seal-status', async () => {
+  test('seal-status describes an unsealed cluster, with its recovery shares', async () => {
     const { cluster_id } = (await get('/sys/health')).body
     expect((await get('/sys/seal-status')).body).toEqual({
       type: 'awskms',
@@ -80,14 +80,14 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
     })
   })
 
-  test('leader', async () => {
+  test('leader tells the address of the cluster itself', async () => {
     const { body } = await get('/sys/leader')
     expect(body).toMatchObject({ ha_enabled: true, is_self: true, performance_standby: false })
     expect(body.leader_address).toBe(new URL(cluster.base_url).origin)
     expect(body.leader_cluster_address).toBe(body.leader_address)
   })
 
-  test('init', async () => {
+  test('init tells that the cluster is initialised, and a second one is refused', async () => {
     expect((await get('/sys/init')).body).toEqual({ initialized: true })
     const again = await api('PUT', '/sys/init', {}, { token: '' })
     expect([again.status, again.body.errors]).toEqual([400, ['the cluster is already initialised']])

@@ -23,7 +23,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await api('DELETE', at(name))).status).toBe(204)
   })
 
-  test('the older field, at the older path', async () => {
+  test('the older field is taken at the older path', async () => {
     const name = fresh('p')
     await done('POST', older(name), { rules: TEXT })
     expect((await done('GET', at(name))).body.data.policy).toBe(TEXT)
@@ -136,7 +136,7 @@ describe('sys/capabilities-self', () => {
   const ask = async (body: unknown, token?: string) =>
     api('POST', '/sys/capabilities-self', body, token === undefined ? {} : { token })
 
-  test('of several paths, and of one', async () => {
+  test('tells the capabilities on several paths, and on one', async () => {
     const token = await tokenWith(POLICY)
     const many = await ask({ paths: ['a/b', '/a/x', 'a/c', 'z'] }, token)
     const expected = { 'a/b': ['create', 'update'], 'a/x': ['list', 'read'], 'a/c': ['deny'], z: ['deny'] }
@@ -149,7 +149,7 @@ describe('sys/capabilities-self', () => {
       })
   })
 
-  test('of root, and of names that every object has', async () => {
+  test('tells root its own on every path, names that every object has among them', async () => {
     expect((await ask({ paths: ['x', '__proto__', 'constructor'] })).body.data).toEqual(
       JSON.parse('{"x":["root"],"__proto__":["root"],"constructor":["root"]}'),
     )

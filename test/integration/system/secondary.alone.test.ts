@@ -48,7 +48,7 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
     expect((await host.api('HEAD', path)).status).toBe(400)
   })
 
-  test('what is nowhere, what is malformed, what misses its verb', async () => {
+  test('refuses paths of nothing, malformed bodies and wrong verbs in the same way', async () => {
     for (const [method, path, body] of [
       ['GET', '/nothing', undefined],
       ['GET', '/auth/no/role/x', undefined],

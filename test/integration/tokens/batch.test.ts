@@ -79,7 +79,7 @@ describe('batch tokens', () => {
     expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)
   })
 
-  test('with one character changed are nothing', async () => {
+  test('with one character changed are no tokens', async () => {
     const { client_token: token } = await batchOf()
     for (const at of [6, Math.floor(token.length / 2), token.length - 1]) {
       const other = token[at] === 'A' ? 'B' : 'A'

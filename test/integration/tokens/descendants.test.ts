@@ -201,7 +201,7 @@ describe('auth/token/accessors', () => {
   test.each([
     ['sudo without list', '["read", "sudo"]'],
     ['list without sudo', '["list", "read", "update", "create", "delete"]'],
-  ])('%s does not do, in neither spelling', async (_, capabilities) => {
+  ])('%s does not do, in either spelling', async (_, capabilities) => {
     const name = fresh('p')
     const policy = `path "auth/token/accessors*" { capabilities = ${capabilities} }`
     await done('POST', `/sys/policies/acl/${name}`, { policy })

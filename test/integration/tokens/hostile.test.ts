@@ -64,7 +64,7 @@ describe('hostile input to the token endpoints', () => {
     ],
     ['numbers and truth values', { a: 1, b: true, c: null }, { a: '1', b: '1', c: '' }],
     ['unicode and control characters', { 'ä\u0000': '🔑\n' }, { 'ä\u0000': '🔑\n' }],
-  ])('metadata of %s', async (_, meta, expected) => {
+  ])('metadata of %s is kept as text', async (_, meta, expected) => {
     const made = await tryMake({ policies: 'default', ttl: '1h', meta })
     expect(made.status, made.text).toBe(200)
     expect((await lookUp(made.body.auth.client_token))['meta']).toEqual(expected)
@@ -96,7 +96,7 @@ describe('hostile input to the token endpoints', () => {
       ['unicode', '🔑'.repeat(50)],
       ['control characters', 'a\u0000\r\nb'],
       ['a very long one', BIG],
-    ])('%s', async (_, token) => {
+    ])('is taken for none, nor for an accessor: %s', async (_, token) => {
       expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)
       expect((await api('POST', '/auth/token/renew', { token })).status).toBe(400)
       expect((await api('POST', '/auth/token/revoke-orphan', { token })).status).toBe(400)

@@ -59,7 +59,7 @@ describe('tokens tied to networks', () => {
     ['one of several', ['10.0.0.0/8', '127.0.0.8/31'], true],
     ['the neighbours only', ['127.0.0.8/32', '127.0.0.10/31'], false],
     ['everything', '0.0.0.0/0', true],
-  ])('%s', async (_, networks, admitted) => {
+  ])('%s: the address is admitted: $2', async (_, networks, admitted) => {
     const token = await tokenOf(await boundRole(networks))
     expect((await from(token, ELSEWHERE)).status).toBe(admitted ? 200 : 403)
   })

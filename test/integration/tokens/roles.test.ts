@@ -202,7 +202,7 @@ describe('token roles', () => {
     expect((await api('POST', '/auth/token/create', {}, { token })).status).toBe(403)
   })
 
-  test('what a token is said to be made with', async () => {
+  test('a token tells the role, and the path with its suffix, by which it was made', async () => {
     const role = await write({ allowed_policies: 'a', path_suffix: 'ci.v1' })
     const { body } = await create(role)
     expect(await lookUp(body.auth.client_token)).toMatchObject({
@@ -257,12 +257,15 @@ describe('token roles', () => {
     ],
     ['a number of uses', { token_num_uses: 3 }, {}, { num_uses: 3 }],
     ['the smaller number of uses', { token_num_uses: 3 }, { num_uses: 9 }, { num_uses: 3 }],
-  ])('%s', async (_, rules, given, expected) => {
-    const role = await write({ allowed_policies: 'a', ...rules })
-    const reply = await create(role, given)
-    expect(reply.status, reply.text).toBe(200)
-    expect(await lookUp(reply.body.auth.client_token)).toMatchObject(expected)
-  })
+  ])(
+    'what a role says, and what is asked for, give the token its terms: %s',
+    async (_, rules, given, expected) => {
+      const role = await write({ allowed_policies: 'a', ...rules })
+      const reply = await create(role, given)
+      expect(reply.status, reply.text).toBe(200)
+      expect(await lookUp(reply.body.auth.client_token)).toMatchObject(expected)
+    },
+  )
 
   test.each<[string, Record<string, unknown>]>([
     ['a type that is none', { token_type: 'SECRET' }],

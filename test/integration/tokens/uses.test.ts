@@ -49,7 +49,7 @@ describe('tokens of limited uses', () => {
     expect((await api('POST', '/sys/policies/acl/last-use', { policy }, { token })).status).toBe(403)
   })
 
-  test('also when it loses a race for what it writes', async () => {
+  test('the request that takes the last use succeeds or is busy when it loses a race for what it writes', async () => {
     const name = fresh('p')
     const policy = `path "sys/policies/acl/${name}" { capabilities = ["create", "update"] }`
     await done('POST', `/sys/policies/acl/${name}`, { policy })

@@ -22,7 +22,7 @@ const put = async (given: Record<string, unknown> = { a: 1 }): Promise<string> =
   (await wrapped('POST', '/sys/wrapping/wrap', given)).token
 
 describe('response wrapping', () => {
-  test('the answer holds nothing but what leads to the answer', async () => {
+  test('the outer answer holds nothing but what leads to the inner one', async () => {
     const { body, text } = await done('POST', '/sys/wrapping/wrap', { secret: 'TREASURE' }, TTL)
     expect(body).toEqual({
       request_id: expect.any(String),
@@ -240,7 +240,7 @@ describe('response wrapping', () => {
     ['0', false],
     ['60', true],
     ['1h', true],
-  ])('the header %j is understood', async (ttl, wraps) => {
+  ])('the header %j asks for wrapping: %s', async (ttl, wraps) => {
     const headers = { 'x-vault-wrap-ttl': ttl }
     const { body } = await done('GET', '/sys/policies/acl/default', undefined, { headers })
     expect(body.data === null).toBe(wraps)

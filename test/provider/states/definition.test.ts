@@ -45,7 +45,7 @@ describe('definitions that the interpreter honours, and no others', () => {
     ['their signs in a text', '{% \'?? ?: $eval\' & "??" %}', undefined],
     ['their signs in a regular expression', '{% $match($states.input.a, /(?:a|b)??/) %}', undefined],
     ['the function that the service has instead', "{% $parse('1') %}", undefined],
-  ])('%s: as the service takes it', (_, expression, fault) => {
+  ])('%s: taken or refused as by the service', (_, expression, fault) => {
     const read = () => readDefinition(shaped({ nested: [expression] }))
     if (fault === undefined) expect(read()).toBeDefined()
     else expect(read).toThrow(fault)

@@ -15,7 +15,7 @@ import { stateMachine, stillTime, task, tokenTask, until } from './support.ts'
 const fault = (type: string) => new FunctionFault(type, 'as the test wants')
 
 describe('a state machine runs as it does on AWS', () => {
-  test('from state to state: results, variables, choices, and the context', async () => {
+  test('results, variables and the context go from state to state, and choices are made by them', async () => {
     const machine = await stateMachine(
       {
         Begin: {
@@ -418,7 +418,7 @@ describe('executions by name', () => {
     expect((await list({ nextToken: '1' })).stateMachines).toEqual([])
   })
 
-  test('of a machine that is not there, none', async () => {
+  test('one that is not there cannot be described', async () => {
     const machine = await stateMachine(sleeping)
     await expect(machine.describe('arn:of:nothing')).rejects.toMatchObject({ name: 'ExecutionDoesNotExist' })
   })

@@ -58,7 +58,7 @@ describe('value kinds', () => {
     ...['yes', 'on', 'tRUE', ' true', 2, -1, 0.5, '2', object, [true], []].map(
       raw => [raw, REFUSED] as [unknown, unknown],
     ),
-  ])('a boolean from %j', (raw, value) => expect(read(bool(''), raw)).toBe(value))
+  ])('a boolean from %j is %s', (raw, value) => expect(read(bool(''), raw)).toBe(value))
 
   test.each<[raw: unknown, value: unknown]>([
     [12, 12],
@@ -115,7 +115,7 @@ describe('value kinds', () => {
     [[['a']], REFUSED],
     [[null], REFUSED],
     [[true], REFUSED],
-  ])('a list from %j', (raw, value) => expect(read(list(''), raw)).toEqual(value))
+  ])('a list from %j is $1', (raw, value) => expect(read(list(''), raw)).toEqual(value))
 
   test.each<[raw: unknown, value: unknown]>([
     [90, 90],
@@ -156,7 +156,7 @@ describe('value kinds', () => {
     [[], REFUSED],
     [{ a: {} }, REFUSED],
     [{ a: ['b'] }, REFUSED],
-  ])('a map from %j', (raw, value) => {
+  ])('a map from %j is $1', (raw, value) => {
     const found = read(map(''), raw)
     if (value === REFUSED) expect(found).toBe(REFUSED)
     else expect(Object.entries(found as object)).toEqual(Object.entries(value as object))
@@ -183,13 +183,13 @@ describe('value kinds', () => {
     [JSON.parse('{"__proto__": ["x"]}'), REFUSED],
     [['a'], REFUSED],
     ['a=b', REFUSED],
-  ])('a map of lists from %j', (raw, value) => {
+  ])('a map of lists from %j is $1', (raw, value) => {
     const found = read(mapOfLists(''), raw)
     if (value === REFUSED) expect(found).toBe(REFUSED)
     else expect(Object.entries(found as object)).toEqual(Object.entries(value as object))
   })
 
-  test.each([[null], [0], ['x'], [{ a: [1] }]])('anything is %j', raw =>
+  test.each([[null], [0], ['x'], [{ a: [1] }]])('anything from %j is the same', raw =>
     expect(read(anything(''), raw)).toBe(raw),
   )
 

@@ -9,7 +9,7 @@ const good = licenceText(privateKey, { nbf: 100, iat: 90, exp: 200 })
 const licence = { id: 'l-1', features: ['DR Replication'], startsAt: 100, endsAt: 200 }
 
 describe('reading a licence', () => {
-  test('what its signature vouches for', () => {
+  test('gives what its signature vouches for', () => {
     expect(readLicence({ text: good, publicKey })).toEqual({ licence })
   })
 
@@ -73,7 +73,9 @@ describe('reading a licence', () => {
       publicKey,
       'the licence names no features',
     ],
-  ])('%s', (_, text, key, fault) => expect(readLicence({ text, publicKey: key })).toEqual({ fault }))
+  ])('fails for %s, and says why', (_, text, key, fault) =>
+    expect(readLicence({ text, publicKey: key })).toEqual({ fault }),
+  )
 })
 
 describe('what a licence does for an endpoint', () => {

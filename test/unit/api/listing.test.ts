@@ -9,7 +9,7 @@ describe('paging of listings', () => {
     ['a number', { limit: 2 }, { limit: 2 }],
     ['both', { after: 'b', limit: 2 }, { after: 'b', limit: 2 }],
     ['the longest name', { after: 'é'.repeat(512) }, { after: 'é'.repeat(512) }],
-  ])('%s', (_, given, page) => expect(pageOf(given)).toEqual(page))
+  ])('is read from %s', (_, given, page) => expect(pageOf(given)).toEqual(page))
 
   test.each([
     ['a negative number', { limit: -1 }, 'limit must not be negative'],

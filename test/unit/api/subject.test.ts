@@ -16,7 +16,7 @@ describe('what an endpoint is about', () => {
     for (const call of [there, absent]) expect(placeOf(call, 'sts-role')).toBe(subjectKey)
   })
 
-  test('is there, or is not', () => {
+  test('is what is stored there; where nothing is, nothing, or not found', () => {
     expect(subjectOf(there, 'sts-role')).toBe(subject)
     expect(storedOf(there, 'sts-role')).toBe(subject)
     expect(subjectOf(absent, 'sts-role')).toBeUndefined()

@@ -29,7 +29,7 @@ describe('which type of login', () => {
     ['ec2 and a part of iam', { ...ec2, iam_http_request_method: 'GET' }, 'ec2'],
     ['iam and a part of ec2', { ...post, identity: 'x' }, 'iam'],
     ['a nonce with iam', { ...post, nonce: 'x' }, 'iam'],
-  ])('%s', (_, raw, type) => {
+  ])('%s: $2', (_, raw, type) => {
     expect(typeOf(raw)).toBe(type)
   })
 

@@ -25,7 +25,7 @@ describe('a token under a one-time password', () => {
     )
   })
 
-  test('a known vector, without padding', () => {
+  test('is that of a known vector, without padding', () => {
     expect(masked('hvs.', 'abcd')).toBe('CRQQSg')
   })
 

@@ -45,7 +45,7 @@ describe('a root token from recovery shares', () => {
     expect((await w.show()).body).toMatchObject({ ...IDLE_BODY, required: threshold })
   })
 
-  test('what each step tells, in the fields that command lines read', async () => {
+  test('tells at each step how far it is, in the fields that command lines read', async () => {
     const w = await ceremonyWorld()
     expect((await w.show()).body).toMatchObject(IDLE_BODY)
     const started = (await w.start({})).body

@@ -85,7 +85,7 @@ describe('a DR operation token from recovery shares', () => {
     expect(data.otp).toHaveLength(data.otp_length)
   })
 
-  test('the password is told once, and its own is not told at all', async () => {
+  test('the password is told once, and one that the caller has chosen is not told at all', async () => {
     const w = await secondary()
     const { nonce, otp } = (await w.start()).body
     expect(otp).toMatch(/^[0-9A-Za-z]{33}$/)

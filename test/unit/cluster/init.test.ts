@@ -67,7 +67,7 @@ describe('initialisation', () => {
   const base64 = (pair: typeof alice) =>
     Buffer.from(pair.publicKey as unknown as Uint8Array).toString('base64')
 
-  test('five shares, three together, and a root token, in one commit', async () => {
+  test('makes five shares, three of which are the key, and a root token, in one commit', async () => {
     const { body, commits } = await init({})
     expect(body).toMatchObject({ keys: [], keys_base64: [] })
     expect(body.recovery_keys).toHaveLength(5)
@@ -85,7 +85,7 @@ describe('initialisation', () => {
     ])
   })
 
-  test('what is written: an idle cluster, the two first mounts, an endless root token', async () => {
+  test('writes a cluster without replication, the two first mounts and an endless root token', async () => {
     const { body, commits } = await init({ recovery_shares: 3, recovery_threshold: 2 })
     const data = Object.fromEntries(
       (commits[0] ?? []).flatMap(one => ('put' in one ? [[one.put.kind, one.data]] : [])),
@@ -119,7 +119,7 @@ describe('initialisation', () => {
     expect(body.recovery_keys).toEqual([Buffer.alloc(32, 5).toString('hex')])
   })
 
-  test('OpenPGP keys: each share’s hex text for its own key, the root token for its', async () => {
+  test('encrypts each share’s hex text for its own OpenPGP key, and the root token for its', async () => {
     const { body } = await init({
       recovery_shares: 2,
       recovery_threshold: 2,
@@ -187,7 +187,7 @@ describe('initialisation', () => {
     })
   })
 
-  test('neutral values, which the official client always sends', async () => {
+  test('accepts neutral values, which the official client always sends', async () => {
     const neutral = {
       secret_shares: 0,
       secret_threshold: 0,

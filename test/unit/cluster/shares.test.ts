@@ -72,7 +72,7 @@ describe('shares of a key', () => {
     )
   })
 
-  test('the largest division', async () => {
+  test('the largest division gives the key again', async () => {
     const shares = await divide(key, { shares: 255, threshold: 255 })
     expect(new Set(shares.map(share => share.at(-1))).size).toBe(255)
     expect(await whole(shares)).toEqual(key)
@@ -86,7 +86,7 @@ describe('divisions', () => {
     [5, 3],
     [255, 2],
     [255, 255],
-  ])('%i shares, %i together', (shares, threshold) => {
+  ])('%i shares, %i together: allowed', (shares, threshold) => {
     expect(() => checkDivision({ shares, threshold })).not.toThrow()
   })
 
@@ -115,7 +115,7 @@ describe('a share as its holder writes it', () => {
     ['base64', share.toString('base64')],
     ['with a line end', `${share.toString('hex')}\n`],
     ['with blanks around', `  ${share.toString('base64')} `],
-  ])('%s', (_, text) => expect(readShare(text)).toEqual(share))
+  ])('is read: %s', (_, text) => expect(readShare(text)).toEqual(share))
 
   test('text that is hex of a wrong length and base64 as well is base64', () => {
     // 68 hexadecimal digits would be 34 bytes; 24 of them are 18 bytes of base64

@@ -39,7 +39,7 @@ describe('the endpoints that the documented interface has', () => {
     expect(found.sort()).toEqual(rows.map(([method, path]) => `${method} ${path}`).sort())
   })
 
-  test('what a field may hold besides those of the interface', () => {
+  test('and no other field, but what clients of the incumbent send, and deprecated names', () => {
     const extra = rows.flatMap(([method, path, fields]) => {
       const known = method === 'LIST' ? ['after', 'limit'] : []
       return rowOf(method, path).flatMap(row =>
@@ -194,7 +194,7 @@ describe('the table as a whole', () => {
     expect(names).toEqual([...new Set(names)])
   })
 
-  test('everything but the roots of trust is served by an active cluster only', () => {
+  test('only probes, status and initialisation are served in every role of the cluster', () => {
     const always = all.filter(row => row.serves === 'always').map(row => `${row.method} ${row.path}`)
     expect(always.sort()).toEqual([
       'GET /sys/health',
@@ -208,7 +208,7 @@ describe('the table as a whole', () => {
     ])
   })
 
-  test('what writes has the right to', () => {
+  test('every DELETE declares a use by which it may write', () => {
     const writers = all
       .filter(row => row.method === 'DELETE')
       .filter(row => !row.uses.some(use => use === 'write' || use === 'ceremony'))

@@ -107,7 +107,7 @@ describe('which capability a call needs', () => {
     [policy('update', { sudo: true }), '"update", "sudo"', true, true],
     [policy('create-or-update', { sudo: true }), '"create", "sudo"', true, true],
     [anyone, '"deny"', true, true],
-  ])('%j with %s, there: %s', async (access, capabilities, exists, allowed) => {
+  ])('%j with %s, the subject there %s: allowed %s', async (access, capabilities, exists, allowed) => {
     const found = await admitted({ access, items: [rules(capabilities), ...(exists ? [subject] : [])] })
     expect(found === 'policy').toBe(!allowed)
     if (allowed) expect(found).toMatchObject({ subjectKey: subjectAt, subject: exists ? subject : undefined })
@@ -128,7 +128,7 @@ describe('rules about parameters and wrapping', () => {
     ['required_parameters = ["cert"]', {}, false],
     ['denied_parameters = { other = [] }', { other: 1 }, false],
     ['denied_parameters = { cert = [] }', {}, true],
-  ])('%s on %j', async (line, raw, allowed) => {
+  ])('%s on %j: allowed %s', async (line, raw, allowed) => {
     expect((await admitted({ items: [held(line)], raw })) === 'policy').toBe(!allowed)
   })
 

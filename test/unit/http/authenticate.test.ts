@@ -50,7 +50,8 @@ describe('a token as presented', () => {
     expect(whyOf(() => authenticate(opened, undefined, facts))).toBe('token-unknown')
   })
 
-  test('nothing is nothing', async () => expect(await present(undefined, cipher)).toBeUndefined())
+  test('a request without a token presents none', async () =>
+    expect(await present(undefined, cipher)).toBeUndefined())
 })
 
 describe('who may go on', () => {
@@ -70,7 +71,7 @@ describe('who may go on', () => {
     expect(whyOf(() => authenticate({ text, hash }, stored(parts), facts))).toBe(verdict)
   })
 
-  test('no token, an unknown token', () => {
+  test('no token and an unknown token are told apart', () => {
     expect(whyOf(() => authenticate(undefined, undefined, facts))).toBe('token-missing')
     expect(whyOf(() => authenticate({ text, hash }, undefined, facts))).toBe('token-unknown')
   })

@@ -434,7 +434,7 @@ describe('wrapped answers', () => {
     })
   })
 
-  test('nothing is nothing, and a failure is told', async () => {
+  test('neither an answer without content nor a failure is wrapped', async () => {
     expect((await send({ headers }, changing)).status).toBe(204)
     const refused = await send({ headers, body: '{"ttl":"x"}' })
     expect([refused.status, refused.commits]).toEqual([400, []])

@@ -80,7 +80,7 @@ describe.each(fronts)('an event of %s', front => {
     expect(requestOf(eventOf(front, '/v1/x'), 0).domain).toBe(wanted)
   })
 
-  test('method, header, id and deadline', () => {
+  test('has a method, headers, an ID and a deadline', () => {
     expect(requestOf(eventOf(front, '/v1/x'), 42)).toMatchObject({
       method: 'GET',
       gatewayId: 'r-1',
@@ -94,7 +94,7 @@ describe.each(fronts)('an event of %s', front => {
     ['base64', { body: Buffer.from('{"a":"é"}').toString('base64'), isBase64Encoded: true }, '{"a":"é"}', 10],
     ['nothing', {}, '', 0],
     ['null', { body: null }, '', 0],
-  ])('a body that comes as %s', (_, parts, body, bodyLength) => {
+  ])('a body that comes as %s is read', (_, parts, body, bodyLength) => {
     expect(requestOf({ ...eventOf(front, '/v1/x'), ...parts }, 0)).toMatchObject({ body, bodyLength })
   })
 })

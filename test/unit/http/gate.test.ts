@@ -40,11 +40,14 @@ describe('before anybody is asked who they are', () => {
     ['dr', [503, 0, 0, 0, 503]],
     ['demotion', [503, 0, 0, 400, 503]],
     [undefined, [503, 0, 0, 400, 503]],
-  ])('%s', (serves, statuses) => {
-    expect(modes.map(mode => refusalOf(() => checkCluster(base(mode), serves, HERE)).status)).toEqual(
-      statuses,
-    )
-  })
+  ])(
+    'a row that serves %s: %j (not initialised, disabled, primary, secondary, bootstrapping)',
+    (serves, statuses) => {
+      expect(modes.map(mode => refusalOf(() => checkCluster(base(mode), serves, HERE)).status)).toEqual(
+        statuses,
+      )
+    },
+  )
 
   test('a demotion is for a secondary, too, that was the primary until its epoch ended, and follows nobody', () => {
     const gone = { mode: 'secondary', epoch: '000001.0123456789ab' } as const
@@ -130,7 +133,7 @@ describe('once it is known who calls', () => {
     ['dr', 'disabled', ''],
     ['dr', 'primary', ''],
     ['always', undefined, ''],
-  ])('%s, on one that is %s: %j', (serves, mode, text) => {
+  ])('a row that serves %s, in a cluster that is %s: %j', (serves, mode, text) => {
     const refusal = refusalOf(() => checkRole(base(mode), serves))
     expect(refusal).toMatchObject({ text, status: text === '' ? 0 : 400 })
   })

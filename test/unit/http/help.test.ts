@@ -67,8 +67,8 @@ describe('help with a path', () => {
   })
 
   test.each<[string, string, object]>([
-    ['an empty wish', 'auth/aws/role/dev', { query: [['help', '']] }],
-    ['no wish', 'auth/aws/role/dev', { query: [] }],
+    ['an empty help parameter', 'auth/aws/role/dev', { query: [['help', '']] }],
+    ['no help parameter', 'auth/aws/role/dev', { query: [] }],
     ['a write', 'auth/aws/role/dev', { method: 'POST' }],
     ['a path of nobody', 'no/such/path', {}],
   ])('there is none for %s', async (_, path, parts) => {

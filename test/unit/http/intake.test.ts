@@ -110,7 +110,7 @@ const take = (parts: Partial<HttpRequest>, license: License = lasting) => {
 }
 
 describe('a request, as far as it can be read by itself', () => {
-  test('its facts, its parameters, its token', async () => {
+  test('has its facts, its parameters and its token', async () => {
     const taken = await take({
       path: '/v1/auth/cloud/thing/DEV',
       headers: { 'x-vault-token': 'hvs.a', 'x-vault-wrap-ttl': '1m' },
@@ -144,7 +144,7 @@ describe('a request, as far as it can be read by itself', () => {
     ['of data for anyone, whoever asks', { path: '/v1/sys/any' }, 60, true],
     ['of a probe', { path: '/v1/sys/look', method: 'GET' }, undefined, false],
     ['of a probe by HEAD', { path: '/v1/sys/look', method: 'HEAD' }, undefined, false],
-  ])('wrapping the answer %s: %#', async (_, parts, wrapTtl, refused) => {
+  ])('a wish to wrap the answer %s: time $2, refused $3', async (_, parts, wrapTtl, refused) => {
     const token = { 'x-vault-token': 'hvs.a' }
     const { facts, fault } = await take({ ...parts, headers: { ...wrapped('1m'), ...token } })
     expect(facts.wrapTtl).toBe(wrapTtl)
@@ -214,7 +214,7 @@ describe('a request, as far as it can be read by itself', () => {
     ['HEAD', '/v1/sys/nothing', { miss: 'path' }],
     ['OPTIONS', '/v1/sys/read', { miss: 'operation' }],
     ['GET', '/v1/sys/read', { endpoint: { path: '/sys/read' } }],
-  ])('%s %s', async (method, path, found) => {
+  ])('%s %s finds $2', async (method, path, found) => {
     expect((await take({ method, path })).found).toMatchObject(found)
   })
 })
@@ -239,11 +239,14 @@ describe('what is refused before anything is read', () => {
     ['a licence', lasting, 'taken', 'taken'],
     ['one that has ended', ended, 'taken', 'not_licensed'],
     ['none', none, 'not_licensed', 'not_licensed'],
-  ])('what needs a licence, with %s', async (_, license, goesOn, begins) => {
-    expect(await codeOf({ path: '/v1/sys/licensed' }, license)).toBe(goesOn)
-    expect(await codeOf({ path: '/v1/sys/begins' }, license)).toBe(begins)
-    expect(await codeOf({ path: '/v1/sys/look', method: 'GET' }, license)).toBe('taken')
-  })
+  ])(
+    'what needs a licence, with %s: one that goes on is $2, one that begins something $3',
+    async (_, license, goesOn, begins) => {
+      expect(await codeOf({ path: '/v1/sys/licensed' }, license)).toBe(goesOn)
+      expect(await codeOf({ path: '/v1/sys/begins' }, license)).toBe(begins)
+      expect(await codeOf({ path: '/v1/sys/look', method: 'GET' }, license)).toBe('taken')
+    },
+  )
 
   test('the licence comes before the namespace, and says what to do', async () => {
     await expect(take({ path: '/v1/sys/licensed', ...elsewhere }, none)).rejects.toThrow(

@@ -132,7 +132,7 @@ describe('a Lambda of endpoints', () => {
     expect((await invoke(long)).reply.statusCode).toBe(200)
   })
 
-  test('what names no endpoint is told as such', async () => {
+  test('what names no endpoint is logged as such', async () => {
     expect((await invoke(ok, { rawPath: '/v1/nothing' })).lines).toMatchObject([
       { fields: { operation: 'no endpoint', status: 403 } },
     ])

@@ -71,7 +71,7 @@ describe('which endpoint a path means', () => {
     ['write', 'auth/token/create', 'POST /auth/token/create', {}],
     ['write', 'auth/token/create/ci', 'POST /auth/token/create/:role_name', { role_name: 'ci' }],
     ['write', 'auth/token/login', 'POST /auth/:mount/login', { mount: 'token' }],
-  ])('%s %s', (operation, path, endpoint, params, typed = path) => {
+  ])('%s of %s means %s', (operation, path, endpoint, params, typed = path) => {
     const result = found(operation, path)
     const name = 'endpoint' in result ? `${result.endpoint.method} ${result.endpoint.path}` : 'none'
     expect(name).toBe(endpoint)
@@ -125,5 +125,6 @@ describe('which endpoint a path means', () => {
     expect(found('read', 'nothing')).toMatchObject({ miss: 'path', params: {}, open: false })
   })
 
-  test('dots of a path are dots', () => expect(found('read', 'sysXhealth')).toMatchObject({ miss: 'path' }))
+  test('a dot in a path stands for itself alone', () =>
+    expect(found('read', 'sysXhealth')).toMatchObject({ miss: 'path' }))
 })

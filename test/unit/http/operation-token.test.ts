@@ -147,7 +147,7 @@ describe('on a DR secondary', () => {
     `${GENERATED} `,
     GENERATED.slice(0, -1),
     'x'.repeat(9000),
-  ])('%.20s is none', async dr_operation_token => {
+  ])('$0 is none', async dr_operation_token => {
     expect(await send({ body: { dr_operation_token } })).toMatchObject(DENIED)
   })
 

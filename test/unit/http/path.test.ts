@@ -32,7 +32,7 @@ describe('canonical paths: CVE-2026-3605', () => {
     ['/v1/auth/cloud/role/a\u0000', 'illegal character'],
     ['/v1/auth/cloud/role/a\n', 'illegal character'],
     ['/v1/auth/cloud/role/a\u007f', 'illegal character'],
-  ])('%j holds an %s', (path, fault) => expect(pathFault(path)).toContain(fault))
+  ])('%j is refused for its %s', (path, fault) => expect(pathFault(path)).toContain(fault))
 
   test('no path that another reader would shorten passes, but in a role tag', () => {
     const part = fc.constantFrom('a', '.', '..', '', 'roletag-denylist', 'auth', 'v1')

@@ -56,7 +56,7 @@ describe('verbs', () => {
     ['constructor', undefined],
     ['__proto__', undefined],
     ['', undefined],
-  ])('%s is %s', (method, operation) => expect(operationOf(request({ method }))).toBe(operation))
+  ])('%j is %s', (method, operation) => expect(operationOf(request({ method }))).toBe(operation))
 
   test.each([
     ...['1', 't', 'T', 'TRUE', 'true', 'True'].map(word => [word, 'list']),
@@ -99,7 +99,7 @@ describe('the caller’s token', () => {
     ['another scheme', { authorization: 'Basic Bearer' }, undefined],
     ['a scheme that ends alike', { authorization: 'XBearer c' }, undefined],
     ['nothing', {}, undefined],
-  ])('%s', (_, headers, token) => expect(presentedToken(request({ headers }))?.reveal()).toBe(token))
+  ])('%s: $2', (_, headers, token) => expect(presentedToken(request({ headers }))?.reveal()).toBe(token))
 
   test('prints as a placeholder', () => {
     expect(`${presentedToken(request({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain('hvs.a')
@@ -132,7 +132,7 @@ describe('namespaces: GHSA-mwr2-wmgp-crj6', () => {
     ['a//b', 'invalid_request'],
     ['//', 'invalid_request'],
     ['.', 'invalid_request'],
-  ])('%j is %s', (given, code) => {
+  ])('%j is refused as %s', (given, code) => {
     expect(namespace(given)).toBe(code)
     expect(namespace(given, 'x-service-namespace')).toBe(code)
   })
@@ -150,7 +150,7 @@ describe('namespaces: GHSA-mwr2-wmgp-crj6', () => {
     ['auth/auth/login', undefined],
     ['sys/auth/cloud', undefined],
     ['identity/entity/id', undefined],
-  ])('a path may begin with one: %s', (path, code) => {
+  ])('a path that begins with one is refused, and no other: %s', (path, code) => {
     expect(codeOf(() => checkNamespace(request(), path))).toBe(code)
   })
 })
@@ -214,7 +214,7 @@ describe('parameters', () => {
     ['too many names', { body: 'a=1&'.repeat(10_001), headers: form }, 'invalid_request'],
     ['more bytes than allowed', { body: '{}', bodyLength: 1024 * 1024 + 1 }, 'too_large'],
     ['as many bytes as allowed', { body: '{}', bodyLength: 1024 * 1024 }, {}],
-  ])('a body: %s', (_, parts, wanted) => expect(read(parts)).toEqual(wanted))
+  ])('a body: %s is $2', (_, parts, wanted) => expect(read(parts)).toEqual(wanted))
 
   test('an endpoint may allow fewer bytes, and no repeated key', () => {
     expect(read({ body: '{}', bodyLength: 65 }, { largestBody: 64 })).toBe('too_large')

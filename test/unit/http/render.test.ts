@@ -84,7 +84,7 @@ describe('successes', () => {
     ['something plain', { kind: 'plain', status: 472, body: { x: 1 } }, { warnings: ['w'] }, 472, { x: 1 }],
     ['what was wrapped', { kind: 'unwrapped', body: '{"x":1}' }, {}, 200, { x: 1 }],
     ['a new wrapping', { kind: 'wrapped', info }, {}, 200, { ...empty, wrap_info: info }],
-  ])('%s', (_, answer, parts, status, body) => expect(shown(answer, parts)).toEqual([status, body]))
+  ])('%s: $3', (_, answer, parts, status, body) => expect(shown(answer, parts)).toEqual([status, body]))
 
   test('a wrapped answer has its content elsewhere', () => {
     const { status, body } = renderWrapped(info, frame())
@@ -100,7 +100,7 @@ describe('successes', () => {
     expect(renderWrapped(info, frame()).headers).toMatchObject({ 'cache-control': 'no-store' })
   })
 
-  test('the envelope of what has no body is none', () => {
+  test('what has no body has no envelope', () => {
     expect(responseEnvelope({ kind: 'nothing' }, frame())).toBeUndefined()
   })
 })
@@ -113,7 +113,7 @@ describe('failures', () => {
     ['a miss', new ApiError('not_found', 'x'), 404, []],
     ['an odd flag', new ApiError('unclear_list_flag'), 400, []],
     ['no text', new ApiError('busy'), 503, []],
-  ])('%s', (_, error, status, errors) => {
+  ])('%s: $2 $3', (_, error, status, errors) => {
     const reply = renderError(error)
     expect([reply.status, JSON.parse(reply.body)]).toEqual([status, { errors }])
     expect(reply.headers).toMatchObject({

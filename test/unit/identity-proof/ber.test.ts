@@ -82,7 +82,7 @@ describe('octets: constructed OCTET STRINGs', () => {
     ['in pieces', '24 80 0401 61 0401 62 0000', 'ab'],
     ['in nested pieces', '24 07 2405 0401 61 0400', 'a'],
     ['without any piece', '24 00', ''],
-  ])('%s', (_, text, content) => {
+  ])('are read %s', (_, text, content) => {
     expect(octets(readBer(hex(text)))?.toString()).toBe(content)
   })
 
@@ -97,9 +97,12 @@ describe('octets: constructed OCTET STRINGs', () => {
 
 describe('oid', () => {
   const read = (content: string) => oid(readBer(tlv(TAG.oid, hex(content))))
-  test.each(['1.2.840.113549.1.7.2', '2.16.840.1.101.3.4.2.1', '1.3.14.3.2.26', '0.0'])('%s', dotted => {
-    expect(oid(readBer(objectId(dotted)))).toBe(dotted)
-  })
+  test.each(['1.2.840.113549.1.7.2', '2.16.840.1.101.3.4.2.1', '1.3.14.3.2.26', '0.0'])(
+    'reads %s',
+    dotted => {
+      expect(oid(readBer(objectId(dotted)))).toBe(dotted)
+    },
+  )
 
   test.each([
     ['nothing', ''],
@@ -112,7 +115,7 @@ describe('oid', () => {
     expect(read(content)).toBeUndefined()
   })
 
-  test('whose first arc takes two octets', () => {
+  test('reads one whose first arc takes two octets', () => {
     expect(read('883703')).toBe('2.999.3')
   })
 

@@ -21,7 +21,7 @@ const body = (text: string) => stsAnswer({}, { body: text })
 const usual = resultOf(usualCaller)
 
 describe('the caller', () => {
-  test('an assumed role, with its session', () => {
+  test('is an assumed role, with its session', () => {
     expect(readCallerIdentity(stsAnswer())).toEqual({
       arn: usualCaller.Arn,
       uniqueId: 'AROA0123456789EXAMPLE',
@@ -36,7 +36,7 @@ describe('the caller', () => {
     })
   })
 
-  test('a user with a path', () => {
+  test('is a user, with its path', () => {
     const user = { Arn: 'arn:aws-cn:iam::111122223333:user/a/b/bob', UserId: 'AIDA0123456789EXAMPLE' }
     expect(readCallerIdentity(stsAnswer(user))).toMatchObject({
       uniqueId: 'AIDA0123456789EXAMPLE',

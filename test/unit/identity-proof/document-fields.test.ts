@@ -5,7 +5,7 @@ import { documentText, usualDocument } from '../../builders/instance-document.ts
 describe('the document', () => {
   const read = (text: string | Buffer) => readDocument(Buffer.from(text))
 
-  test('its fields, and the moment of the start', () => {
+  test('gives its fields, and the moment of the start', () => {
     expect(read(documentText())).toEqual({
       instanceId: usualDocument.instanceId,
       imageId: usualDocument.imageId,

@@ -53,7 +53,7 @@ describe('which proof', () => {
     ['a signature that is no base64', { ...identity(), signature: '!!!!' }, 'signature-encoding'],
     ['URL-safe base64', { ...identity(), signature: '__8=' }, 'signature-encoding'],
     ['base64 without padding', { ...identity(), signature: 'AAA' }, 'signature-encoding'],
-  ])('%s', (_, input, expected) => {
+  ])('%s: $2', (_, input, expected) => {
     expect(why(input)).toBe(expected)
   })
 
@@ -95,7 +95,7 @@ describe('the pkcs7 text', () => {
     ['with spaces', text.replace(/.{64}/g, '$& '), 'not-signed-data'],
     ['that is no base64', 'MIAG%%', 'not-signed-data'],
     ['that is a certificate’s base64', base64('0'), 'not-signed-data'],
-  ])('%s', (_, value, expected) => {
+  ])('%s: $2', (_, value, expected) => {
     expect(why({ pkcs7: value })).toBe(expected)
   })
 })
@@ -222,10 +222,13 @@ describe('whose key', () => {
     ['registered RSA-1024 for identity', identity(undefined, rsa1024), rsa1024, {}, 'verified', 'verified'],
     ['registered EC for identity', identity(undefined, keys.ec()), keys.ec(), {}, 'signature', 'signature'],
   ]
-  test.each(rows)('%s', (_, input, { publicKey }, options, byDefault, asLegacy) => {
-    const list = [trusted(publicKey, options)]
-    expect([judge(input, list), judge(input, list, true)]).toEqual([byDefault, asLegacy])
-  })
+  test.each(rows)(
+    '%s: $4; with legacy signatures: $5',
+    (_, input, { publicKey }, options, byDefault, asLegacy) => {
+      const list = [trusted(publicKey, options)]
+      expect([judge(input, list), judge(input, list, true)]).toEqual([byDefault, asLegacy])
+    },
+  )
 
   test('a key of another region before the right one is passed over', () => {
     const elsewhere = trusted(key.publicKey, { origin: 'rsa2048', regions: ['us-east-1'] })

@@ -65,12 +65,12 @@ describe('algorithms', () => {
   })
 
   const kinds: [string, KeyObject, Digest, string][] = [
-    ['an RSA key', publicKey, 'sha256', ids.ecdsaSha256],
-    ['an RSA key', publicKey, 'sha256', ids.dsaSha256],
-    ['a DSA key', keys.dsa().publicKey, 'sha256', ids.rsaSha256],
-    ['an EC key', keys.ec().publicKey, 'sha256', ids.rsaSha256],
+    ['an RSA key for ECDSA', publicKey, 'sha256', ids.ecdsaSha256],
+    ['an RSA key for DSA', publicKey, 'sha256', ids.dsaSha256],
+    ['a DSA key for RSA', keys.dsa().publicKey, 'sha256', ids.rsaSha256],
+    ['an EC key for RSA', keys.ec().publicKey, 'sha256', ids.rsaSha256],
   ]
-  test.each(kinds)('%s is not used for a signature of another kind', (_, key, digest, signatureId) => {
+  test.each(kinds)('%s is not used', (_, key, digest, signatureId) => {
     expect(verdict({ digest, signatureId }, [trusted(key)], true)).toBe('signature')
   })
 })

@@ -28,15 +28,15 @@ describe('documents that AWS signed', () => {
     ['2021, rsa2048', { pkcs7: y2021.rsa2048 }, 'verified', 'verified'],
     ['2017, pkcs7 (DSA, SHA-1)', { pkcs7: y2017.pkcs7 }, 'sha1', 'verified'],
     ['2017, identity and signature (RSA-1024)', identity, 'signature', 'verified'],
-  ])('%s', async (_, input, byDefault, asLegacy) => {
+  ])('%s: $2; with legacy signatures: $3', async (_, input, byDefault, asLegacy) => {
     expect([await judge(input), await judge(input, true)]).toEqual([byDefault, asLegacy])
   })
 
   test.each([
-    ['2021', { pkcs7: y2021.rsa2048 }, y2021.document],
-    ['2017', { pkcs7: y2017.pkcs7 }, y2017.document],
-    ['2017', identity, y2017.document],
-  ])('the fields of %s are those of its text', async (_, input, text) => {
+    ['2021, rsa2048', { pkcs7: y2021.rsa2048 }, y2021.document],
+    ['2017, pkcs7', { pkcs7: y2017.pkcs7 }, y2017.document],
+    ['2017, identity and signature', identity, y2017.document],
+  ])('the fields of %s, are those of its text', async (_, input, text) => {
     const { instanceId, imageId, accountId, region, pendingTime } = JSON.parse(text)
     const fields = { instanceId, imageId, accountId, region, pendingTime }
     expect(await prove(input, true)).toMatchObject(fields)
@@ -47,7 +47,7 @@ describe('documents that AWS signed', () => {
     ['with carriage returns', (text: string) => text.replace(/.{64}/g, '$&\r\n')],
     ['in PKCS7 armour', (text: string) => `-----BEGIN PKCS7-----\n${text}\n-----END PKCS7-----\n`],
     ['in CMS armour', (text: string) => `-----BEGIN CMS-----\r\n${text}\r\n-----END CMS-----`],
-  ])('2021 is read %s', async (_, write) => {
+  ])('the one of 2021 is read %s', async (_, write) => {
     expect(await judge({ pkcs7: write(y2021.rsa2048) })).toBe('verified')
   })
 })

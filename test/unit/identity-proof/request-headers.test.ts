@@ -15,7 +15,7 @@ describe('forms of iam_request_headers', () => {
     ['lines', [`Host: ${usual.Host}`, `Authorization:${usual.Authorization}`]],
     ['names in lower case', { host: usual.Host, authorization: usual.Authorization }],
     ['space around values', { Host: ` ${usual.Host}\t`, Authorization: usual.Authorization }],
-  ])('%s', (_, headers) => {
+  ])('are accepted: %s', (_, headers) => {
     expect(Object.fromEntries(read(headers))).toEqual({
       Host: [usual.Host],
       Authorization: [usual.Authorization],

@@ -21,7 +21,7 @@ describe('keys of certificates', () => {
       generateKeyPairSync('ed25519'),
       { registered: false, modern: false },
     ],
-  ])('%s', (_, { publicKey }, wanted) => {
+  ])('%s: $2', (_, { publicKey }, wanted) => {
     expect({ registered: mayRegister(publicKey), modern: isModern(publicKey) }).toEqual(wanted)
   })
 })

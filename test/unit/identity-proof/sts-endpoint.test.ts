@@ -144,7 +144,7 @@ describe('a signature for a region under the global name', () => {
     ],
     ['no setting', {}, region, 'sts-region'],
     ['no setting, in that region', { homeRegion: region }, region, 'sts-region'],
-  ])('%s', (_, given, signedFor, expected) => {
+  ])('%s, signed for $2: $3', (_, given, signedFor, expected) => {
     expect(target(host, signedFor, given)).toBe(expected)
   })
 
@@ -186,7 +186,7 @@ describe('hosts that are no endpoint of STS', () => {
     'vpce-1.sts.us-east-1.amazonaws.com',
     'vpce-1.evil.sts.us-east-1.vpce.amazonaws.com',
     'stsfips.us-east-1.amazonaws.com',
-  ])('%s', host => {
+  ])('%s is refused', host => {
     expect(target(host, 'us-east-1', {})).toBe('sts-host')
     expect(target(host, 'us-east-1', { regionFromClient: true })).toBe('sts-host')
     expect(target(host, 'us-east-1', { endpoint: 'https://sts.example.com' })).toBe('sts-host')

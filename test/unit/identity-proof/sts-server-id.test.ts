@@ -53,7 +53,7 @@ describe('the header that ties a request to one server', () => {
     ['right but not signed', { [ours]: id }, 'host;x-amz-date', 'server-id-unsigned'],
     ['right, while the other name is signed', { [ours]: id }, VAULTS_SIGNED, 'server-id-unsigned'],
     ['right, while a longer name is signed', { [ours]: id }, `${SIGNED}-x`, 'server-id-unsigned'],
-  ])('%s', (_, headers, signed, expected) => {
+  ])('%s: $3', (_, headers, signed, expected) => {
     expect(post(headers, signed)).toBe(expected)
   })
 

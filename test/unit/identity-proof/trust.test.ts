@@ -29,7 +29,7 @@ describe('registeredKey', () => {
   })
 })
 
-describe('nameOf', () => {
+describe('certificateName', () => {
   test.each(published().slice(0, 6))('agrees with OpenSSL on $region $kind', ({ pem }) => {
     const certificate = new X509Certificate(pem)
     expect(BigInt(`0x${certificateName(certificate.raw).serial}`)).toBe(
@@ -49,7 +49,7 @@ describe('nameOf', () => {
   })
 })
 
-describe('keysOf', () => {
+describe('trustedKeysOf', () => {
   test('decodes a key when it is used, not before', () => {
     const [trusted] = trustedKeysOf({
       issuers: [''],

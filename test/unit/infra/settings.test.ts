@@ -45,7 +45,7 @@ describe('settings of a deployment', () => {
     })
   })
 
-  test('as JSON text, as `-c settings=…` gives it', () => {
+  test('may be JSON text, as `-c settings=…` gives it', () => {
     expect(readSettings('{"stage":"dev","memory":512}')).toMatchObject({ stage: 'dev', memory: 512 })
   })
 

@@ -90,7 +90,7 @@ describe('changes that do not depend on each other', () => {
   })
 
   test.each([plain, journaled])(
-    'stay what they are when there is nobody to commit for, or no time',
+    'stay what they are when there is nobody to commit for, or no time: $0',
     async record => {
       expect(countsOf(await commitEach(committing({}).it, numbered(3)))).toEqual({
         done: 0,

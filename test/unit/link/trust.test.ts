@@ -75,14 +75,14 @@ const viaB = (more: Partial<Claimant> = {}): Claimant => ({
 })
 
 describe('a fence counts', () => {
-  test('of a registered cluster that claimed a later epoch (claimKey)', () => {
+  test('of a registered cluster that claimed a later epoch', () => {
     expect(fenceFault(atA(), claimantB())).toBeUndefined()
     expect(fenceFault(atA(), claimantB({ chain: [admission(b)] }))?.message).toContain(
       'no chain of statements',
     )
   })
 
-  test('of one that came to be primary by way of another (fenceChain)', () => {
+  test('of one that came to be primary by way of another', () => {
     expect(fenceFault(atA(), viaB())).toBeUndefined()
     for (let missing = 1; missing < 4; missing++)
       expect(
@@ -91,7 +91,7 @@ describe('a fence counts', () => {
       ).toContain('no chain of statements')
   })
 
-  test('of whoever admitted the fenced cluster (issuer)', () => {
+  test('of whoever admitted the fenced cluster', () => {
     const facts = { set, own: e2, line: claimantB().line, registered: [], revoked: [], issuer: known(a) }
     const later = epochName(4, a.id)
     const again = {
@@ -103,7 +103,7 @@ describe('a fence counts', () => {
     expect(fenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevoked(a.id))
   })
 
-  test('of one for which a cluster that both know has vouched since (voucher)', () => {
+  test('of one for which a cluster that both know has vouched since', () => {
     // B and C were both promoted by force; A, whom both know, has acknowledged C
     const facts = { set, own: e2, line: claimantB().line, registered: [], revoked: [], issuer: known(a) }
     const e2c = epochName(2, `${'f'.repeat(8)}-0000-4000-8000-${'f'.repeat(12)}`)
@@ -116,7 +116,7 @@ describe('a fence counts', () => {
 })
 
 describe('a fence does not count', () => {
-  test('of a cluster that was revoked here (revoked)', () => {
+  test('of a cluster that was revoked here', () => {
     expect(fenceFault(atA({ revoked: [b.id], registered: [known(c)] }), claimantB())).toEqual(
       claimantRevoked(b.id),
     )
@@ -124,7 +124,7 @@ describe('a fence does not count', () => {
     expect(fenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevoked(b.id))
   })
 
-  test('by way of a cluster that was revoked here, whatever epochs its line names (revokeCluster)', () => {
+  test('by way of a cluster that was revoked here, whatever epochs its line names', () => {
     const line = viaB().line.filter(([epoch]) => epoch !== e2)
     const facts = atA({ revoked: [b.id] })
     expect(fenceFault(facts, viaB({ line }))?.message).toContain('no chain of statements')
@@ -136,7 +136,7 @@ describe('a fence does not count', () => {
     expect(fenceFault(atA(), { ...claimant, chain })).toBeUndefined()
   })
 
-  test('where an epoch that is not known here belongs to a cluster that was revoked here (lineOwners)', () => {
+  test('where an epoch that is not known here belongs to a cluster that was revoked here', () => {
     // C itself is registered, and has what the revoked one wrote
     const chain = [admission(c), says([c, 0], [c, 2], e3)]
     expect(fenceFault(atA(), viaB({ chain }))).toBeUndefined()
@@ -146,7 +146,7 @@ describe('a fence does not count', () => {
     expect(fenceFault(known2, viaB({ chain }))).toBeUndefined()
   })
 
-  test('by what was said in an epoch that the fenced cluster has outlived, but for one’s own next key (statementEpoch)', () => {
+  test('by what was said in an epoch that the fenced cluster has outlived, but for one’s own next key', () => {
     const later = epochName(3, a.id)
     const facts = atA({ own: later, line: [[later, 30]] })
     const e4 = epochName(4, c.id)

@@ -16,7 +16,7 @@ import { NOW, token } from '../tokens/support.ts'
 const chosenId = fc.string({ minLength: 1 }).filter(text => !/^(hvs\.|hvb\.|s\.)/.test(text))
 
 describe('texts of tokens', () => {
-  test('a prefix and at least 24 characters of base 62, whatever the random bytes', () => {
+  test('have a prefix and at least 24 characters of base 62, whatever the random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 21, maxLength: 21 }), bytes => {
         const text = tokenText(() => Buffer.from(bytes)).reveal()
@@ -26,7 +26,7 @@ describe('texts of tokens', () => {
     )
   })
 
-  test('asks for 21 random bytes and shows all of them', () => {
+  test('are made of 21 random bytes, and show all of them', () => {
     const asked: number[] = []
     const texts = Array.from({ length: 21 }, (_, index) => {
       const text = tokenText(length => {

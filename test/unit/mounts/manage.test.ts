@@ -299,7 +299,7 @@ describe('what a mount means', () => {
     expect([defaultTtlOf(mount(parts)), maxTtlOf(mount(parts))]).toEqual([usual, most])
   })
 
-  test('where it is, whether it lives, what it is', () => {
+  test('it is found at its path, lives until it is removed, and is an auth method, or a legacy ec2 one, by its type', () => {
     const removed = { ...table, removing: [mount({ accessor: 'gone', path: 'gone' })] }
     expect(mountAt(removed, 'cloud')).toEqual(mount())
     expect(mountAt(removed, 'gone')).toBeUndefined()

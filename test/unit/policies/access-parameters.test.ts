@@ -86,7 +86,7 @@ describe('rules about parameters', () => {
       JSON.parse('{"__proto__": 1}'),
       false,
     ],
-  ])('%s', (_, body, sent, allowed) => {
+  ])('%s: allowed $3', (_, body, sent, allowed) => {
     expect(writes(body, named(sent))).toBe(allowed)
   })
 
@@ -97,7 +97,7 @@ describe('rules about parameters', () => {
     ['an allowance of the old name', allow({ policies: ['dev'] }), true],
     ['an allowance of another value', allow({ token_policies: ['ops'] }), false],
     ['a requirement of the current name', { required_parameters: ['token_policies'] }, true],
-  ])('a deprecated name counts under both of its names: %s', (_, body, allowed) => {
+  ])('a deprecated name counts under both of its names: %s, allowed $2', (_, body, allowed) => {
     expect(writes(body, [{ ...parameter('policies', 'dev'), names: ['policies', 'token_policies'] }])).toBe(
       allowed,
     )
@@ -130,7 +130,7 @@ describe('rules about parameters', () => {
       { x: 1 },
       false,
     ],
-  ])('in several policies, %s', (_, policies, sent, allowed) => {
+  ])('in several policies, %s: allowed $3', (_, policies, sent, allowed) => {
     const rights = access(...policies.map(body => ({ a: { capabilities: ['update'], ...body } })))
     expect(permits(rights, { path: 'a', capability: 'update', parameters: named(sent) })).toBe(allowed)
   })
@@ -300,7 +300,7 @@ describe('bounds of a requested wrapping', () => {
     [{ min_wrapping_ttl: 5, max_wrapping_ttl: 5 }, 5, true],
     [{}, 5, true],
     [{}, undefined, true],
-  ])('%o with %s seconds', (body, ttl, allowed) => {
+  ])('%j with %s seconds: allowed %s', (body, ttl, allowed) => {
     expect(writes(body, [], ttl === undefined ? {} : { wrapTtl: ttl })).toBe(allowed)
   })
 
@@ -312,8 +312,11 @@ describe('bounds of a requested wrapping', () => {
     [[{ max_wrapping_ttl: 10 }, { max_wrapping_ttl: 20 }], 11, false],
     [[{ max_wrapping_ttl: 20 }, { max_wrapping_ttl: 10 }], 11, false],
     [[{ max_wrapping_ttl: 10 }, {}], 11, false],
-  ])('of several policies the smaller bound that is stated: %o with %i seconds', (policies, ttl, allowed) => {
-    const rights = access(...policies.map(body => ({ a: { capabilities: ['update'], ...body } })))
-    expect(permits(rights, { path: 'a', capability: 'update', wrapTtl: ttl })).toBe(allowed)
-  })
+  ])(
+    'of several policies the smaller bound that is stated: %j with %i seconds: allowed %s',
+    (policies, ttl, allowed) => {
+      const rights = access(...policies.map(body => ({ a: { capabilities: ['update'], ...body } })))
+      expect(permits(rights, { path: 'a', capability: 'update', wrapTtl: ttl })).toBe(allowed)
+    },
+  )
 })

@@ -37,7 +37,7 @@ describe('one rule, one path', () => {
     ['a/+/*', 'a/b', NO],
     ['+/+/c', 'a/b/c', YES],
     ['a.b', 'aXb', NO],
-  ])('%s on %s', (rule, path, allowed) => {
+  ])('%s on %s: %s', (rule, path, allowed) => {
     expect(permits(access({ [rule]: 'read' }), { path, capability: 'read' })).toBe(allowed)
   })
 

@@ -38,7 +38,7 @@ describe('what is read is what HashiCorp’s reader reads', () => {
     expect(shaped(readHcl(text))).toEqual(plain(await parse('policy.hcl', text)))
   })
 
-  test('any document that both can write', async () => {
+  test('so is any document that both can write', async () => {
     await fc.assert(
       fc.asyncProperty(document, async text => {
         expect(plain(shaped(readHcl(text)))).toEqual(plain(await parse('policy.hcl', text)))

@@ -11,7 +11,7 @@ const stored = (name: string, text: string): Item<'policy'> => ({
 })
 
 describe('built-in policies', () => {
-  test('root is everything', () => {
+  test('root allows everything', () => {
     const rights = compileAccess(['root'], [undefined])
     expect(rights.root).toBe(true)
     expect(permits(rights, { path: 'sys/auth/x', capability: 'delete', sudo: true })).toBe(true)

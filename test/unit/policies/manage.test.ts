@@ -60,7 +60,7 @@ describe('reading, listing, deleting', () => {
     ['default as it is built in', 'default', undefined, DEFAULT_POLICY],
     ['default as it was rewritten', 'default', stored('default', TEXT), TEXT],
     ['root, which has no text', 'root', undefined, ''],
-  ])('%s', (_, name, subject, text) => {
+  ])('%s is read', (_, name, subject, text) => {
     expect(readPolicy(named(name, { subject })).answer).toEqual({
       kind: 'data',
       data: { name, policy: text },

@@ -31,7 +31,7 @@ describe('policy names as they count', () => {
     [['dev'], true, ['dev']],
     [['default'], true, ['default']],
     [['root'], false, ['root']],
-  ])('%j, default suppressed: %s', (given, suppressed, expected) => {
+  ])('%j, default suppressed %s, becomes %j', (given, suppressed, expected) => {
     expect(withDefault(given, suppressed)).toEqual(expected)
   })
 

@@ -14,7 +14,7 @@ const now = 1_800_000_000
 const times = fc.integer({ min: 1_700_000_000, max: 2_000_000_000 })
 
 describe('generations of what expires', () => {
-  test('four days each; what never expires, or in more than 36 days, has none', () => {
+  test('last four days each; what never expires, or in more than 36 days, has none', () => {
     expect(generationOf(undefined, now)).toBeNull()
     expect(generationOf(now + 36 * DAY + 1, now)).toBeNull()
     expect(generationOf(now + 10 * 365 * DAY, now)).toBeNull()

@@ -70,7 +70,7 @@ describe('lineage', () => {
     [11, b2],
     [21, a3],
     [99, a3],
-  ])('the epoch at %i', (seq, epoch) => expect(epochAt(line, seq)).toBe(epoch))
+  ])('the epoch at %i is "%s"', (seq, epoch) => expect(epochAt(line, seq)).toBe(epoch))
 
   test.each<[string, Line, Line, number, { cut: number; diverged: boolean }]>([
     ['one behind the other', line, line.slice(0, 1), 5, { cut: 5, diverged: false }],

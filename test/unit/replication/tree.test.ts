@@ -32,7 +32,7 @@ const alive = 5300
 const limb = (leaf: string) => limbsOf(leaf)
 
 describe('the bucket of a key', () => {
-  test('a page of its subtree by one byte, its place in it by the next; other lives have other trees', () => {
+  test('has a page of its subtree by one byte, its place in it by the next; other lives have other trees', () => {
     const bucket = bucketOf('abc', 'policy', 'policy', 'p1')
     expect(bucket).toEqual({
       pk: expect.stringMatching(/^t#abc#r#[0-9a-f]{2}$/),
@@ -46,7 +46,7 @@ describe('the bucket of a key', () => {
     expect(bucketIn(bucketText(bucket))).toEqual(bucket)
   })
 
-  test('is a matter of the key alone: a generation does not move it (bucketByKey)', () => {
+  test('is a matter of the key alone: a generation does not move it', () => {
     const change = (gen: number | null): LeafChange => ({
       kind: 'token',
       pk: 'token#x',

@@ -27,7 +27,7 @@ describe('encrypted fields', () => {
     expect(encrypt()).not.toContain('S3CRET')
   })
 
-  test('any text survives', () => {
+  test('give any text back', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'aZ"\\é😀\u0000\n') }), text => {
         expect(decryptField([two, one], role, 'hmacKey', encrypt(text))).toBe(text)
@@ -35,7 +35,7 @@ describe('encrypted fields', () => {
     )
   })
 
-  test('every version of the keyring decrypts what it encrypted', () => {
+  test('are decrypted by the version of the keyring that encrypted them', () => {
     const texts = [encrypt('old', one), encrypt('new', two)]
     expect(texts.map(text => decryptField([one, two], role, 'hmacKey', text))).toEqual(['old', 'new'])
     expect(texts[0]).toMatch(/^1\./)

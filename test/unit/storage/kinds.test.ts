@@ -31,7 +31,9 @@ describe('where items stand', () => {
     [key('policy', 'dev'), 'policy', 'dev'],
     [key('mounts'), 'mounts', 'auth'],
     [key('cluster'), 'cluster', 'record'],
-  ])('%o', ({ pk, sk }, wantedPk, wantedSk) => expect([pk, sk]).toEqual([wantedPk, wantedSk]))
+  ])('a $kind stands at $1, under the name $2', ({ pk, sk }, wantedPk, wantedSk) =>
+    expect([pk, sk]).toEqual([wantedPk, wantedSk]),
+  )
 
   test('no two kinds share a place', () => {
     const places = samples.map(([kind, , { pk, sk }]) => `${specOf(kind).table} ${pk} ${sk}`)

@@ -196,9 +196,9 @@ describe('what the engine can hold', () => {
     [{ pk: 'p', sk: 'é'.repeat(513) }, false],
     [{ pk: '', sk: 's' }, false],
     [{ pk: 'p', sk: '' }, false],
-  ])('a key %#: %s', (place, fits) => expect(isKey(place)).toBe(fits))
+  ])('a key of 1 to 2048 and 1 to 1024 bytes (%#): $1', (place, fits) => expect(isKey(place)).toBe(fits))
 
-  test('an item of 400 kB at most, whatever is done with it', () => {
+  test('are items of 400 kB at most, whatever is done with them', () => {
     const text = (length: number) => create(policy, { text: 'x'.repeat(length) })
     expect(isStorable(written(text(390_000)))).toBe(true)
     expect(isStorable(written(text(400_000)))).toBe(false)

@@ -131,7 +131,7 @@ describe('what health says of replication', () => {
     expect(await bodyOf('primary')).toMatchObject({ last_wal: 7, echo_duration_ms: 0, clock_skew_ms: 0 })
   })
 
-  test('a secondary what it last heard, by its own clock', async () => {
+  test('a secondary tells what it last heard, by its own clock', async () => {
     const body = await bodyOf('secondary')
     expect(body).not.toHaveProperty('last_wal')
     expect(body).toMatchObject({
@@ -197,7 +197,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
     })
   })
 
-  test('whether it is initialised', () => {
+  test('init tells whether the cluster is initialised', () => {
     expect(initStatus(callIn(undefined)).answer).toMatchObject({ body: { initialized: false } })
     expect(initStatus(callIn('secondary')).answer).toMatchObject({ body: { initialized: true } })
   })

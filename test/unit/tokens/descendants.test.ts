@@ -59,7 +59,7 @@ describe('a token dies with its ancestors', () => {
     ['the parent has expired', [tokenItem('b', { ttl: 10 })], false],
     ['the parent’s mount is gone', [tokenItem('b', { mount: 'gone' })], false],
     ['the parent’s mount is there', [tokenItem('b', { mount: 'auth_cloud_1' })], true],
-  ])('%s: %s', async (_, items, alive) => expect(await lives(items, 'b')).toBe(alive))
+  ])('%s: lives $2', async (_, items, alive) => expect(await lives(items, 'b')).toBe(alive))
 
   test('who has no parent needs none', async () => {
     expect(await ancestorsLive({}, { ports: around([]).ports, mounts })).toBe(true)
@@ -86,7 +86,7 @@ describe('a token dies with its ancestors', () => {
     ['at its end', { ttl: 10 }, false],
     ['without end', { ttl: 0 }, true],
     ['without its mount', { mount: 'gone' }, false],
-  ])('%s it lives: %s', (_, parts, alive) => {
+  ])('%s: lives $2', (_, parts, alive) => {
     expect(isAlive(token(parts), { ports: around([]).ports, mounts })).toBe(alive)
   })
 })

@@ -38,7 +38,7 @@ const shown = async (outcome: Promise<Outcome>) =>
   ((await outcome).answer as unknown as { data: Record<string, unknown> }).data
 
 describe('what a look-up shows', () => {
-  test('of a token of a login', async () => {
+  test('is all of a token of a login', async () => {
     const data = await shown(lookup(calling({ token: 'hvs.other' }).call))
     expect(data).toEqual({
       id: 'hvs.other',
@@ -62,7 +62,7 @@ describe('what a look-up shows', () => {
     })
   })
 
-  test('what only some tokens have', async () => {
+  test('is also what only some tokens have', async () => {
     const more = {
       role: 'ci',
       period: 60,
@@ -82,21 +82,21 @@ describe('what a look-up shows', () => {
     })
   })
 
-  test('never the parent, the login or the hash', async () => {
+  test('is never the parent, the login or the hash', async () => {
     const login = { authType: 'iam', role: 'r', roleId: 'S3CRET', account: '1' } as const
     expect(
       JSON.stringify(await shown(lookup(calling({ token: 'hvs.other' }, [stored({ login })]).call))),
     ).not.toMatch(/S3CRET|hash/)
   })
 
-  test('an endless one has no end', async () => {
+  test('is no end of an endless token', async () => {
     expect(await shown(lookup(calling({ token: 'hvs.other' }, [stored({ ttl: 0 })]).call))).toMatchObject({
       ttl: 0,
       expire_time: null,
     })
   })
 
-  test('policies of the entity', async () => {
+  test('is also the policies of the entity', async () => {
     const entity = { id: 'e', mount: 'm', alias: 'a' }
     const alias = { ...key('alias', 'm', 'a'), rev: 'r', data: { policies: ['ops'] } as unknown as Alias }
     expect(
@@ -107,11 +107,11 @@ describe('what a look-up shows', () => {
     })
   })
 
-  test('by its accessor: everything but the token', async () => {
+  test('is everything but the text of a token that is named by its accessor', async () => {
     expect(await shown(lookupAccessor(calling({ accessor }).call))).toMatchObject({ id: '', accessor })
   })
 
-  test('the caller’s own, by itself or without a name', async () => {
+  test('is the caller’s own token, where that or none is named', async () => {
     const own = { id: 'hvs.mine', accessor: accessorOf(hashOf('hvs.mine')) }
     for (const look of [
       lookupSelf(calling({}).call),
@@ -121,7 +121,7 @@ describe('what a look-up shows', () => {
       expect(await shown(look)).toMatchObject(own)
   })
 
-  test('a batch token', async () => {
+  test('is a batch token, which has no accessor', async () => {
     const text = `hvb.${await clearCipher.encryptToken(JSON.stringify(token({ type: 'batch', hash: '' })))}`
     expect(await shown(lookup(calling({ token: text }).call))).toMatchObject({
       id: text,
@@ -159,7 +159,7 @@ describe('revocation', () => {
     expect(changes).toEqual([...gone, { delete: key('child', 'p', accessor), expected: 'any' }])
   })
 
-  test('of the caller', async () => {
+  test('takes the caller’s own token away', async () => {
     const { changes } = await revokeSelf(calling({}).call)
     expect(changes).toEqual([{ delete: key('token', accessorOf(hashOf('hvs.mine'))), expected: 'any' }])
   })

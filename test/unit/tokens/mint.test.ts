@@ -158,7 +158,7 @@ describe('batch tokens', () => {
   test.each<[name: string, granted: GrantParts]>([
     ['a period', { terms: { period: 60 } }],
     ['limited uses', { terms: { numUses: 1 } }],
-  ])('have no %s, though the mount makes them batch tokens', async (_, granted) => {
+  ])('cannot have %s, also where the mount makes them batch tokens', async (_, granted) => {
     await expect(mint(granted, { mount: { tokenType: 'batch' } })).rejects.toThrow('batch tokens')
   })
 })

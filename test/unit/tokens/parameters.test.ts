@@ -22,7 +22,7 @@ function readBack(...bodies: Record<string, unknown>[]): Record<string, unknown>
 }
 
 describe('token parameters of roles', () => {
-  test('defaults', () => {
+  test('read back as the defaults where nothing is said', () => {
     expect(readBack()).toEqual(unsaid('token_'))
   })
 
@@ -50,7 +50,9 @@ describe('token parameters of roles', () => {
     ['a period of exactly the mount’s maximum', { token_period: DAY }, { token_period: DAY }],
     ['a ttl of exactly the maximum', { token_ttl: 60, token_max_ttl: 60 }, { token_ttl: 60 }],
     ['a ttl above no maximum', { token_ttl: 60, token_max_ttl: 0 }, { token_ttl: 60 }],
-  ])('%s', (_, body, expected) => expect(readBack(body as Record<string, unknown>)).toMatchObject(expected))
+  ])('read back: %s', (_, body, expected) =>
+    expect(readBack(body as Record<string, unknown>)).toMatchObject(expected),
+  )
 
   test.each<[name: string, body: Record<string, unknown>, message: string]>([
     ['a network that is none', { token_bound_cidrs: '10.0.0.0/33' }, 'token_bound_cidrs'],

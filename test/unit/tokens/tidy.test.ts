@@ -107,7 +107,7 @@ describe('tidying tokens', () => {
   })
 })
 
-test('accessors of all living tokens, sorted', async () => {
+test('the list of accessors has those of all living tokens, sorted', async () => {
   const { ports } = around([
     tokenItem('b'),
     tokenItem('a'),

@@ -48,7 +48,7 @@ async function made(
 }
 
 describe('writing a token role', () => {
-  test('the defaults, and how they read back', () => {
+  test('without parameters stores the defaults, which read back', () => {
     const subject = { ...subjectKey, rev: 'r1', data: written({}) }
     expect(readTokenRole(callWith({ subjectKey, subject })).answer).toEqual({
       kind: 'data',

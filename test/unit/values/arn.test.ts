@@ -26,7 +26,7 @@ describe('parseEntity', () => {
       `arn:aws:iam::${ACCOUNT}:role/aws-service-role/x.amazonaws.com/R`,
       { ...base, type: 'role', name: 'R', path: 'aws-service-role/x.amazonaws.com' },
     ],
-  ])('%s', (arn, entity) => {
+  ])('reads %s', (arn, entity) => {
     expect(parseEntity(arn)).toEqual(entity)
   })
 

@@ -79,7 +79,7 @@ describe('anyContains', () => {
     ['1:2:3:4:5:6:7::', ['1:2:3:4:5:6:7:0'], ['1:2:3:4:5:6:7:1']],
     ['::2:3:4:5:6:7:8', ['0:2:3:4:5:6:7:8'], ['1:2:3:4:5:6:7:8']],
     ['64:ff9b::1.2.3.4', ['64:ff9b::102:304'], ['1.2.3.4', '64:ff9b::102:305']],
-  ])('%s', (network, inside, outside) => {
+  ])('%s contains its addresses and no others', (network, inside, outside) => {
     expect(inside.filter(address => !anyContains([network], address))).toEqual([])
     expect(outside.filter(address => anyContains([network], address))).toEqual([])
   })
@@ -136,7 +136,7 @@ describe('the network of one address', () => {
     ['', undefined],
     ['192.0.2.0/24', undefined],
     ['fe80::1%eth0', undefined],
-  ])('%s: %s', (address, network) => expect(hostNetwork(address)).toBe(network))
+  ])('that of %j is %s', (address, network) => expect(hostNetwork(address)).toBe(network))
 
   test('holds that address, and no other', () => {
     fc.assert(

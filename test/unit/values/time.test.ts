@@ -14,7 +14,7 @@ describe('parseInstant', () => {
     ['2026-03-01T00:20:30+01:00', Date.UTC(2026, 1, 28, 23, 20, 30) / 1000],
     ['2024-02-29T00:00:00Z', Date.UTC(2024, 1, 29) / 1000],
     ['2026-03-01T10:20:30.999999999Z', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],
-  ])('%s', (text, expected) => {
+  ])('reads %s', (text, expected) => {
     expect(seconds(text)).toBe(expected)
   })
 

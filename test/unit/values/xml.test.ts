@@ -30,7 +30,7 @@ describe('readXml', () => {
     ['&amp;lt;', '&lt;'],
     ['é😀', 'é😀'],
     ['', ''],
-  ])('<a>%s</a>', (inner, expected) => {
+  ])('<a>%s</a> is read', (inner, expected) => {
     expect(text(`<a>${inner}</a>`)).toBe(expected)
   })
 

@@ -76,7 +76,7 @@ describe('how an account is reached', () => {
   test.each([
     ['no access key', { ...config, accessKey: '' }],
     ['no secret key', (({ secretKey: _, ...rest }) => rest)(config)],
-  ])('half a pair is none: %s', async (_, half) => {
+  ])('half a pair of keys counts as none: %s', async (_, half) => {
     expect((await access(half as typeof config)).client.credentials).toBeUndefined()
   })
 

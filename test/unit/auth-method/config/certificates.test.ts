@@ -21,7 +21,7 @@ describe('readPem', () => {
     ['in base64', base64(pem), pem],
     ['in base64 with line breaks', base64(pem).replace(/.{76}/g, '$&\n'), pem],
     ['in base64 without padding, as Terraform writes it', base64(`${pem} `).replace(/=+$/, ''), `${pem} `],
-  ])('%s', (_, given, expected) => {
+  ])('reads a certificate %s', (_, given, expected) => {
     expect(readPem(given)).toBe(expected)
   })
 

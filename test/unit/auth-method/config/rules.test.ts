@@ -169,7 +169,7 @@ describe('identity configuration', () => {
     [{ iam_metadata: [] }, { iamMetadata: [] }],
     [{ ec2_metadata: '' }, { ec2Metadata: [] }],
     [{ ec2_metadata: 'region, AMI_ID,region' }, { ec2Metadata: ['ami_id', 'region'] }],
-  ])('%j', (raw, expected) => {
+  ])('%j gives %j', (raw, expected) => {
     expect(write(raw)).toMatchObject(expected)
   })
 

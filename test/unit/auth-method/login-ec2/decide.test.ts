@@ -128,7 +128,7 @@ describe('the role tag', () => {
 })
 
 describe('what a login leads to', () => {
-  test('a first login: the grant', () => {
+  test('a first login is granted a token by the terms of its role', () => {
     expect(decide().grant).toEqual({
       path: 'auth/cloud/login',
       login: {
@@ -150,7 +150,7 @@ describe('what a login leads to', () => {
     })
   })
 
-  test('a first login: the entry', () => {
+  test('a first login has an entry that lasts as long as the mount allows, and is told its nonce', () => {
     const { entry, nonce } = decide()
     expect(nonce).toBe('fresh')
     expect(entry).toEqual({

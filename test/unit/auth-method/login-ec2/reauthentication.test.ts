@@ -153,7 +153,7 @@ describe('nonce and pendingTime', () => {
   )
 })
 
-describe('details', () => {
+describe('times and nonces compared', () => {
   const usual: Row = { entry: 'normal', nonce: 'equal', leads: '' }
   const judged = (changes: Partial<ReauthenticationFacts>) => {
     const decided = reauthenticate({ ...factsOf(usual), ...changes })

@@ -61,7 +61,7 @@ describe('the checks of an iam login', () => {
       ['principal-not-bound'],
     ],
     ['a wildcard and no look-up at all', { role: wild }, ['principal-not-bound']],
-  ])('%s', (_, parts, expected) => {
+  ])('%s: $2', (_, parts, expected) => {
     expect(reasons(parts)).toEqual(expected)
   })
 
@@ -101,7 +101,7 @@ describe('inferring', () => {
       ['not-bound_ami_id'],
     ],
     ['no look-up at all', { role: inferringRole() }, ['instance-not-running']],
-  ])('%s', (_, parts, expected) => {
+  ])('%s: $2', (_, parts, expected) => {
     expect(reasons(parts)).toEqual(expected)
   })
 
@@ -150,7 +150,7 @@ describe('inferring', () => {
 })
 
 describe('what a login leads to', () => {
-  test('the grant of a role session', () => {
+  test('a session of a role is granted a token by the terms of its role', () => {
     expect(decide()).toEqual({
       path: 'auth/cloud/login',
       login: {
@@ -196,7 +196,7 @@ describe('what a login leads to', () => {
     client_arn: usualArn,
     client_user_id: 'AROAEXAMPLE',
   }
-  test('selected metadata; what an inferred instance adds is there only with one', () => {
+  test('selected metadata are told; what an inferred instance adds is there only with one', () => {
     expect(decide({ identity }).alias.metadata).toEqual(chosen)
     expect(decide({ identity, role: inferringRole(), inferred }).alias.metadata).toEqual({
       ...chosen,
@@ -206,7 +206,7 @@ describe('what a login leads to', () => {
     })
   })
 
-  test('nothing selected: only the role’s ID', () => {
+  test('with nothing selected the role’s ID alone is told', () => {
     const none = { ...iamFacts().identity, iamMetadata: [] }
     expect(decide({ identity: none }).metadata).toEqual({ role_id: iamRole().roleId })
     expect(decide({ identity: none }).alias.metadata).toEqual({})

@@ -131,7 +131,7 @@ describe('renewal of an ec2 login', () => {
     ])
   })
 
-  test('no native end while periodic tidying is off', async () => {
+  test('the entry has no native expiry while periodic tidying is off', async () => {
     const settings = { safetyBuffer: 5, disablePeriodicTidy: true }
     const others = [item(key('tidy-settings', accessor, 'identity-accesslist'), settings)]
     expect((await renew({ others }).renewal).changes).toMatchObject([{ times: { due: NOW / 1000 + 1000 } }])

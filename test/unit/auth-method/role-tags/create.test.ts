@@ -100,7 +100,7 @@ describe('a new role tag', () => {
     await expect(create(raw, role)).rejects.toThrow(text)
   })
 
-  test('a role that does not exist', async () => {
+  test('is refused for a role that does not exist', async () => {
     const call = callWith<typeof roleTagFields>({ mount: mount(), given: {}, subjectKey: place })
     await expect(createRoleTag(call)).rejects.toThrow('role not found')
   })

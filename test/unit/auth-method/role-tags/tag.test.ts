@@ -32,20 +32,20 @@ const verifies = (value: string) => {
 }
 
 describe('published vectors', () => {
-  test.each(published.vectors)('$tag.instanceId$tag.policies', ({ value, tag }) => {
+  test.each(published.vectors)('are rendered, read and verified: $value', ({ value, tag }) => {
     expect(renderTag(tag, key)).toBe(value)
     expect(parseTag(value)?.tag).toEqual(tag)
     expect(verifies(value)).toBe(true)
   })
 
-  test.each(published.vectors)('every changed character of it fails: $value', ({ value }) => {
+  test.each(published.vectors)('fail with any character changed: $value', ({ value }) => {
     const changed = [...value].map(
       (char, at) => value.slice(0, at) + (char === 'A' ? 'B' : 'A') + value.slice(at + 1),
     )
     expect(changed.filter(verifies)).toEqual([])
   })
 
-  test('the key of another role does not verify it', () => {
+  test('are not verified by the key of another role', () => {
     const parsed = parseTag(published.vectors[0]?.value ?? '') ?? expect.fail()
     expect(isSignedWith(parsed, new Secret('1b4e28ba-2fa1-4d2a-883f-0016d3cca428'))).toBe(false)
     expect(isSignedWith(parsed, new Secret(''))).toBe(false)
@@ -64,7 +64,7 @@ describe('the text of a tag', () => {
       { policies: ['a'], instanceId: 'i-0', maxTtl: 60 },
       'v1:q83vEjRWeJA=:r=dev:d=false:m=false:p=a:i=i-0:t=60',
     ],
-  ])('of %j', (parts, plain) => {
+  ])('of %j is %s', (parts, plain) => {
     expect(plainText({ ...usual, ...parts })).toBe(plain)
   })
 

@@ -104,7 +104,7 @@ describe('a partial update', () => {
     expect(() => plan(...requests)).toThrow(text)
   })
 
-  test('the same type again is fine', () => {
+  test('the same type may be given again', () => {
     expect(plan(ec2, { auth_type: 'ec2' }).role.authType).toBe('ec2')
   })
 })

@@ -128,7 +128,7 @@ describe('a new role', () => {
     expect([role.authType, role.bound.bound_ami_id]).toEqual(['ec2', ['ami-B', 'ami-a']])
   })
 
-  test('127 characters of role tag are enough for everybody', () => {
+  test('a role_tag of 127 characters is accepted', () => {
     expect(plan({ ...ec2, role_tag: 'x'.repeat(127) }).role.roleTag.length).toBe(127)
   })
 })
@@ -138,7 +138,7 @@ describe('wildcards of principals', () => {
     'arn:aws:iam::111122223333:*',
     'arn:aws:iam::111122223333:role/*',
     'arn:aws-us-gov:iam::111122223333:user/team/*',
-  ])('%s reaches past the account', arn => {
+  ])('%s is accepted: its wildcard comes after the account ID', arn => {
     expect(plan({ bound_iam_principal_arn: arn })).toMatchObject({ resolve: [] })
   })
 
@@ -150,7 +150,7 @@ describe('wildcards of principals', () => {
     'arn:aws:iam::111122223333*',
     'arn:aws:iam:*:111122223333:role/*',
     'arn:aws:sts::111122223333:assumed-role/app/*',
-  ])('%s would admit the world, or nobody', arn => {
+  ])('%s is refused: it would admit the world, or nobody', arn => {
     expect(() => plan({ bound_iam_principal_arn: [APP, arn] })).toThrow('must come after the account ID')
   })
 })

@@ -11,8 +11,11 @@ describe('when an entry may go', () => {
     [0, 0, { due: 0, ttl: 86_400 }],
     [1999, 10, { due: 1, ttl: 1 + 10 + 86_400 }],
     [5_000_000, 259_200, { due: 5000, ttl: 5000 + 259_200 + 86_400 }],
-  ])('expired at %i ms, buffer %i s', (expiresAt, safetyBuffer, times) => {
-    expect(sweepTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: false })).toEqual(times)
-    expect(sweepTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: true })).toEqual({ due: times.due })
-  })
+  ])(
+    'an entry that expired at %i ms, with a buffer of %i s, has the times %j',
+    (expiresAt, safetyBuffer, times) => {
+      expect(sweepTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: false })).toEqual(times)
+      expect(sweepTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: true })).toEqual({ due: times.due })
+    },
+  )
 })

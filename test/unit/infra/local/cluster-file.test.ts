@@ -8,7 +8,7 @@ const named = { cluster: `told-${process.pid}`, memory: true }
 const fileOf = (base_url: string) => ({ base_url }) as ClusterFile
 const found = (): unknown => JSON.parse(readFileSync(`${FOLDER}/cluster.json`, 'utf8'))
 
-test('of a cluster that keeps nothing is told for as long as it runs, and never by one that is unlisted', () => {
+test('the file of a cluster in memory is there for as long as that runs, and one that is unlisted neither writes nor removes it', () => {
   const one = tell(named, fileOf('one'))
   const other = tell({ ...named, unlisted: true }, fileOf('other'))
   expect(found()).toEqual({ base_url: 'one' })

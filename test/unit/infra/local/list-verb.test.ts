@@ -33,7 +33,7 @@ describe('the verb LIST on the embedded host', () => {
       `${head('LIST /v1/x HTTP/1.1', 'Content-Length: 3')}abc${LIST}`,
       `${head('GET /v1/x?list=true HTTP/1.1', 'Content-Length: 3')}abc${GET}`,
     ],
-  ])('%s', (_, sent, expected) => expect(seen(sent)).toBe(expected))
+  ])('is told as GET with list=true: %s', (_, sent, expected) => expect(seen(sent)).toBe(expected))
 
   test.each([
     ['other verbs', head('GET /v1/LIST HTTP/1.1') + head('DELETE /v1/x HTTP/1.1')],
@@ -57,7 +57,7 @@ describe('the verb LIST on the embedded host', () => {
       'a chunk’s length without end',
       head('POST / HTTP/1.1', 'Transfer-Encoding: chunked') + '0'.repeat(70_000),
     ],
-  ])('%s pass as they came', (_, sent) => expect(seen(sent)).toBe(sent))
+  ])('lets %s pass as they came', (_, sent) => expect(seen(sent)).toBe(sent))
 
   test.each([
     ['of known length', head('POST /v1/x HTTP/1.1', `content-length:${decoy.length}`) + decoy],
@@ -79,7 +79,7 @@ describe('the verb LIST on the embedded host', () => {
     expect(rewrite(Buffer.from('some of it')).join('')).toBe('some of it')
   })
 
-  test('however a connection is cut into pieces', () => {
+  test('is told as GET however a connection is cut into pieces', () => {
     const requests = fc.array(
       fc.constantFrom(
         LIST,

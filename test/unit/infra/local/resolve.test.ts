@@ -29,13 +29,16 @@ describe('intrinsic functions of templates on the embedded host', () => {
     ['what another stack exports', { 'Fn::ImportValue': 'data:Table' }, 'data/Items.Arn'],
     ['inside of objects and lists', [{ a: { b: { Ref: 'X' } } }], [{ a: { b: 'api/X' } }]],
     ['an object with more keys than Ref', { Ref: 'X', a: 1 }, { Ref: 'X', a: 1 }],
-  ])('%s', (_, value, expected) => expect(resolve(value)).toEqual(expected))
+  ])('resolve %s', (_, value, expected) => expect(resolve(value)).toEqual(expected))
 
-  test.each(['Fn::If', 'Fn::GetStackOutput', 'Fn::Select', 'Fn::Base64'])('%s is not passed over', name => {
-    expect(() => resolve({ a: { [name]: [] } })).toThrow(`the template uses ${name}`)
-  })
+  test.each(['Fn::If', 'Fn::GetStackOutput', 'Fn::Select', 'Fn::Base64'])(
+    'fail on %s, which is not known',
+    name => {
+      expect(() => resolve({ a: { [name]: [] } })).toThrow(`the template uses ${name}`)
+    },
+  )
 
-  test('what no stack exports is an error', () => {
+  test('fail on what no stack exports', () => {
     expect(() => resolve({ 'Fn::ImportValue': 'Address' })).toThrow('no stack exports Address')
   })
 })

@@ -63,7 +63,7 @@ const outcomes = async () => (await west.store.read([key('fences')]))[0]?.data
 const self = async () => (await west.store.read([key('member', west.record.id)]))[0]?.data
 
 describe('a primary', () => {
-  test('asks where others have been met until they acknowledge, and keeps what they vouch for (voucher)', async () => {
+  test('asks where others have been met until they acknowledge, and keeps what they vouch for', async () => {
     down = true
     expect(await chased()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
@@ -81,7 +81,7 @@ describe('a primary', () => {
     expect(await chased(), 'and nothing is asked any more').toEqual([])
   })
 
-  test('leaves alone who denies it, until there is more to show (retryDenied)', async () => {
+  test('leaves alone who denies it, until there is more to show', async () => {
     await east.revoke('west')
     expect(await chased()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
@@ -115,7 +115,7 @@ describe('a primary', () => {
     expect((await self())?.statements ?? []).toEqual([])
   })
 
-  test('learns from every answer where others are, and asks there too; a refusal is one (addresses)', async () => {
+  test('learns from every answer where others are, and asks there too; a refusal is one', async () => {
     await follower(east, 'north').activate(await east.token('north'))
     await east.revoke('west')
     await chased()

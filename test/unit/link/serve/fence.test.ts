@@ -82,7 +82,7 @@ describe('a fence by a member', () => {
     expect(await one.fence({ time: w.clock.ms - 1000 })).toMatchObject({ refusal: { code: 'unavailable' } })
   })
 
-  test('raises the number that a later claim lies above, of a closed journal too (fenceN)', async () => {
+  test('raises the number that a later claim lies above, of a closed journal too', async () => {
     const [one, other] = [await claimant('west', 2), await claimant('north', 9)]
     await one.acknowledged()
     expect(w.memory.head().n).toBe(2)
@@ -106,7 +106,7 @@ describe('a fence by a member', () => {
     })
   })
 
-  test('counts for those whom an earlier epoch of this cluster has admitted, but they may not call (keepRegistered)', async () => {
+  test('counts for those whom an earlier epoch of this cluster has admitted, but they may not call', async () => {
     const one = await claimant('west', 9)
     const again = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })

@@ -65,7 +65,7 @@ describe('a handover', () => {
     await expect(again.source.handover({ epoch: w.epoch })).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('goes to one heir: a second one is refused, and told who it is (heir)', async () => {
+  test('goes to one heir: a second one is refused, and told who it is', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await one.handover()
     await expect(other.handover()).rejects.toMatchObject({
@@ -91,7 +91,7 @@ describe('a handover', () => {
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('goes to registered clusters that are not revoked, and to nobody else (handoverMember)', async () => {
+  test('goes to registered clusters that are not revoked, and to nobody else', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await w.revoke('west')
     await expect(one.handover()).rejects.toMatchObject({ code: 'permission_denied' })

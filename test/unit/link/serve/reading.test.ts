@@ -28,7 +28,7 @@ describe('cells are given', () => {
     expect(answer).toMatchObject({ frontier: 3, line })
   })
 
-  test('lineageCheck: not by one whose lineage changes while they are read', async () => {
+  test('not by one whose lineage changes while they are read', async () => {
     const later: Head = {
       ...head,
       line: [
@@ -39,7 +39,7 @@ describe('cells are given', () => {
     await expect(cells(journalOf(head, later), asked)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('serveOwn: not by a cluster that has them from another one, before or after they are read', async () => {
+  test('not by a cluster that has them from another one, before or after they are read', async () => {
     const copy: Head = { ...head, own: '' }
     await expect(cells(journalOf(copy, copy), asked)).rejects.toMatchObject({ code: 'failed_precondition' })
     await expect(cells(journalOf(head, copy), asked)).rejects.toMatchObject({ code: 'failed_precondition' })

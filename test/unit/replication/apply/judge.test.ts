@@ -40,7 +40,7 @@ const having = (pieces: readonly Piece[], setting = streaming) => {
 }
 
 describe('marks', () => {
-  test('markFence: what a frozen process writes late is refused, although its item is as the cell says', () => {
+  test('what a frozen process writes late is refused, although its item is as the cell says', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, null])
@@ -51,7 +51,7 @@ describe('marks', () => {
     expect(judged(put, at)).toBe('applied')
   })
 
-  test('holdInMark: a replay stands above what it replaces', () => {
+  test('a replay stands above what it replaces', () => {
     const w = writer()
     for (const value of ['1', '2', '3', '4']) w.commit(0, [x, value])
     const pieces = piecesOf(w)
@@ -65,7 +65,7 @@ describe('marks', () => {
     expect(at.items.get('policy\nx')?.data).toEqual({ value: '3' })
   })
 
-  test('homeMarks: a piece marks the bucket of its own changes, and no other', () => {
+  test('a piece marks the bucket of its own changes, and no other', () => {
     const w = writer()
     const token = tokenAt('t')
     w.commit(0, [token, '1', NOW + DAY])
@@ -77,7 +77,7 @@ describe('marks', () => {
     }
   })
 
-  test('onePiece: what shares a bucket in a cell is written by one transaction', () => {
+  test('what shares a bucket in a cell is written by one transaction', () => {
     const w = writer()
     w.commit(0, [a, '1'], [b, '1'])
     const [both] = piecesOf(w) as [Piece]
@@ -107,7 +107,7 @@ describe('while a sync is replayed', () => {
     }
   })
 
-  test('bump: what stays as it is raises the mark all the same', () => {
+  test('what stays as it is raises the mark all the same', () => {
     const { pieces, at } = fetched()
     const [first, second] = pieces
     const late = stepsOf(judge(first, { items: [undefined], mark: '' }, replay))
@@ -117,7 +117,7 @@ describe('while a sync is replayed', () => {
     expect(at.write([late])).toBe('refused')
   })
 
-  test('checkSkips: what stays as it is, is expected again by the transaction', () => {
+  test('what stays as it is, is expected again by the transaction', () => {
     const { pieces, at } = fetched()
     const [first] = pieces
     const skip = stepsOf(judged(first, at, replay))
@@ -152,7 +152,7 @@ describe('while a sync is replayed', () => {
   })
 })
 
-describe('ttlTolerance: what the engine may delete on either side is no mismatch', () => {
+describe('what the engine may delete on either side is no mismatch', () => {
   const token = tokenAt('t')
   /** A renewal of a token that expired at `NOW - DAY * days`. */
   const renewal = (days: number) => {

@@ -43,7 +43,7 @@ describe('components of a window', () => {
     )
   })
 
-  test('onePiece: two changes of one cell in one bucket are one piece', () => {
+  test('two changes of one cell in one bucket are one piece', () => {
     const { commit, cells } = writer()
     commit(0, [a, '1'], [apart, '1'], [b, '1'])
     const components = componentsOf(LIFE, cells)
@@ -53,7 +53,7 @@ describe('components of a window', () => {
     ])
   })
 
-  test('bucketByKey: a token whose expiry changes stays in one component, in the order of its cells', () => {
+  test('a token whose expiry changes stays in one component, in the order of its cells', () => {
     const { commit, cells } = writer()
     const token = tokenAt('t')
     const DAY = 86_400

@@ -14,7 +14,7 @@ const roots = { replicated: hash(1), local: hash(2) }
 const shown = (...faults: TreeFault[]) => corruptionReport(findingsOf(faults, roots), 1_800_000_000_123)
 
 describe('the report of a check', () => {
-  test('of a tree that fits: both subtrees, with their roots in base64 and without maps', () => {
+  test('of a tree that fits has both subtrees, with their roots in base64 and without maps', () => {
     expect(isCorrupt(findingsOf([], roots))).toBe(false)
     expect(shown()).toEqual({
       corrupted_root: false,
@@ -87,7 +87,7 @@ test('a tree is corrupted while the last check of this very tree says so', () =>
   expect(isTreeCorrupted({ ...a, life: 'b' }, check('a', true), undefined)).toBe(false)
 })
 
-test('that of a secondary also while something does not stay as this primary has it', () => {
+test('the tree of a secondary is corrupted also while something does not stay as this primary has it', () => {
   const link = { ...emptyLink('own' as Encrypted), name: 'l' }
   const here = { life: 'a', mode: 'secondary', link } as const
   const diverging = (rounds: number, of = { life: 'a', link: 'l' }) => ({

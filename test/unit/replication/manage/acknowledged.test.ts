@@ -14,7 +14,7 @@ test.each<[name: string, one: Secondary, waits: boolean]>([
   ['follows another epoch', secondary({ at: NOW - 1, epoch: '000000.b', seq: 99 }), true],
   ['is cut off', secondary({ at: NOW - 30_000, epoch: EPOCH, seq: 1 }), false],
   ['has never come', secondary(), false],
-])('a secondary that %s', (_, one, waits) => {
+])('a secondary that %s is waited for: $2', (_, one, waits) => {
   expect(behind([one], at, NOW)).toEqual(waits ? [one] : [])
 })
 

@@ -29,7 +29,7 @@ describe('certificates that vouch for a primary', () => {
     ['a folder by another spelling', { ca_path: './old//' }, [two, three]],
     ['all that is shipped, each once', { ca_path: '.' }, [one, two, three]],
     ['in several ways', { ca_cert: two, ca_file: 'a.pem', ca_path: 'old/older' }, [two, one, three]],
-  ])('%s', async (_, given, pem) => expect(await found(given)).toEqual(pem))
+  ])('found: %s', async (_, given, pem) => expect(await found(given)).toEqual(pem))
 
   const NAMES = 'a.pem, old/a.pem, old/older/b.pem, older.pem'
   const NEXT =
@@ -59,7 +59,7 @@ describe('certificates that vouch for a primary', () => {
     )
   })
 
-  test('no more than a link keeps', async () => {
+  test('are no more than a link keeps', async () => {
     const large = { ...SHIPPED, 'large.pem': newAuthority('x'.repeat(15_000)).cert }
     expect(await found({ ca_path: 'old' }, large)).toHaveLength(2)
     expect(await found({ ca_path: '.' }, large)).toMatch(

@@ -64,7 +64,7 @@ function revoking(id: string, { items = [], head = {}, verdicts = [] }: World) {
   return { done: () => revokeSecondary({ ...call, once } as Call<never>), notes, transactions }
 }
 
-test('ends what stands under a name where the journal is open, and is noted with id and epoch, once for a request', async () => {
+test('a revocation ends what stands under a name where the journal is open, and is noted with id and epoch, once for a request', async () => {
   const items = [secondary({ id: 'a', cluster: CLUSTER })]
   const { done, notes, transactions } = revoking('a', { items, verdicts: ['conflict', { condition: [0] }] })
   expect(await done()).toEqual({ answer: { kind: 'nothing' } })
@@ -96,14 +96,14 @@ test('ends what stands under a name where the journal is open, and is noted with
   ])
 })
 
-test('names again whom it has named before', async () => {
+test('a revocation names again whom it has named before', async () => {
   const before = { ...key('revoked', CLUSTER), rev: 'q', data: { at: 1 } } as Item
   const { done, transactions } = revoking(CLUSTER, { items: [before] })
   await done()
   expect(transactions[0]?.[0]).toMatchObject({ item: key('revoked', CLUSTER), if: { rev: 'q' } })
 })
 
-test('of what nobody knows changes nothing', async () => {
+test('a revocation of what nobody knows changes nothing', async () => {
   const { done, notes, transactions } = revoking('b', { items: [secondary({ id: 'a' })] })
   expect(await done()).toEqual({ answer: { kind: 'nothing' } })
   expect([notes, transactions]).toEqual([[], []])

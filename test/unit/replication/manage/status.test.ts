@@ -58,7 +58,7 @@ describe('status of a cluster without replication', () => {
 })
 
 describe('status of a primary', () => {
-  test('with secondaries that are there, lost, and never came', () => {
+  test('names secondaries that are there, lost, and never came', () => {
     const secondaries = [
       {
         id: 'us-west',
@@ -136,7 +136,7 @@ describe('status of a secondary', () => {
   const own = record({ mode: 'secondary', link })
   const applying = { ...journal, doing: 'applying', position: 223 } as const
 
-  test('that streams', () => {
+  test('that streams tells its position, its primary and how far the clocks are apart', () => {
     expect(shown({ record: own, journal: applying, contact })).toEqual({
       mode: 'secondary',
       state: 'stream-wals',
@@ -204,7 +204,7 @@ describe('status of a secondary', () => {
         'disconnected',
       ],
     ],
-  )('%s', (_, facts, state, connection, status) => {
+  )('that %s: $2, $3, $4', (_, facts, state, connection, status) => {
     const answer = shown(facts)
     expect(answer).toMatchObject({ state, connection_state: connection })
     expect(answer['primaries']).toEqual([expect.objectContaining({ connection_status: status })])
@@ -235,7 +235,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('how far a sync has come', () => {
+  test('tells how far a sync has come', () => {
     const syncing = { ...applying, doing: 'syncing', sync: { done: 3, total: 16 } } as const
     expect(shown({ record: own, journal: syncing, contact })['merkle_sync_progress']).toEqual({
       sync_progress: 3,
@@ -243,7 +243,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('no canary yet, or one from a clock ahead of ours', () => {
+  test('tells no age of a canary that has not come, and 0 for one from a clock ahead of ours', () => {
     const { canaryAt: _, ...without } = contact
     const ageOf = (one: typeof without) =>
       (

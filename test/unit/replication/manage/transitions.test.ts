@@ -101,7 +101,7 @@ const table: [call: RoleCall, change: RequestedChange, said: string[]][] = [
 ]
 
 describe('in each state of a cluster', () => {
-  test.each(table)('%s (%o)', (call, change, expected) => {
+  test.each(table)('%s (%j)', (call, change, expected) => {
     const names = Object.keys(states) as State[]
     expect(Object.fromEntries(names.map(name => [name, said(call, states[name], change)]))).toEqual(
       Object.fromEntries(names.map((name, index) => [name, expected[index]])),
@@ -116,7 +116,7 @@ const anytime: readonly RoleCall[] = [
 ]
 
 describe('while the role changes', () => {
-  test.each(table)('%s (%o) waits, unless it changes no role', (call, change, expected) => {
+  test.each(table)('%s (%j) waits, unless it changes no role', (call, change, expected) => {
     for (const [index, record] of Object.values<ClusterRecord | undefined>(states).entries()) {
       const answer = said(call, record && { ...record, operation: 'other' }, change)
       const usual = expected[index] ?? ''

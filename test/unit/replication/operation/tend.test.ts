@@ -86,7 +86,7 @@ describe('an operation that holds the record', () => {
     expect(none.started).toHaveLength(3)
   })
 
-  test('is nothing where there is none', async () => {
+  test('has nothing started where there is none', async () => {
     const { started, workflows } = machines()
     await tendOperation({ store: memoryStore([recordWith()]).store, clock: at(BEGUN), workflows })
     await tendOperation({ store: memoryStore([]).store, clock: at(BEGUN), workflows })

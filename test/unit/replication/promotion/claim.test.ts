@@ -50,12 +50,12 @@ describe('without force nothing may be missing', () => {
   })
 
   test.each<[string, Partial<Head>]>([
-    ['claimEpoch: the same position, in another epoch', { epoch: SECOND }],
+    ['the same position, in another epoch,', { epoch: SECOND }],
     ['one position less', { seq: 39 }],
     ['one position more', { seq: 41 }],
     ['a sync that has begun', { dirty: 'all' }],
     ['a replay that has not ended', { until: 50 }],
-  ])('%s', (_, change) => {
+  ])('%s is refused, but by force', (_, change) => {
     expect(() => checkWhole({ ...head, ...change }, { force: false, end })).toThrow()
     expect(() => checkWhole({ ...head, ...change }, { force: true, end })).not.toThrow()
   })

@@ -33,7 +33,7 @@ function closed(seq: number, there: readonly number[]) {
 }
 
 describe('a journal that was closed', () => {
-  test('fillBeforeClaim: is taken over only when no position of it is open: who holds one comes too late', async () => {
+  test('is taken over only when no position of it is open: who holds one comes too late', async () => {
     const { cells, ready } = closed(4, [1, 3])
     const found = await ready()
     expect([...cells.keys()].sort()).toEqual([1, 2, 3, 4])

@@ -52,7 +52,7 @@ describe('settings that hold in one place', () => {
     expect(only?.text).toMatch(text ?? /./)
   })
 
-  test('a role that this deployment may not assume', () => {
+  test('a role that this deployment may not assume is one', () => {
     const here = { assumableRoles: ['arn:*:iam::*:role/cloud-auth-*'] }
     const role = (name: string) => ({ role: `arn:aws:iam::210987654321:role/${name}`, externalId: '' })
     expect(placedRole('p', role('cloud-auth-x'), here)).toEqual([])

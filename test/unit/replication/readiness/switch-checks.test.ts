@@ -37,7 +37,7 @@ describe('what is in the way of a planned switch', () => {
     ['keyring', { keyring: { opened: 2, failed: ['secretKey of term 1'] } }, /secretKey of term 1/],
     ['secondaries', { secondaries: [] }, /no secondary is known/],
     ['secondaries', { secondaries: [{ id: 'west', lag: 0 }] }, /west: it has never sent/],
-  ])('%s', (name, parts, text) => {
+  ])('%s: %j', (name, parts, text) => {
     expect(inTheWay(parts)).toEqual([[name, expect.stringMatching(text)]])
   })
 
@@ -52,7 +52,7 @@ describe('why a secondary could not take over', () => {
     [{ contact: { ...contact, state: 'merkle-sync' } }, /merkle-sync/],
     [{ contact: { ...contact, epoch: '000000.bbbbbbbbbbbb' } }, /000000.*000001/],
     [{ lag: 5001 }, /5 s behind/],
-  ])('%o', (parts, text) => {
+  ])('%j', (parts, text) => {
     expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toMatch(text)
   })
 

@@ -70,7 +70,7 @@ describe('a secondary', () => {
     expect(step({ mode: 'writing' })).toEqual({ do: 'nothing' })
   })
 
-  test('drain: before a sync, staging ends', () => {
+  test('ends staging before a sync', () => {
     expect(step({}, promoted)).toEqual({ do: 'drain' })
     expect(step({ mode: 'draining' }, promoted)).toMatchObject({ do: 'sync' })
   })
@@ -84,7 +84,7 @@ describe('a secondary', () => {
     })
   })
 
-  test('rewindDense: fetches everything where own cells from the cut on are not kept', () => {
+  test('fetches everything where own cells from the cut on are not kept', () => {
     expect(step({ mode: 'draining', from: 91 }, promoted)).toMatchObject({ do: 'sync', what: 'all' })
     expect(step({ mode: 'draining', from: 90 }, promoted)).toMatchObject({ do: 'sync', what: 'touched' })
   })
@@ -109,7 +109,7 @@ describe('a secondary', () => {
     expect(step(wiped)).toMatchObject({ do: 'sync', what: 'all', cut: -1 })
   })
 
-  describe('dirtyRule: what an unfinished sync has touched is right only with the rest of the same journal', () => {
+  describe('what an unfinished sync has touched is right only with the rest of the same journal', () => {
     test('the replay goes on while the source stays the same', () => {
       for (const dirty of ['all', 'report']) {
         const replaying = { until: 130, dirty, dirtyFrom: FIRST }

@@ -21,7 +21,7 @@ const cell = (seq: number, epoch = seq < 13 ? FIRST : SECOND): Cell => ({
 })
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => cell(from + at))
 
-describe('lineageCheck: what a source sends is staged', () => {
+describe('what a source sends is staged', () => {
   test('from the next position on, across the end of an epoch, a window at a time', () => {
     expect(nextCells(head, { cells: range(11, 15), line })).toEqual(range(11, 15))
     expect(nextCells(head, { cells: [], line })).toEqual([])

@@ -44,7 +44,7 @@ describe('what a sync writes', () => {
     expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(first.leaf ?? '').map(limb => -limb)]]) })
   })
 
-  test('checkSkips: what is equal is expected again all the same, also where nothing is', () => {
+  test('what is equal is expected again all the same, also where nothing is', () => {
     expect(elements(second, mine(second))).toEqual([{ check: x, if: { rev: second.rev } }])
     expect(elements(undefined, undefined)).toEqual([{ check: x, if: 'absent' }])
   })

@@ -18,13 +18,13 @@ const source = (times: readonly number[], from = 0) => ({
 })
 
 describe('the replay after a full sync', () => {
-  test('margin: begins before everything of the last minute', async () => {
+  test('begins before everything of the last minute', async () => {
     const times = [1, 5, NOW - 61_000, NOW - 59_000, NOW - 1000, NOW]
     const start = await startOf(source(times), { line, frontier: times.length, time: NOW })
     expect(start).toBe(3)
   })
 
-  test('syncFrontier: never begins behind the frontier, whatever has been given away', async () => {
+  test('never begins behind the frontier, whatever has been given away', async () => {
     expect(await startOf(source([1, 2, 3]), { line, frontier: 3, time: NOW })).toBe(3)
     expect(await startOf(source([]), { line, frontier: 0, time: NOW })).toBe(0)
   })

@@ -13,7 +13,7 @@ describe('patterns of event sources', () => {
     ['another beginning', { dynamodb: { Keys: { pk: { S: [{ prefix: 't#' }] } } } }, false],
     ['a member that is not there', { dynamodb: { NewImage: { x: ['y'] } } }, false],
     ['one member of two', { eventName: ['INSERT'], eventSource: ['other'] }, false],
-  ])('%s', (_, pattern, result) => expect(fits(pattern, event)).toBe(result))
+  ])('%s: fits $2', (_, pattern, result) => expect(fits(pattern, event)).toBe(result))
 
   test.each([[{ eventName: 'INSERT' }], [{ eventName: [{ 'anything-but': 'x' }] }]])(
     'what it does not know is an error: %j',
