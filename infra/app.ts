@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { App } from 'aws-cdk-lib'
+import { App, type AppProps } from 'aws-cdk-lib'
 import { buildFunctions, bundlesDir } from './build/functions.ts'
 import { root } from './checkout.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -15,12 +15,15 @@ export function defineStacks(app: App, settings: Settings, bundles = bundlesDir)
   new WorkersStack(app, name('workers'), api)
 }
 
+/** For templates that nobody deploys: the CDK's own rules take several times as long as the rest of a synthesis. */
+export const unvalidated = { builtinCloudFormationValidation: false }
+
 /** An app with the context of cdk.json; what the CDK's command line adds to it wins. */
-export function newApp(outdir: string): App {
+export function newApp(outdir: string, more: AppProps = {}): App {
   const { context } = JSON.parse(readFileSync(`${root}cdk.json`, 'utf8')) as {
     context: Record<string, unknown>
   }
-  return new App({ context, outdir })
+  return new App({ context, outdir, ...more })
 }
 
 if (import.meta.main) {

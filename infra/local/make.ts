@@ -1,6 +1,6 @@
 // Makes what a host needs once, in a process of its own: the CDK and the bundler take memory that a serving host
 // does better without. `functions <directory>` bundles, `templates <directory> <bundles> <settings>` synthesises.
-import { defineStacks, newApp } from '../app.ts'
+import { defineStacks, newApp, unvalidated } from '../app.ts'
 import { buildFunctions } from '../build/functions.ts'
 import { readSettings } from '../settings.ts'
 
@@ -8,7 +8,7 @@ const [what, directory = '', bundles = '', settings = '{}'] = process.argv.slice
 
 if (what === 'functions') await buildFunctions(directory)
 else {
-  const app = newApp(directory)
+  const app = newApp(directory, unvalidated)
   defineStacks(app, readSettings(JSON.parse(settings) as Record<string, unknown>), bundles)
   app.synth()
 }

@@ -1,27 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { afterAll, describe, expect, test } from 'vitest'
-import { defineStacks, newApp } from '../../infra/app.ts'
-import { functionNames } from '../../infra/build/functions.ts'
+import { describe, expect, test } from 'vitest'
 import { readSettings } from '../../infra/settings.ts'
 import { groups } from '../../shared/endpoints/all.ts'
-import type { Resource } from './synthesised.ts'
+import { type Resource, stacksOf } from './synthesised.ts'
 
-const directory = mkdtempSync(`${tmpdir()}/cloud-auth-carrier-`)
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
-
-/** Resources of the stack `api`; what is in the bundles does not matter here. */
-function apiStack(settings: object = {}): [id: string, resource: Resource & { DependsOn?: string[] }][] {
-  for (const name of functionNames()) {
-    mkdirSync(`${directory}/${name}`, { recursive: true })
-    writeFileSync(`${directory}/${name}/index.mjs`, '')
-  }
-  const out = mkdtempSync(`${directory}/out-`)
-  const app = newApp(out)
-  defineStacks(app, readSettings({ stage: 'test', ...settings }), directory)
-  const { templateFile = '' } = app.synth().stacks.find(one => one.stackName.endsWith('-api')) ?? {}
-  return Object.entries(JSON.parse(readFileSync(`${out}/${templateFile}`, 'utf8')).Resources)
-}
+/** Resources of the stack `api`. */
+const apiStack = (settings: object = {}): [id: string, resource: Resource][] =>
+  [...stacksOf({ stage: 'test', ...settings })].flatMap(([name, { Resources }]) =>
+    name.endsWith('-api') ? Object.entries(Resources) : [],
+  )
 
 const resources = apiStack()
 const all = (type: string) => resources.filter(([, one]) => one.Type === type)

@@ -2,11 +2,12 @@ import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { expect, test } from 'vitest'
+import { unvalidated } from '../../infra/app.ts'
 import { StreamSource } from '../../infra/constructs/stream-source.ts'
 import { readSettings } from '../../infra/settings.ts'
 
 test('a function hears of inserted items of its partitions; of what it cannot take, a queue does', () => {
-  const stack = new Stack(new App(), 'stack')
+  const stack = new Stack(new App(unvalidated), 'stack')
   const lambda = new LambdaFunction(stack, 'Function', {
     runtime: Runtime.NODEJS_24_X,
     handler: 'index.handler',

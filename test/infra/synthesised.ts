@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename } from 'node:path'
-import { defineStacks, newApp } from '../../infra/app.ts'
+import type { AppProps } from 'aws-cdk-lib'
+import { defineStacks, newApp, unvalidated } from '../../infra/app.ts'
 import { functionNames } from '../../infra/build/functions.ts'
 import { readAssembly } from '../../infra/local/assembly.ts'
 import { readSettings } from '../../infra/settings.ts'
@@ -11,13 +12,18 @@ export interface Resource {
   // biome-ignore lint/suspicious/noExplicitAny: templates are what the tests look into
   Properties: any
   DeletionPolicy?: string
+  DependsOn?: string[]
 }
 
 /** Synthesises in a folder that lasts as long as somebody reads it. */
-function synthesised<T>(settings: Record<string, unknown>, read: (stacks: string[], out: string) => T): T {
+function synthesised<T>(
+  settings: Record<string, unknown>,
+  read: (stacks: string[], out: string) => T,
+  props: AppProps = unvalidated,
+): T {
   const directory = mkdtempSync(`${tmpdir()}/cloud-auth-synth-`)
   try {
-    const app = newApp(`${directory}/out`)
+    const app = newApp(`${directory}/out`, props)
     defineStacks(app, readSettings(settings), noBundles(`${directory}/bundles`))
     const stacks = app.synth().stacks.map(stack => stack.stackName)
     return read(stacks, `${directory}/out`)
@@ -25,6 +31,10 @@ function synthesised<T>(settings: Record<string, unknown>, read: (stacks: string
     rmSync(directory, { recursive: true, force: true })
   }
 }
+
+/** Synthesises as `cdk deploy` does. @throws where a template breaks a rule that the CDK knows */
+export const validated = (settings: Record<string, unknown>): string[] =>
+  synthesised(settings, stacks => stacks, {})
 
 /** Folders in the place of bundles: a template does not depend on what is in them, and making them takes long. */
 function noBundles(directory: string): string {

@@ -6,7 +6,7 @@ import { routeFinder } from '../../infra/local/gateway.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
-import { ofType, type Resource, resourcesOf, stacksOf } from './synthesised.ts'
+import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
 
 let resources: Map<string, Resource>
 let kept: Map<string, Resource>
@@ -784,6 +784,10 @@ describe('settings are checked as a whole', () => {
       /the environment of \S+ comes to \d+ bytes, and Lambda takes 4096; the longest variable is ASSUMABLE_ROLES/,
     )
     expect(() => resourcesOf({ stage: 'test', assumableRoleArns: assumableRoleArns(60) })).not.toThrow()
+  })
+
+  test('a deployment passes the rules that the CDK knows of templates', () => {
+    expect(validated({ stage: 'test' })).toHaveLength(3)
   })
 
   test('text that is not JSON is refused as such', () => {

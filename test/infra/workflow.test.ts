@@ -3,6 +3,7 @@ import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { describe, expect, test } from 'vitest'
+import { unvalidated } from '../../infra/app.ts'
 import { attemptDefinition } from '../../infra/constructs/attempt-definition.ts'
 import { drillDefinition } from '../../infra/constructs/drill-definition.ts'
 import { WorkflowMachine } from '../../infra/constructs/workflow.ts'
@@ -32,7 +33,7 @@ describe('the state machine of a workflow', () => {
   })
 
   test('may invoke its worker and nothing else, and tells when it fails', () => {
-    const stack = new Stack(new App(), 'stack')
+    const stack = new Stack(new App(unvalidated), 'stack')
     const worker = LambdaFunction.fromFunctionArn(
       stack,
       'Worker',
