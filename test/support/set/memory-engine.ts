@@ -1,5 +1,6 @@
 import type { WireItem } from '../wire-values.ts'
 import { holds, type Terms, updatedBy } from './expression.ts'
+import { type MemoryTable, memoryTable } from './memory-table.ts'
 
 /** What is asked of one table. */
 interface Request extends Terms {
@@ -29,9 +30,6 @@ export interface EngineAnswer {
   statusCode: number
   body: object
 }
-
-/** Items by partition and sort key. */
-type Table = Map<string, Map<string, WireItem>>
 
 const done = (body: object): EngineAnswer => ({ statusCode: 200, body })
 const fault = (name: string, more: object): EngineAnswer => ({
@@ -112,7 +110,7 @@ export function memoryEngine() {
       if (!work) throw new Error(`${operation} is not imitated`)
       return work(input as Input)
     },
-    items: (TableName: string): readonly WireItem[] => itemsOf(tableOf({ TableName })),
+    items: (TableName: string): readonly WireItem[] => tableOf({ TableName }).items(),
     fill: (TableName: string, items: readonly WireItem[]): void => {
       for (const item of items) put({ TableName }, item)
     },
@@ -127,45 +125,50 @@ export const batchIn = ({
     ([TableName, requests]) => requests.map(({ PutRequest }) => ({ TableName, ...PutRequest })),
   )
 
-const itemsOf = (table: Table): WireItem[] =>
-  [...table.values()].flatMap(partition => [...partition.values()])
-
 /** What a query begins with: its partition, in the table or in an index. */
 const PARTITION = /^(#?\w+) = (:\w+)/
 
 /** Tables, and what is looked for in them. */
 function newTables() {
   type In = Pick<Request, 'TableName'>
-  const tables = new Map<string, Table>()
-  const tableOf = ({ TableName }: In): Table => {
-    const table: Table = tables.get(TableName) ?? new Map()
+  const tables = new Map<string, MemoryTable>()
+  const tableOf = ({ TableName }: In): MemoryTable => {
+    const table = tables.get(TableName) ?? memoryTable()
     tables.set(TableName, table)
     return table
   }
-  const partitionOf = (where: In, pk = ''): Map<string, WireItem> => {
-    const partition = tableOf(where).get(pk) ?? new Map<string, WireItem>()
-    tableOf(where).set(pk, partition)
-    return partition
+
+  /** The items of a query: those of a partition whose sort keys are asked for, in order. */
+  function queried(request: Request, name: string, partition: string): readonly WireItem[] {
+    const { ExclusiveStartKey: from, KeyConditionExpression, IndexName = '' } = request
+    const inOrder = orderBy(SORTED[IndexName] ?? 'sk')
+    return tableOf(request)
+      .partition(name, partition)
+      .filter(item => holds(KeyConditionExpression, item, request) && (!from || inOrder(from, item) < 0))
+      .sort(inOrder)
   }
 
-  /** Items among which all that are looked for are: conditions are slow. */
-  function candidates(request: Request): WireItem[] {
-    const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = request
-    const [, term = '', value = ''] = PARTITION.exec(request.KeyConditionExpression ?? '') ?? []
-    const [name, partition] = [names[term] ?? term, values[value]?.S]
-    const table = tableOf(request)
-    if (partition === undefined) return itemsOf(table)
-    if (name === 'pk') return [...(table.get(partition)?.values() ?? [])]
-    return itemsOf(table).filter(item => item[name]?.S === partition)
+  /** The items of a segment of a scan, in order. */
+  function scanned(request: Request): readonly WireItem[] {
+    const { Limit = Number.POSITIVE_INFINITY, ExclusiveStartKey: from } = request
+    const found: WireItem[] = []
+    for (const pk of tableOf(request).partitionsFrom(from?.['pk']?.S ?? '')) {
+      if (found.length > Limit) break
+      if (!inSegment(pk, request)) continue
+      const items = tableOf(request).partition('pk', pk).sort(orderBy('sk'))
+      const begun = from?.['pk']?.S === pk
+      found.push(...(begun ? items.filter(item => order(item['sk'], from['sk']) > 0) : items))
+    }
+    return found
   }
 
   function select(request: Request): EngineAnswer {
-    const { IndexName = '', ExclusiveStartKey: from, Limit } = request
-    const inOrder = orderBy(SORTED[IndexName] ?? 'sk')
-    const listed = candidates(request)
-      .filter(item => holds(request.KeyConditionExpression, item, request) && inSegment(item, request))
-      .filter(item => !from || inOrder(from, item) < 0)
-      .sort(inOrder)
+    const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = request
+    const { IndexName = '', Limit } = request
+    const [, term = '', value = ''] = PARTITION.exec(request.KeyConditionExpression ?? '') ?? []
+    const partition = values[value]?.S
+    const listed =
+      partition === undefined ? scanned(request) : queried(request, names[term] ?? term, partition)
     const page = listed.slice(0, Limit)
     const { pk, sk, ...rest } = page.at(-1) ?? {}
     const due = IndexName === 'expiry' ? { due: rest['due'] } : {}
@@ -176,10 +179,7 @@ function newTables() {
     })
   }
 
-  const at = (where: In, { pk, sk }: WireItem): WireItem | undefined =>
-    tableOf(where)
-      .get(pk?.S ?? '')
-      ?.get(sk?.S ?? '')
+  const at = (where: In, place: WireItem): WireItem | undefined => tableOf(where).at(place)
 
   function batchGet({ RequestItems }: Input): EngineAnswer {
     const read = Object.entries(RequestItems).map(([TableName, { Keys }]) => {
@@ -191,14 +191,8 @@ function newTables() {
 
   return {
     ...{ tableOf, at, select, batchGet },
-    put: (where: In, item: WireItem): void => {
-      partitionOf(where, item['pk']?.S).set(item['sk']?.S ?? '', item)
-    },
-    remove: (where: In, { pk, sk }: WireItem): void => {
-      tableOf(where)
-        .get(pk?.S ?? '')
-        ?.delete(sk?.S ?? '')
-    },
+    put: (where: In, item: WireItem): void => tableOf(where).put(item),
+    remove: (where: In, place: WireItem): void => tableOf(where).remove(place),
   }
 }
 
@@ -214,8 +208,9 @@ const orderBy =
     order(a[sorted], b[sorted]) || textOrder(a['pk']?.S, b['pk']?.S) || textOrder(a['sk']?.S, b['sk']?.S)
 
 /** Partitions are spread over segments somehow, each in one. */
-function inSegment({ pk }: WireItem, { Segment, TotalSegments }: Request): boolean {
+function inSegment(pk: string, { Segment, TotalSegments }: Request): boolean {
   if (Segment === undefined || TotalSegments === undefined) return true
-  const sum = [...(pk?.S ?? '')].reduce((all, letter) => (all * 31 + letter.charCodeAt(0)) % 65_521, 7)
+  let sum = 7
+  for (let index = 0; index < pk.length; index++) sum = (sum * 31 + pk.charCodeAt(index)) % 65_521
   return sum % TotalSegments === Segment
 }
