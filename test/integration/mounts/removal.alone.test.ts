@@ -96,3 +96,20 @@ test('what a login writes late, having read the mount before it was disabled, is
   for (const item of [alias, entity]) expect(await raw(cluster, item), item.kind).toBeUndefined()
   expect(await removing()).not.toContain(accessor)
 })
+
+test('a login that is on its way while its mount is disabled leaves no living token', async () => {
+  const { path } = await freshMount()
+  const worker = await workerOn(path)
+  await worker.login()
+  await storage.fault({ kind: 'hold', operation: 'PutItem', skip: 0 })
+  const login = worker.tryLogin()
+  await storage.held()
+  await done('DELETE', `/sys${path}`)
+  await storage.mend()
+  const { status, text, body } = await login
+  expect(status, text).toBe(200)
+  const token = body.auth.client_token
+  expect(await lives(token)).toBe(false)
+  await done('POST', `/sys${path}`, { type: 'cloud' })
+  expect(await lives(token)).toBe(false)
+})

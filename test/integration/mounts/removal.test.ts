@@ -96,16 +96,4 @@ describe('disabling a mount: CVE-2020-7220, GHSA-vv66-6rp4-wr4f', () => {
     await done('DELETE', `/sys${two.path}`)
     expect(await lives(again.client_token)).toBe(true)
   })
-
-  test('logins that are on their way while it is disabled leave no living token', async () => {
-    const { path } = await freshMount()
-    const worker = await workerOn(path)
-    const [replies] = await Promise.all([
-      Promise.all(Array.from({ length: 6 }, () => worker.tryLogin())),
-      done('DELETE', `/sys${path}`),
-    ])
-    for (const { body } of replies) if (body.auth) expect(await lives(body.auth.client_token)).toBe(false)
-    await done('POST', `/sys${path}`, { type: 'cloud' })
-    for (const { body } of replies) if (body.auth) expect(await lives(body.auth.client_token)).toBe(false)
-  })
 })

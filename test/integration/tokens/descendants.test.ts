@@ -88,21 +88,6 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(await livesAll(children)).toEqual(children.map(() => true))
   })
 
-  test('revoke-orphan while children are being made: who was there lives; who comes too late is dead', async () => {
-    const [top] = (await chain(1)) as [Made]
-    const token = top.client_token
-    const making = () =>
-      Promise.all(Array.from({ length: 6 }, () => tryMake({ policies: 'default', ttl: '1h' }, { token })))
-    const there = (await making()).map(reply => reply.body.auth as Made)
-    const [late] = await Promise.all([making(), done('POST', '/auth/token/revoke-orphan', { token })])
-    const made = late.filter(reply => reply.status === 200).map(reply => reply.body.auth as Made)
-    expect(await livesAll(there)).toEqual(there.map(() => true))
-    for (const child of made)
-      if (await lives(child.client_token))
-        expect(await lookUp(child.client_token)).toMatchObject({ orphan: true })
-    expect((await tryMake({}, { token })).status).toBe(403)
-  })
-
   test('a chosen id that has come to somebody else is nobody’s child: its first parent takes nothing along', async () => {
     const [first] = (await chain(1)) as [Made]
     const id = fresh('chosen')

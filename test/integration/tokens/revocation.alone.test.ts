@@ -4,7 +4,7 @@ import { key } from '../../../shared/storage/kinds.ts'
 import { api, cluster, done, settled, storage } from '../../support/cluster.ts'
 import { withoutWaiting } from '../../support/no-waiting.ts'
 import { tableStore } from '../../support/store.ts'
-import { lives, make } from '../../support/tokens.ts'
+import { lives, lookUp, make, tryMake } from '../../support/tokens.ts'
 
 withoutWaiting()
 
@@ -31,6 +31,42 @@ async function left(made: readonly Made[]): Promise<number> {
 }
 
 afterEach(() => storage.reset())
+
+describe('revoke-orphan while children are being made', () => {
+  const orphaning = (token: string) => done('POST', '/auth/token/revoke-orphan', { token })
+
+  test('who is stored before the parent goes lives on as an orphan', async () => {
+    const [{ client_token: token }, child] = await family()
+    await storage.fault({ kind: 'hold', operation: 'DeleteItem', skip: 0 })
+    const revoked = orphaning(token)
+    await storage.held()
+    expect(await lookUp(child.client_token)).toMatchObject({ orphan: true })
+    const meanwhile = await make({ policies: 'default', ttl: '1h' }, { token })
+    await storage.mend()
+    await revoked
+    for (const one of [child, meanwhile]) {
+      expect(await lives(one.client_token)).toBe(true)
+      expect(await lookUp(one.client_token)).toMatchObject({ orphan: true })
+    }
+    expect((await tryMake({}, { token })).status).toBe(403)
+  })
+
+  test('who comes too late is dead', async () => {
+    const [{ client_token: token }] = await family()
+    await storage.fault({ kind: 'hold', operation: 'TransactWriteItems', skip: 0 })
+    const making = make({ policies: 'default', ttl: '1h' }, { token })
+    await storage.held()
+    await orphaning(token)
+    await storage.mend()
+    const late = await making
+    expect(await lives(late.client_token)).toBe(false)
+    for (const [path, status] of [
+      ['lookup', 403],
+      ['renew', 400],
+    ] as const)
+      expect((await api('POST', `/auth/token/${path}`, { token: late.client_token })).status).toBe(status)
+  })
+})
 
 describe('revoking while the storage fails', () => {
   test.each<[string, StorageFault]>([

@@ -49,19 +49,19 @@ describe('tokens of limited uses', () => {
     expect((await api('POST', '/sys/policies/acl/last-use', { policy }, { token })).status).toBe(403)
   })
 
-  test('the request that takes the last use succeeds or is busy when it loses a race for what it writes', async () => {
+  test('the request that takes the last use succeeds, also when it loses a race for what it writes', async () => {
     const name = fresh('p')
     const policy = `path "sys/policies/acl/${name}" { capabilities = ["create", "update"] }`
     await done('POST', `/sys/policies/acl/${name}`, { policy })
+    // a request tries four times: the last of four has lost to three others at most
     const tokens = await Promise.all(
-      Array.from({ length: 6 }, () => make({ policies: name, num_uses: 1, no_default_policy: true })),
+      Array.from({ length: 4 }, () => make({ policies: name, num_uses: 1, no_default_policy: true })),
     )
-    const replies = await Promise.all(
-      tokens.map(({ client_token: token }) =>
-        api('POST', `/sys/policies/acl/${name}`, { policy }, { token }),
-      ),
-    )
-    for (const { status } of replies) expect([204, 503]).toContain(status)
+    const write = ({ client_token: token }: (typeof tokens)[number]) =>
+      api('POST', `/sys/policies/acl/${name}`, { policy }, { token })
+    const statuses = async () => (await Promise.all(tokens.map(write))).map(({ status }) => status)
+    expect(await statuses()).toEqual([204, 204, 204, 204])
+    expect(await statuses()).toEqual([403, 403, 403, 403])
   })
 
   test('renewing takes a use and keeps the count; on its last use a token is not renewable', async () => {

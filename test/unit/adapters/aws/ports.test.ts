@@ -38,14 +38,16 @@ describe('a function reaches only what its endpoints declare', () => {
     expect(portsOf(use)[port]).toBeTypeOf('object')
   })
 
-  test('scans and sweeps of whole tables need their uses', () => {
-    const closed = portsOf('write').store
-    expect(() => closed.scan('token', { index: 0, of: 1 })).toThrow('"scan"')
-    expect(() => closed.due({ kind: 'access', pks: [] }, 0)).toThrow('"sweep"')
-    const open = portsOf('scan', 'sweep').store
-    expect([open.scan('token', { index: 0, of: 1 }), open.due({ kind: 'access', pks: [] }, 0)]).toHaveLength(
-      2,
-    )
+  test('scans and sweeps of whole tables need their uses', async () => {
+    const sent = engine(() => ({ Items: [] }))
+    const scanning = (...uses: Use[]) => portsOf(...uses).store.scan('token', { index: 0, of: 1 })
+    const sweeping = (...uses: Use[]) => portsOf(...uses).store.due({ kind: 'access', pks: ['a'] }, 0)
+    expect(() => scanning('write', 'sweep')).toThrow('"scan"')
+    expect(() => sweeping('write', 'scan')).toThrow('"sweep"')
+    expect(sent).not.toHaveBeenCalled()
+    for await (const { items } of scanning('scan')) expect(items).toEqual([])
+    for await (const due of sweeping('sweep')) expect(due).toEqual([])
+    expect(sent).toHaveBeenCalledTimes(2)
   })
 
   const role: Change = remove(key('role', 'auth_1', 'dev'))
