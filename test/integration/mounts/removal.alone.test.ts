@@ -97,7 +97,7 @@ test('what a login writes late, having read the mount before it was disabled, is
   expect(await removing()).not.toContain(accessor)
 })
 
-test('a login that is on its way while its mount is disabled leaves no living token', async () => {
+test('a login that is on its way while its mount is disabled leaves no living token (CVE-2020-7220)', async () => {
   const { path } = await freshMount()
   const worker = await workerOn(path)
   await worker.login()
