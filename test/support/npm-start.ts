@@ -24,11 +24,14 @@ export const endOf = ({ exitCode, signalCode }: ChildProcess): string =>
 const children: ChildProcess[] = []
 const clusters: string[] = []
 
+const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: { start: string } }
+const [, ...COMMAND] = scripts.start.split(' ')
+
 export const start = (...options: string[]): Run => startIn({}, ...options)
 
 /** The same with further variables in its environment. */
 export function startIn(environment: Record<string, string>, ...options: string[]): Run {
-  const child = spawn(process.execPath, ['infra/local/main.ts', ...options], {
+  const child = spawn(process.execPath, [...COMMAND, ...options], {
     cwd: root,
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
