@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { root } from '../checkout.ts'
+import { upToDate } from './up-to-date.ts'
 
 /** What differs from a deployment: names, and what protects data against mistakes. */
 export interface LocalSettings {
@@ -42,17 +43,6 @@ function fingerprint(files: readonly string[]): string {
   return hash.digest('hex')
 }
 
-/** Makes what a directory holds, unless it was made already from the same. */
-async function upToDate(directory: string, wanted: string, make: () => Promise<void>): Promise<string> {
-  const stamp = `${directory}/fingerprint`
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return directory
-  rmSync(directory, { recursive: true, force: true })
-  mkdirSync(directory, { recursive: true })
-  await make()
-  writeFileSync(stamp, wanted)
-  return directory
-}
-
 const make = async (...order: string[]): Promise<void> => {
   await promisify(execFile)(process.execPath, [`${root}infra/local/make.ts`, ...order])
 }
@@ -61,21 +51,17 @@ const make = async (...order: string[]): Promise<void> => {
  * The bundles of all functions, which depend on the sources only; `metafiles.json` beside them says what is in each.
  * @returns the directory of their folders
  */
-export const bundlesOfSources = (wanted = sources().code): Promise<string> => {
-  const directory = `${root}.build/local-functions`
-  return upToDate(directory, wanted, () => make('functions', directory))
-}
+export const bundlesOfSources = (wanted = sources().code): Promise<string> =>
+  upToDate(`${root}.build/local-functions`, wanted, directory => make('functions', directory))
 
 /** Folders without code. */
-const noBundles = (wanted: string): Promise<string> => {
-  const directory = `${root}.build/no-functions`
-  return upToDate(directory, wanted, async () => {
+const noBundles = (wanted: string): Promise<string> =>
+  upToDate(`${root}.build/no-functions`, wanted, async directory => {
     for (const name of readdirSync(`${root}functions`)) {
       mkdirSync(`${directory}/${name}`)
       writeFileSync(`${directory}/${name}/index.mjs`, `// ${name}\n`)
     }
   })
-}
 
 /**
  * Synthesises the stacks, unless that was done already from the same sources. What is in the bundles makes no difference
@@ -84,8 +70,8 @@ const noBundles = (wanted: string): Promise<string> => {
  */
 export async function synthesise(local: LocalSettings, from = sources()): Promise<string> {
   const settings = JSON.stringify(settingsOf(local))
-  const directory = `${root}.build/local-${digest(settings).slice(0, 8)}`
-  return upToDate(directory, from.templates, async () =>
+  const place = `${root}.build/local-${digest(settings).slice(0, 8)}`
+  return upToDate(place, from.templates, async directory =>
     make('templates', directory, await noBundles(from.code), settings),
   )
 }

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+
+/**
+ * Makes a directory, unless it was made already from the same. It is made beside its place and moved there whole:
+ * whoever begins at the same time, or after somebody was stopped halfway, makes it, too, and one of them stays.
+ * @param from what it is made from, as a text
+ */
+export async function upToDate(
+  directory: string,
+  from: string,
+  make: (directory: string) => Promise<void>,
+): Promise<string> {
+  if (isFrom(directory, from)) return directory
+  const own = `${directory}.${randomUUID()}`
+  mkdirSync(own, { recursive: true })
+  try {
+    await make(own)
+    writeFileSync(stampOf(own), from)
+    if (!isFrom(directory, from)) replace(directory, own, from)
+  } finally {
+    rmSync(own, { recursive: true, force: true })
+  }
+  return directory
+}
+
+const stampOf = (directory: string): string => `${directory}/fingerprint`
+
+const isFrom = (directory: string, from: string): boolean =>
+  existsSync(stampOf(directory)) && readFileSync(stampOf(directory), 'utf8') === from
+
+/** @throws when something else came to be there meanwhile */
+function replace(directory: string, own: string, from: string): void {
+  rmSync(directory, { recursive: true, force: true })
+  try {
+    renameSync(own, directory)
+  } catch (error) {
+    if (!isFrom(directory, from)) throw error
+  }
+}
