@@ -21,8 +21,8 @@ import { clusterSet } from '../support/set.ts'
 /** Numbers of items, made as they are read; and of those that are stored in the engine. */
 const SIZES = (process.env['SIZES'] ?? '10000,100000,1000000').split(',').map(Number)
 const STORED = Number(process.env['STORED'] ?? 10_000)
-/** Items of a hundred checks beside writers. */
-const ITEMS = Number(process.env['ITEMS'] ?? 100_000)
+/** Items of a hundred checks beside writers, which remove a fifth of them and put it back. */
+const ITEMS = Number(process.env['ITEMS'] ?? 120_000)
 const TOGETHER = 20
 /** A memory answers at once. So much passes with each page instead: a check of 10⁵ items takes ten seconds. */
 const REST_MS = 100
