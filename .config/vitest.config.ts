@@ -10,7 +10,7 @@ const engine = './test/support/running-engine.ts'
 /** Files of a worker share what it has loaded; of the tests each file has modules of its own. */
 const afresh = { isolate: false, setupFiles: './test/support/afresh.ts' }
 
-/** These share processors and background work; what is broken fails twice. */
+/** Processes that are killed, and one host whose role some files change beside others; what is broken fails twice. */
 const AGAIN = 1
 
 export default defineConfig({
@@ -33,7 +33,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          retry: AGAIN,
           include: ['test/integration/**/*.test.ts'],
           exclude: [ALONE],
           globalSetup: engine,
@@ -46,7 +45,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'alone',
-          retry: AGAIN,
           include: [ALONE],
           globalSetup: engine,
           ...afresh,

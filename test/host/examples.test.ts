@@ -6,7 +6,7 @@ import { root } from '../../infra/checkout.ts'
 import { demonstrate } from '../../infra/local/demonstration.ts'
 import { HOME } from '../../infra/local/home.ts'
 import { call, type Reply } from '../support/api.ts'
-import { aws, cluster } from '../support/cluster.ts'
+import { aws, cluster, whileBusy } from '../support/cluster.ts'
 
 // What the documents show is done here as it stands there.
 
@@ -101,7 +101,7 @@ describe('README', () => {
     const commands = block.split(/\n(?=curl )/).map(text => text.trim())
     expect(commands).toHaveLength(4)
     const replies = []
-    for (const command of commands) replies.push(await curl(command))
+    for (const command of commands) replies.push(await whileBusy(() => curl(command)))
     expect(replies.map(reply => reply.status)).toEqual([204, 200, 200, 200])
     expect(replies[1]?.body.data).toMatchObject({ token_policies: ['reader'], token_ttl: 3600 })
     expect(replies[2]?.body.data.keys).toContain('worker')

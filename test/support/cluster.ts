@@ -41,10 +41,14 @@ export async function done(
   return reply
 }
 
-/** The same, trying again while the answer is "busy", as clients do. */
-export async function insist(method: string, path: string, body?: unknown): Promise<Reply> {
+/** The same, trying again while the answer is "busy". */
+export const insist = (method: string, path: string, body?: unknown): Promise<Reply> =>
+  whileBusy(() => api(method, path, body))
+
+/** Sends again while the answer is "busy", as clients do: while the role of a cluster changes it may be. */
+export async function whileBusy(send: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries++) {
-    const reply = await api(method, path, body)
+    const reply = await send()
     if (reply.status !== 503 || tries === 20) return reply
     await new Promise(resolve => setTimeout(resolve, 20 * tries))
   }
