@@ -54,18 +54,19 @@ const make = async (...order: string[]): Promise<void> => {
 export const bundlesOfSources = (wanted = sources().code): Promise<string> =>
   upToDate(`${root}.build/local-functions`, wanted, directory => make('functions', directory))
 
-/** Folders without code. */
+/** Makes folders without code in the place of bundles: a template does not depend on what is in them. */
+export function makeNoBundles(directory: string): void {
+  for (const name of readdirSync(`${root}functions`)) {
+    mkdirSync(`${directory}/${name}`, { recursive: true })
+    writeFileSync(`${directory}/${name}/index.mjs`, `// ${name}\n`)
+  }
+}
+
 const noBundles = (wanted: string): Promise<string> =>
-  upToDate(`${root}.build/no-functions`, wanted, async directory => {
-    for (const name of readdirSync(`${root}functions`)) {
-      mkdirSync(`${directory}/${name}`)
-      writeFileSync(`${directory}/${name}/index.mjs`, `// ${name}\n`)
-    }
-  })
+  upToDate(`${root}.build/no-functions`, wanted, async directory => makeNoBundles(directory))
 
 /**
- * Synthesises the stacks, unless that was done already from the same sources. What is in the bundles makes no difference
- * to a template: folders without code stand in their place.
+ * Synthesises the stacks, unless that was done already from the same sources, with folders without code in the place of bundles.
  * @returns the directory of the assembly
  */
 export async function synthesise(local: LocalSettings, from = sources()): Promise<string> {

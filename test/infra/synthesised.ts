@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename } from 'node:path'
 import type { AppProps } from 'aws-cdk-lib'
 import { defineStacks, newApp, unvalidated } from '../../infra/app.ts'
-import { functionNames } from '../../infra/build/functions.ts'
 import { readAssembly } from '../../infra/local/assembly.ts'
+import { makeNoBundles } from '../../infra/local/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
 
 export interface Resource {
@@ -24,7 +24,9 @@ function synthesised<T>(
   const directory = mkdtempSync(`${tmpdir()}/cloud-auth-synth-`)
   try {
     const app = newApp(`${directory}/out`, props)
-    defineStacks(app, readSettings(settings), noBundles(`${directory}/bundles`))
+    const bundles = `${directory}/bundles`
+    makeNoBundles(bundles)
+    defineStacks(app, readSettings(settings), bundles)
     const stacks = app.synth().stacks.map(stack => stack.stackName)
     return read(stacks, `${directory}/out`)
   } finally {
@@ -35,15 +37,6 @@ function synthesised<T>(
 /** Synthesises as `cdk deploy` does. @throws where a template breaks a rule that the CDK knows */
 export const validated = (settings: Record<string, unknown>): string[] =>
   synthesised(settings, stacks => stacks, {})
-
-/** Folders in the place of bundles: a template does not depend on what is in them, and making them takes long. */
-function noBundles(directory: string): string {
-  for (const name of functionNames()) {
-    mkdirSync(`${directory}/${name}`, { recursive: true })
-    writeFileSync(`${directory}/${name}/index.mjs`, `// ${name}\n`)
-  }
-  return directory
-}
 
 export interface Template {
   Resources: Record<string, Resource>

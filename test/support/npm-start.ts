@@ -24,6 +24,7 @@ export const endOf = ({ exitCode, signalCode }: ChildProcess): string =>
 const children: ChildProcess[] = []
 const clusters: string[] = []
 
+/** What `npm start` runs with Node: the host, with the flags that it has there. */
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: { start: string } }
 const [, ...COMMAND] = scripts.start.split(' ')
 

@@ -47,9 +47,9 @@ const SORTED: Readonly<Record<string, string>> = { expiry: 'due' }
  * `memory-engine.test.ts`, and by playing the same games on both.
  */
 export function memoryEngine() {
-  const { tableOf, at, put, remove, select, batchGet } = newTables()
+  const { tableOf, select, batchGet } = newTables()
   const tokens = new Set<string>()
-  const found = (request: Request) => at(request, request.Item ?? request.Key ?? {})
+  const found = (request: Request) => tableOf(request).at(request.Item ?? request.Key ?? {})
   const passes = (request: Request) => holds(request.ConditionExpression, found(request), request)
 
   /** Does a write whose condition holds. @returns the item as it is then */
@@ -59,8 +59,8 @@ export function memoryEngine() {
       (request.UpdateExpression === undefined
         ? undefined
         : updatedBy(request.UpdateExpression, found(request) ?? { ...request.Key }, request))
-    if (next) put(request, next)
-    else remove(request, request.Key ?? {})
+    if (next) tableOf(request).put(next)
+    else tableOf(request).remove(request.Key ?? {})
     return next
   }
 
@@ -112,7 +112,7 @@ export function memoryEngine() {
     },
     items: (TableName: string): readonly WireItem[] => tableOf({ TableName }).items(),
     fill: (TableName: string, items: readonly WireItem[]): void => {
-      for (const item of items) put({ TableName }, item)
+      for (const item of items) tableOf({ TableName }).put(item)
     },
   }
 }
@@ -130,9 +130,8 @@ const PARTITION = /^(#?\w+) = (:\w+)/
 
 /** Tables, and what is looked for in them. */
 function newTables() {
-  type In = Pick<Request, 'TableName'>
   const tables = new Map<string, MemoryTable>()
-  const tableOf = ({ TableName }: In): MemoryTable => {
+  const tableOf = ({ TableName }: Pick<Request, 'TableName'>): MemoryTable => {
     const table = tables.get(TableName) ?? memoryTable()
     tables.set(TableName, table)
     return table
@@ -179,21 +178,15 @@ function newTables() {
     })
   }
 
-  const at = (where: In, place: WireItem): WireItem | undefined => tableOf(where).at(place)
-
   function batchGet({ RequestItems }: Input): EngineAnswer {
     const read = Object.entries(RequestItems).map(([TableName, { Keys }]) => {
-      const items = Keys.flatMap(key => at({ TableName }, key) ?? [])
+      const items = Keys.flatMap(key => tableOf({ TableName }).at(key) ?? [])
       return [TableName, items] as const
     })
     return done({ Responses: Object.fromEntries(read), UnprocessedKeys: {} })
   }
 
-  return {
-    ...{ tableOf, at, select, batchGet },
-    put: (where: In, item: WireItem): void => tableOf(where).put(item),
-    remove: (where: In, place: WireItem): void => tableOf(where).remove(place),
-  }
+  return { tableOf, select, batchGet }
 }
 
 const order = (a: WireItem[string] | undefined, b: WireItem[string] | undefined): number =>
@@ -210,7 +203,6 @@ const orderBy =
 /** Partitions are spread over segments somehow, each in one. */
 function inSegment(pk: string, { Segment, TotalSegments }: Request): boolean {
   if (Segment === undefined || TotalSegments === undefined) return true
-  let sum = 7
-  for (let index = 0; index < pk.length; index++) sum = (sum * 31 + pk.charCodeAt(index)) % 65_521
+  const sum = [...pk].reduce((all, letter) => (all * 31 + letter.charCodeAt(0)) % 65_521, 7)
   return sum % TotalSegments === Segment
 }

@@ -13,8 +13,6 @@ type Partition = Map<string, WireItem>
 export function memoryTable() {
   const partitions = new Map<string, Partition>()
   const indexes = new Map<string, Map<string, Partition>>()
-  /** partition keys in order, until there is another one */
-  let inOrder: readonly string[] | undefined
 
   const items = (): WireItem[] => [...partitions.values()].flatMap(partition => [...partition.values()])
 
@@ -42,7 +40,6 @@ export function memoryTable() {
       partitions.get(textOf(place['pk']))?.get(textOf(place['sk'])),
     put: (item: WireItem): void => {
       remove(item)
-      if (!partitions.has(textOf(item['pk']))) inOrder = undefined
       add(partitions, textOf(item['pk']), textOf(item['sk']), item)
       for (const [name, index] of indexes) add(index, item[name]?.S, placeOf(item), item)
     },
@@ -51,10 +48,7 @@ export function memoryTable() {
       ...((name === 'pk' ? partitions : indexOf(name)).get(value)?.values() ?? []),
     ],
     /** Keys of partitions from one on, in order. */
-    partitionsFrom: (pk: string): Iterable<string> => {
-      inOrder ??= [...partitions.keys()].sort()
-      return from(inOrder, pk)
-    },
+    partitionsFrom: (pk: string): string[] => [...partitions.keys()].filter(key => key >= pk).sort(),
   }
 }
 
@@ -67,15 +61,4 @@ function add(to: Map<string, Partition>, value: string | undefined, name: string
   const partition: Partition = to.get(value) ?? new Map()
   to.set(value, partition)
   partition.set(name, item)
-}
-
-/** The elements of a sorted list from one on, itself among them. */
-function* from(sorted: readonly string[], first: string): Generator<string> {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((sorted[middle] ?? '') < first) low = middle + 1
-    else high = middle
-  }
-  for (let index = low; index < sorted.length; index++) yield sorted[index] ?? ''
 }
