@@ -1,7 +1,6 @@
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -9,8 +8,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { root } from '../checkout.ts'
+import { temporaryDirectory } from './temporary.ts'
 
 /** What tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
 export interface ClusterFile {
@@ -42,7 +41,7 @@ interface Named {
 
 /** Makes the directory of a cluster: a temporary one where it keeps nothing. */
 export function makeDirectory({ memory, cluster }: Named): string {
-  if (memory) return mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/cloud-auth-`)
+  if (memory) return temporaryDirectory()
   mkdirSync(keptAt(cluster), { recursive: true })
   return keptAt(cluster)
 }

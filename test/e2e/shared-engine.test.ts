@@ -1,17 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engine.ts'
+import { temporaryDirectory } from '../../infra/local/temporary.ts'
 import { cleanUp, freshCluster, startIn } from '../support/npm-start.ts'
 
 // One engine that somebody else has started, for several clusters. DynamoDB Local keeps what each access key has made
 // apart, so the keys that come by are noted here.
 
 const credentials = { accessKeyId: 'none', secretAccessKey: 'none' }
-const directory = mkdtempSync('/dev/shm/cloud-auth-')
+const directory = temporaryDirectory()
 /** access keys that named a table, by the table */
 const keys = new Map<string, Set<string>>()
 let engine: LocalEngine

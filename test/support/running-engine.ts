@@ -1,14 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
 import { readAssembly } from '../../infra/local/assembly.ts'
 import { startEngine } from '../../infra/local/engine.ts'
 import { createAuthority } from '../../infra/local/provider/documents/authority.ts'
 import { synthesise } from '../../infra/local/synth.ts'
+import { temporaryDirectory } from '../../infra/local/temporary.ts'
 import './service.ts'
 
 /** One engine for all services of a run; each service has tables of its own in it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const directory = mkdtempSync('/dev/shm/cloud-auth-')
+  const directory = temporaryDirectory()
   const assembly = await synthesise({ legacySignatures: false })
   const model = readAssembly(assembly, {
     account: '111122223333',
@@ -20,7 +21,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     region: 'us-east-1',
     credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
   })
-  provide('ground', { engine: engine.url, model, authority: await createAuthority() })
+  provide('ground', { engine: engine.url, model, authority: await createAuthority(), directory })
   return async () => {
     await engine.close()
     rmSync(directory, { recursive: true, force: true })

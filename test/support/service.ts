@@ -77,6 +77,8 @@ export interface Ground {
   model: Model
   /** signs the identity documents of all services: RSA keys take long to make */
   authority: Authority
+  /** removed when the run ends */
+  directory: string
 }
 
 declare module 'vitest' {
@@ -108,16 +110,14 @@ export interface ServiceOptions {
 const BASE_URL = 'http://service.test/v1'
 
 /** Starts a service with tables of its own; it ends with the process. */
-export async function startService(
-  { engine, model, authority }: Ground,
-  options: ServiceOptions = {},
-): Promise<Service> {
+export async function startService(ground: Ground, options: ServiceOptions = {}): Promise<Service> {
+  const { engine, model, authority } = ground
   const [provider, tap] = await Promise.all([
     startProvider({ home: HOME, authority }),
     options.tap ? startStorageTap(engine) : undefined,
   ])
   const engineUrl = tap?.url ?? engine
-  const directory = mkdtempSync('/dev/shm/cloud-auth-')
+  const directory = mkdtempSync(`${ground.directory}/service-`)
   const suffix = randomUUID()
   await provider.control.putUser({ account: HOME.account, name: EXECUTION_USER })
   const key = await provider.control.createAccessKey({ account: HOME.account, user: EXECUTION_USER })

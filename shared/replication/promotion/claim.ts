@@ -52,7 +52,7 @@ async function claimed(
   const { record, operation, promotion } = stand
   const { n, mode, hold, seq, done, epoch: last, dirty } = head
   const [contact] = await ports.store.read([key('contact')])
-  const epoch = nextEpoch(n, [promotion.end?.of, contact?.data.epoch], record.data.id)
+  const epoch = nextEpoch(head, [promotion.end?.of, contact?.data.epoch], record.data.id)
   const membership = await claimMembership(ports, record.data, epoch)
   const lost = lostBehind(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
@@ -89,9 +89,18 @@ async function claimed(
   return AGAIN
 }
 
-/** The epoch in which a cluster takes over: above all that it has ever seen. @param n the highest number in its head */
-export const nextEpoch = (n: number, seen: readonly (Epoch | undefined)[], cluster: string): Epoch =>
-  epochName(Math.max(n, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
+/**
+ * The epoch in which a cluster takes over: above all that it has ever seen, and above that of the heir of its own,
+ * which may have taken over long ago without being heard of.
+ */
+export function nextEpoch(
+  { n, mode, epoch, heir }: Pick<Head, 'n' | 'mode' | 'epoch' | 'heir'>,
+  seen: readonly (Epoch | undefined)[],
+  cluster: string,
+): Epoch {
+  const ofHeir = mode === 'closed' && heir !== '' ? epochNumber(epoch) + 1 : 0
+  return epochName(Math.max(n, ofHeir, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
+}
 
 /** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
 export function claimedHead({ line, seq, hold, dirty }: Head, epoch: Epoch): Partial<Head> {

@@ -52,7 +52,7 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
     return `waits for the rest of the journal, ${missing} positions by now, and ${received}`
   },
   claim: ({ record, head, heard, facts }) => {
-    const epoch = nextEpoch(head.n, [heard, toldBy(facts.primary)?.epoch], record.id)
+    const epoch = nextEpoch(head, [heard, toldBy(facts.primary)?.epoch], record.id)
     const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.seq}`
     return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${(record.generation ?? 0) + 1}`
   },

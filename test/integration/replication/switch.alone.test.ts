@@ -34,11 +34,15 @@ const health = async (cluster: Name): Promise<number> =>
 const tokenOf = async (cluster: Name, id: string): Promise<string> =>
   (await set.at(cluster).ok('POST', `${R}/primary/secondary-token`, { id })).body.wrap_info.token
 
-async function begun(): Promise<void> {
-  set = await clusterSet(['east', 'west'])
-  await set.enable('east')
-  await set.join('west', 'east')
-  const { ok } = set.at('east')
+const NAMES: readonly [Name, Name] = ['east', 'west']
+
+/** East is the primary and west follows it. @param inOrder which one is the primary, and which one follows */
+async function begun(inOrder?: () => Promise<[Name, Name]>): Promise<void> {
+  set = await clusterSet(NAMES)
+  const [primary, secondary] = (await inOrder?.()) ?? NAMES
+  await set.enable(primary)
+  await set.join(secondary, primary)
+  const { ok } = set.at(primary)
   await ok('POST', '/sys/policies/acl/dr-secondary-promotion', { policy: HANDLER })
   await ok('POST', '/auth/token/roles/failover-handler', {
     ...{ allowed_policies: 'dr-secondary-promotion', orphan: true, renewable: false, token_type: 'batch' },
@@ -56,7 +60,7 @@ async function areEqual(): Promise<void> {
 }
 
 describe('a planned switch, by one token that was made beforehand', () => {
-  beforeAll(begun)
+  beforeAll(() => begun())
 
   test('demote, promote: the new primary goes on where the old one ended, and tokens go on with it', async () => {
     const { ok } = set.at('east')
@@ -120,7 +124,7 @@ describe('a planned switch, by one token that was made beforehand', () => {
 })
 
 describe('after a disaster', () => {
-  beforeEach(begun)
+  beforeEach(() => begun())
 
   test('the old primary ends by itself, follows the new one, and tells what was lost, by commit and key', async () => {
     const secret = 'never-to-be-shown'
@@ -173,4 +177,35 @@ describe('after a disaster', () => {
     expect((await divergence('', '')).status).toBe(403)
     expect((await divergence('?limit=-1')).status).toBe(400)
   })
+})
+
+test('who has handed over, and is promoted by force before its heir was heard of again, wins over that heir', async () => {
+  // epochs of one number would sort by the ids of their clusters
+  let [first, heir] = NAMES
+  await begun(async () => {
+    const ends = new Map<Name, string>()
+    for (const name of NAMES) ends.set(name, (await set.at(name).record()).id.slice(-12))
+    ;[first, heir] = [...NAMES].sort((a, b) => ((ends.get(a) ?? '') < (ends.get(b) ?? '') ? -1 : 1)) as [
+      Name,
+      Name,
+    ]
+    return [first, heir]
+  })
+  expect(await operate(heir, 'promote')).toMatchObject({ status: 200 })
+  await write(heir, 'of-the-heir')
+  set.cut('east', 'west')
+  expect(await operate(first, 'promote', { force: true })).toMatchObject({ status: 200 })
+  await write(first, 'after-the-disaster')
+  set.heal('east', 'west')
+  set.pass(60_000)
+  await set.tick()
+  await set.tick()
+  expect([await health(first), await health(heir)]).toEqual([200, 472])
+  expect(await operate(heir, 'update-primary', { token: await tokenOf(first, heir) })).toMatchObject({
+    status: 200,
+  })
+  await areEqual()
+  expect((await set.at(first).request('GET', '/sys/policies/acl/after-the-disaster')).status).toBe(200)
+  const { lost } = (await set.at(heir).request('GET', `${R}/divergence`)).body.data as { lost: Lost[] }
+  expect(lost.flatMap(({ changes }) => changes.map(({ key: [, name] }) => name))).toContain('of-the-heir')
 })

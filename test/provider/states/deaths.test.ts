@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { attemptDefinition } from '../../../infra/constructs/attempt-definition.ts'
@@ -6,6 +6,7 @@ import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
 import { type Machines, ServiceFault, startMachines } from '../../../infra/local/states/machines.ts'
 import { openStateStore, type StateStore } from '../../../infra/local/states/store.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
+import { temporaryDirectory } from '../../../infra/local/temporary.ts'
 import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
 import { FINAL, workflows } from '../../../shared/workers/workflows.ts'
 import { PREFIX, stillTime, until } from './support.ts'
@@ -198,7 +199,7 @@ test.each<[string, Scene]>([
   { timeout: 120_000 },
   async (_, scene) => {
     const { definition, work, status, done, takes = 0 } = scene
-    const directory = mkdtempSync('/dev/shm/states-')
+    const directory = temporaryDirectory()
     onTestFinished(() => rmSync(directory, { recursive: true }))
     const file = `${directory}/states.sqlite`
     const { watched, copies } = copying(openStateStore(file), file, () => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../../shared/replication/head.ts'
-import { checkWhole, claimedHead } from '../../../../shared/replication/promotion/claim.ts'
+import { checkWhole, claimedHead, nextEpoch } from '../../../../shared/replication/promotion/claim.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
@@ -40,6 +40,26 @@ test('what an unfinished sync has touched leads from nowhere: the lineage begins
       line: [[SECOND, 41]],
       from: 40,
     })
+})
+
+test.each([
+  ['the highest number that it knows', { ...head, n: 4 }, [], '000005.bbbbbbbbbbbb'],
+  ['what others have said', head, [undefined, '000007.cccccccccccc', FIRST], '000008.bbbbbbbbbbbb'],
+  [
+    'the epoch of the heir of its own, heard of or not',
+    { ...head, mode: 'closed' as const, own: FIRST, heir: 'some cluster' },
+    [],
+    '000003.bbbbbbbbbbbb',
+  ],
+  [
+    'nothing more where its own was closed without an heir',
+    { ...head, mode: 'closed' as const, own: FIRST },
+    [],
+    SECOND,
+  ],
+  ['nothing more once it has followed since', { ...head, heir: 'some cluster' }, [], SECOND],
+])('a new epoch lies above %s', (_, before, seen, next) => {
+  expect(nextEpoch(before, seen, '00000000-0000-4000-8000-bbbbbbbbbbbb')).toBe(next)
 })
 
 describe('without force nothing may be missing', () => {
