@@ -13,12 +13,15 @@ const afresh = { isolate: false, setupFiles: './test/support/afresh.ts' }
 /** Processes that are killed, and one host whose role some files change beside others; what is broken fails twice. */
 const AGAIN = 1
 
+/** What only computes, after all else: one worker for each of two processors, as every worker loads all of it anew. */
+const computing = { maxWorkers: 2, sequence: { groupOrder: 1 } }
+
 export default defineConfig({
   root,
   test: {
     pool: 'threads',
     // most of a test of a service is waiting for its engine, and some files wait for minutes
-    maxWorkers: 5,
+    maxWorkers: 6,
     sequence: { sequencer: WaitingFirst },
     reporters: ['default', `${root}.config/slowest.ts`],
     // a loaded machine makes a short test long; what hangs is still found
@@ -26,7 +29,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false },
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false, ...computing },
       },
       {
         // The whole service in the test's own process; the files of a worker share one.
@@ -56,7 +59,12 @@ export default defineConfig({
       {
         // The imitated AWS, and the adapters that call it.
         extends: true,
-        test: { name: 'provider', include: ['test/{provider,adapters}/**/*.test.ts'], isolate: false },
+        test: {
+          name: 'provider',
+          include: ['test/{provider,adapters}/**/*.test.ts'],
+          isolate: false,
+          ...computing,
+        },
       },
       {
         // What only the embedded host has: gateway, sockets, threads.
@@ -78,6 +86,7 @@ export default defineConfig({
           include: ['test/infra/**/*.test.ts'],
           pool: 'forks',
           isolate: false,
+          ...computing,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -10,7 +10,7 @@ async function eventually<T>(probe: () => Promise<T | false>): Promise<T> {
   for (;;) {
     const found = await probe()
     if (found !== false) return found
-    await new Promise(resolve => setTimeout(resolve, 100))
+    await new Promise(resolve => setTimeout(resolve, 250))
   }
 }
 

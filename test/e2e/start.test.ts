@@ -16,20 +16,6 @@ const aws = {
 }
 
 describe('npm start', () => {
-  test('--once shows a login of each type with what it cost, and ends with 0; AWS keys in the environment change nothing', async () => {
-    // the functions have keys of their own
-    const run = startIn(aws, '--once', '--memory', '--port', '0')
-    expect(await run.ended, run.output()).toBe(0)
-    expect(run.output()).toMatch(
-      /ec2 login: a token for role demo-ec2[\s\S]*policies {2}default, demo[\s\S]*TTL {7}1800 s/,
-    )
-    expect(run.output()).toMatch(/metadata {2}role=demo-ec2 .*auth_type=ec2/)
-    expect(run.output()).toMatch(/calls {5}.*1 × EC2; \d round trips to DynamoDB\n {2}took {6}\d+ ms/)
-    expect(run.output()).toMatch(
-      /iam login: a token for role demo-iam[\s\S]*calls {5}1 × STS; \d round trips to DynamoDB/,
-    )
-  })
-
   test('keeps serving, keeps its data over a restart, and leaves nothing behind', async () => {
     const first = start('--cluster', cluster, '--port', '0')
     await first.until('Serving.')
@@ -41,16 +27,6 @@ describe('npm start', () => {
     first.child.kill('SIGTERM')
     expect(await first.ended).toBe(0)
     expect(existsSync(`${folderOf(cluster)}/engine.json`), 'the engine was stopped').toBe(false)
-
-    const passing = start('--cluster', cluster, '--port', '0', '--memory')
-    await passing.until('Serving.')
-    const { root_token, base_url, ...told } = clusterFile(cluster)
-    expect(Object.keys({ root_token, base_url, ...told }).sort()).toEqual(Object.keys(known).sort())
-    expect(root_token).not.toBe(known.root_token)
-    expect((await call(base_url, 'GET', '/sys/auth', undefined, { token: root_token })).status).toBe(200)
-    passing.child.kill('SIGTERM')
-    expect(await passing.ended).toBe(0)
-    expect(clusterFile(cluster), 'what it told has ended with it').toEqual(known)
 
     const second = start('--cluster', cluster, '--port', '0')
     await second.until('Serving.')

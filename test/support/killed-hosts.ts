@@ -5,7 +5,8 @@ import type { Execution, StatePlace } from '../../infra/local/states/store.ts'
 import { call, type Reply } from './api.ts'
 import { clusterFile, enginePid, folderOf, freshCluster, type Run, start } from './npm-start.ts'
 
-const POLL_MS = 2
+/** Steps take longer. */
+const POLL_MS = 10
 
 /** An execution of a host's state machines, and how far it has come. */
 interface Stand {
@@ -66,7 +67,7 @@ export async function killedHost(name: string, ...ports: string[]) {
 /** Looks again and again; the test's own limit ends it. */
 export async function eventually<T>(
   probe: () => Promise<T | undefined> | T | undefined,
-  pause = 50,
+  pause = 200,
 ): Promise<T> {
   for (;;) {
     const found = await probe()

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../infra/checkout.ts'
 import { type ClusterFile, tell } from '../../../../infra/local/cluster-file.ts'
 
@@ -19,4 +19,19 @@ test('the file of a cluster in memory is there for as long as that runs, and one
   expect(found()).toEqual({ base_url: 'one anew' })
   one.end()
   expect(existsSync(FOLDER)).toBe(false)
+})
+
+test('what a kept cluster told is there again when one in memory of the same name ends, unless somebody told something else meanwhile', () => {
+  onTestFinished(() => rmSync(FOLDER, { recursive: true }))
+  const kept = tell({ ...named, memory: false }, fileOf('kept'))
+  const passing = tell(named, fileOf('passing'))
+  expect(found()).toEqual({ base_url: 'passing' })
+  passing.end()
+  expect(found()).toEqual({ base_url: 'kept' })
+  const another = tell(named, fileOf('another'))
+  kept.anew(fileOf('kept anew'))
+  another.end()
+  expect(found()).toEqual({ base_url: 'kept anew' })
+  kept.end()
+  expect(found()).toEqual({ base_url: 'kept anew' })
 })

@@ -8,7 +8,7 @@ import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engin
 import { temporaryDirectory } from '../../infra/local/temporary.ts'
 import { cleanUp, freshCluster, startIn } from '../support/npm-start.ts'
 
-// One engine that somebody else has started, for several clusters. DynamoDB Local keeps what each access key has made
+// What ends by itself, on one engine that somebody else has started, for several clusters. DynamoDB Local keeps what each access key has made
 // apart, so the keys that come by are noted here.
 
 const credentials = { accessKeyId: 'none', secretAccessKey: 'none' }
@@ -47,14 +47,38 @@ const tables = async (): Promise<string[]> => {
   return TableNames.sort()
 }
 
-test('an engine that the environment names gives each cluster tables of its own, made with a key of its functions, and keeps none of a cluster in memory that has ended', async () => {
-  const [east, west] = [freshCluster('east'), freshCluster('west')]
-  const given = { DYNAMODB_ENDPOINT: url }
+const [east, west] = [freshCluster('east'), freshCluster('west')]
+let outputs: string[] = []
+
+test('--once ends with 0, whatever AWS keys the environment holds', async () => {
+  // the functions have keys of their own
+  const given = {
+    ...{ DYNAMODB_ENDPOINT: url },
+    ...{ AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01', AWS_SECRET_ACCESS_KEY: 'x', AWS_SESSION_TOKEN: 'y' },
+  }
   const runs = [
     startIn(given, '--once', '--cluster', east, '--port', '0'),
     startIn(given, '--once', '--memory', '--cluster', west, '--port', '0'),
   ]
   for (const run of runs) expect(await run.ended, run.output()).toBe(0)
+  outputs = runs.map(run => run.output())
+})
+
+test('it has shown a login of each type, with what it cost', () => {
+  expect(outputs).toHaveLength(2)
+  for (const output of outputs) {
+    expect(output).toMatch(
+      /ec2 login: a token for role demo-ec2[\s\S]*policies {2}default, demo[\s\S]*TTL {7}1800 s/,
+    )
+    expect(output).toMatch(/metadata {2}role=demo-ec2 .*auth_type=ec2/)
+    expect(output).toMatch(/calls {5}.*1 × EC2; \d round trips to DynamoDB\n {2}took {6}\d+ ms/)
+    expect(output).toMatch(
+      /iam login: a token for role demo-iam[\s\S]*calls {5}1 × STS; \d round trips to DynamoDB/,
+    )
+  }
+})
+
+test('each cluster has had tables of its own in the engine that the environment named, made with a key of its functions; none of one in memory is left', async () => {
   const of = (cluster: string) => [...keys.keys()].filter(name => name.startsWith(`${cluster}-`)).sort()
   // a cluster that keeps nothing has a name of its own in front, for each of its runs
   expect(of(west).map(name => name.replace(/^.*?(?=cloud-auth)/, ''))).toEqual(
