@@ -1,13 +1,21 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { isAlone } from '../test/support/running-file.ts'
 
 /** Files that take minutes of waiting and little work: what works goes on beside them. The longest stands first. */
 const WAITING = ['e2e/runbooks.test.ts', 'e2e/roles.test.ts', 'e2e/pair.test.ts', 'e2e/kill.test.ts']
 
-/** Begins with the files that wait, or a run would end with them, and the processors have nothing to do. */
+/**
+ * Begins with the files that wait, or a run would end with them, and the processors have nothing to do. Files that are
+ * alone come before those that share, so that each worker leaves modules behind once only.
+ */
 export default class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const first = WAITING.flatMap(name => sorted.filter(({ moduleId }) => moduleId.endsWith(name)))
-    return [...first, ...sorted.filter(file => !first.includes(file))]
+    const others = sorted.filter(file => !first.includes(file))
+    const [alone, sharing] = [true, false].map(wanted =>
+      others.filter(({ moduleId }) => isAlone(moduleId) === wanted),
+    )
+    return [...first, ...(alone ?? []), ...(sharing ?? [])]
   }
 }

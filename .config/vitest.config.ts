@@ -3,13 +3,6 @@ import WaitingFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
-/** Files that turn a setting of a whole service, count what it does, or make its tables fail: each on its own. */
-const ALONE = 'test/integration/**/*.alone.test.ts'
-const engine = './test/support/running-engine.ts'
-
-/** Files of a worker share what it has loaded; of the tests each file has modules of its own. */
-const afresh = { isolate: false, setupFiles: './test/support/afresh.ts' }
-
 /** Processes that are killed, and one host whose role some files change beside others; what is broken fails twice. */
 const AGAIN = 1
 
@@ -32,26 +25,14 @@ export default defineConfig({
         test: { name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false, ...computing },
       },
       {
-        // The whole service in the test's own process; the files of a worker share one.
+        // The whole service in the test's own process: files of a worker share one, but for those called `alone`.
         extends: true,
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          exclude: [ALONE],
-          globalSetup: engine,
+          globalSetup: './test/support/running-engine.ts',
           isolate: false,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'alone',
-          include: [ALONE],
-          globalSetup: engine,
-          ...afresh,
-          provide: { tap: true },
+          setupFiles: './test/support/afresh.ts',
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

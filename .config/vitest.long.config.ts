@@ -28,7 +28,6 @@ export default defineConfig({
     maxWorkers: 1,
     env: { LONG: 'true' },
     globalSetup: ['./test/support/running-engine.ts', './test/support/bundled.ts'],
-    provide: { tap: true },
     reporters: ['verbose', `${root}.config/slowest.ts`],
     testTimeout: PATIENCE,
     hookTimeout: PATIENCE,

@@ -1,14 +1,14 @@
 import { root } from '../../infra/checkout.ts'
+import { isAlone, runnerState } from './running-file.ts'
 
-/** What the runner has loaded in this worker; it is no public part of it. */
-interface Loaded {
-  idToModuleMap: ReadonlyMap<string, object>
-  invalidateModule(module: object): void
-}
+/** The file that ran before in this worker; what is said of a worker outlives the modules of its tests. */
+const worker = globalThis as { fileBefore?: string }
 
-// before each file: what an earlier one has started in modules of the tests is not there for this one. Modules of the
-// product keep nothing of one cluster, and are shared: to load them again takes longer than many a file
-const { evaluatedModules } = (globalThis as unknown as { __vitest_worker__: { evaluatedModules: Loaded } })
-  .__vitest_worker__
-for (const [path, module] of evaluatedModules.idToModuleMap)
-  if (path.startsWith(`${root}test/`)) evaluatedModules.invalidateModule(module)
+// before a file that is alone, and behind one: what another file has started in modules of the tests is not there for this
+// one. Modules of the product keep nothing of one cluster, and are shared: to load them again takes longer than many a file
+const { evaluatedModules, filepath } = runnerState()
+const { fileBefore } = worker
+worker.fileBefore = filepath
+if (fileBefore !== undefined && (isAlone(filepath) || isAlone(fileBefore)))
+  for (const [path, module] of evaluatedModules.idToModuleMap)
+    if (path.startsWith(`${root}test/`)) evaluatedModules.invalidateModule(module)

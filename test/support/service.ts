@@ -84,8 +84,6 @@ export interface Ground {
 declare module 'vitest' {
   interface ProvidedContext {
     ground: Ground
-    /** whether services have a tap */
-    tap: boolean
   }
 }
 

@@ -1,4 +1,4 @@
-import { inject } from 'vitest'
+import { isAlone } from './running-file.ts'
 import type { ServiceOptions } from './service.ts'
 
 let connections = false
@@ -10,4 +10,4 @@ export const reachOverConnections = (): void => {
 
 /** How services of this file are tapped. */
 export const tapKind = (): NonNullable<ServiceOptions['tap']> =>
-  inject('tap') && (connections ? 'connections' : true)
+  isAlone() && (connections ? 'connections' : true)
