@@ -1,10 +1,11 @@
 import { SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from 'vitest'
 import { disaster, type Rehearsal, startRehearsal, switchOver } from '../../infra/local/drill/drill.ts'
 import { WORKLOAD } from '../../infra/local/home.ts'
 import type { Host } from '../../infra/local/host.ts'
 import { call } from '../support/api.ts'
 import { commandsOf, perform, type Shell } from '../support/runbook.ts'
+import { storyOf } from '../support/story.ts'
 
 // What the runbooks say is done here as it stands there, against two clusters under load, in the order of a bad week.
 
@@ -30,6 +31,11 @@ beforeAll(async () => {
   }
 }, 240_000)
 afterAll(() => rehearsal?.close())
+beforeEach(() =>
+  onTestFailed(() => {
+    for (const host of [rehearsal.east, rehearsal.west]) process.stderr.write(`${storyOf(host)}\n`)
+  }),
+)
 
 const machineOf = (host: Host, workflow: string): string =>
   `${host.runtimeOf('replication').environment['WORKFLOWS']}${workflow}`
@@ -67,7 +73,8 @@ test('a cluster beside another one’s imitated AWS lives in its own region, wit
   ])
 })
 
-describe('the runbooks, one after the other', () => {
+// each begins where the one before it has ended, so none can be tried twice
+describe('the runbooks, one after the other', { retry: 0 }, () => {
   test('a token is prepared', async () => {
     await follow('README')
     expect(shell.variables['OPERATION']).toMatch(/^hvb\./)

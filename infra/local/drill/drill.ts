@@ -133,7 +133,7 @@ export async function followAs(id: string, cluster: Host, primary: Host, token: 
 export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
   await until(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
     const [own, other] = await Promise.all([drStatusOf(cluster), drStatusOf(primary)])
-    const behind = Number(other['last_dr_wal']) - Number(own['last_remote_wal'])
+    const behind = Number(other['last_wal']) - Number(own['last_remote_wal'])
     return own['state'] === 'stream-wals' && behind < FEW
   })
 }

@@ -73,8 +73,8 @@ async function scopeOf(
   wrong: readonly Place[],
 ): Promise<Scope> {
   const { own } = follower
-  const { cut, diverged } = step
-  const lost = diverged && cut >= head.from ? await own.journal.cells(head.line, cut, head.seq) : []
+  const cut = lastShared(follower, head, step)
+  const lost = step.diverged && cut < head.seq ? await own.journal.cells(head.line, cut, head.seq) : []
   const cells = lost.filter(cell => cell !== undefined)
   // cells that the engine has deleted cannot say what they changed
   const what = cells.length < lost.length ? 'all' : step.what
@@ -88,3 +88,11 @@ async function scopeOf(
   await storeReport(own.store, cluster, report, parts)
   return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: cut }
 }
+
+/**
+ * The last own position that the source may have. Where no journal leads from here to there, because the source was
+ * promoted amid a sync, it is the one before its lineage begins: positions count on through all epochs of a set. What is
+ * not kept of the own journal cannot be told any more.
+ */
+const lastShared = ({ source }: Follower, { from }: Head, { cut }: SyncStep): number =>
+  Math.max(from, cut >= 0 ? cut : (source?.line[0]?.[1] ?? 1) - 1)

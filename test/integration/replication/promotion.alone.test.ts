@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { type promotions, readyToPromote } from '../../support/promotion.ts'
+import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../support/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 let set: ClusterSet
@@ -189,8 +189,9 @@ describe('a promotion without the primary', () => {
     expect(epoch).toMatch(/^000002\./)
   })
 
-  test('with force in the middle of a sync: it serves, and its journal leads from nowhere', async () => {
+  test('with force in the middle of a sync: it serves, its journal leads from nowhere, and a report names what the old primary alone has', async () => {
     set.cut('east', 'west')
+    expect((await write('east', 'of-east-alone')).status).toBe(204)
     const { journal } = set.at('west').ports
     const { hold, seq } = await set.at('west').head()
     await journal.moveHead({ hold, seq }, { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' })
@@ -201,5 +202,24 @@ describe('a promotion without the primary', () => {
     expect((await write('west', 'after')).status).toBe(204)
     const head = await set.at('west').head()
     expect(head.line).toEqual([[head.epoch, seq + 1]])
+
+    set.heal('east', 'west')
+    set.pass(60_000)
+    await set.tick()
+    await set.tick()
+    expect([await health('east'), await health('west')]).toEqual([472, 200])
+    const { body } = await set
+      .at('west')
+      .ok('POST', '/sys/replication/dr/primary/secondary-token', { id: 'east' })
+    await giveToken('east')
+    await set.at('east').ok('POST', '/sys/replication/dr/secondary/update-primary', {
+      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+    })
+    await set.converge()
+    expect(await set.everything('east')).toEqual(await set.everything('west'))
+    expect(await policies('west')).not.toContain('of-east-alone')
+    const { data } = (await set.at('east').ok('GET', '/sys/replication/dr/divergence')).body
+    const lost = data.lost as { changes: { kind: string; key: [string, string] }[] }[]
+    expect(lost.flatMap(({ changes }) => changes.map(({ key: [, name] }) => name))).toEqual(['of-east-alone'])
   })
 })

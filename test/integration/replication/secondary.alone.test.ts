@@ -563,6 +563,23 @@ describe('rules of a sync', () => {
     await isEqual(east, west)
   })
 
+  test('a rewind whose own journal begins behind the cut fetches everything, and reports what is kept of it', async () => {
+    await commit(east, [a, '1'])
+    await synced()
+    await commit(east, [x, 'lost'])
+    await commit(east, [a, 'lost'])
+    await claim(west)
+    await closeHead(east)
+    await east.journal.moveHead({ mode: 'closed' }, { from: 2 })
+    await caughtUp(await follower(east, linkTo(west)))
+    expect(await itemOf(east, x)).toBeUndefined()
+    await isEqual(east, west)
+    const parts = await east.store.list(partitions('report'))
+    expect(parts.flatMap(({ data }) => data.cells.map(({ pos }) => pos))).toEqual([
+      expect.stringMatching(/\/0*3$/),
+    ])
+  })
+
   test('a rewind fetches everything also where nobody knows whether a position without a cell was a commit', async () => {
     await commit(east, [a, '1'])
     await synced()
