@@ -13,9 +13,7 @@ export default class WaitingFirst extends BaseSequencer {
     const sorted = await super.sort(files)
     const first = WAITING.flatMap(name => sorted.filter(({ moduleId }) => moduleId.endsWith(name)))
     const others = sorted.filter(file => !first.includes(file))
-    const [alone, sharing] = [true, false].map(wanted =>
-      others.filter(({ moduleId }) => isAlone(moduleId) === wanted),
-    )
-    return [...first, ...(alone ?? []), ...(sharing ?? [])]
+    const isShared = ({ moduleId }: TestSpecification): number => Number(!isAlone(moduleId))
+    return [...first, ...others.toSorted((a, b) => isShared(a) - isShared(b))]
   }
 }

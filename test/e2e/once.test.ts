@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -6,10 +6,10 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engine.ts'
 import { temporaryDirectory } from '../../infra/local/temporary.ts'
-import { cleanUp, freshCluster, startIn } from '../support/npm-start.ts'
+import { cleanUp, folderOf, foreignKeys, freshCluster, startIn } from '../support/npm-start.ts'
 
-// What ends by itself, on one engine that somebody else has started, for several clusters. DynamoDB Local keeps what each access key has made
-// apart, so the keys that come by are noted here.
+// What ends by itself, on one engine that somebody else has started, for several clusters. DynamoDB Local keeps what
+// each access key has made apart, so the keys that come by are noted here.
 
 const credentials = { accessKeyId: 'none', secretAccessKey: 'none' }
 const directory = temporaryDirectory()
@@ -52,17 +52,14 @@ let outputs: string[] = []
 
 test('--once ends with 0, whatever AWS keys the environment holds', async () => {
   keys.clear()
-  // the functions have keys of their own
-  const given = {
-    ...{ DYNAMODB_ENDPOINT: url },
-    ...{ AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01', AWS_SECRET_ACCESS_KEY: 'x', AWS_SESSION_TOKEN: 'y' },
-  }
+  const given = { DYNAMODB_ENDPOINT: url, ...foreignKeys }
   const runs = [
     startIn(given, '--once', '--cluster', east, '--port', '0'),
     startIn(given, '--once', '--memory', '--cluster', west, '--port', '0'),
   ]
   for (const run of runs) expect(await run.ended, run.output()).toBe(0)
   outputs = runs.map(run => run.output())
+  expect(existsSync(folderOf(west)), 'nothing is left of a cluster in memory').toBe(false)
 })
 
 test('it has shown a login of each type, with what it cost', () => {

@@ -1,18 +1,10 @@
 import { afterAll, expect, test } from 'vitest'
 import type { ClusterFile } from '../../infra/local/cluster-file.ts'
 import { call } from '../support/api.ts'
+import { eventually } from '../support/killed-hosts.ts'
 import { cleanUp, clusterFile, start } from '../support/npm-start.ts'
 
 afterAll(cleanUp)
-
-/** Asks again until the answer is what was waited for; the test's own limit ends it. */
-async function eventually<T>(probe: () => Promise<T | false>): Promise<T> {
-  for (;;) {
-    const found = await probe()
-    if (found !== false) return found
-    await new Promise(resolve => setTimeout(resolve, 250))
-  }
-}
 
 const STATUS = '/sys/replication/dr/status'
 const statusOf = async ({ base_url }: ClusterFile) => (await call(base_url, 'GET', STATUS)).body.data
@@ -27,7 +19,7 @@ test('two clusters on one machine: what logs in on the first, the second holds, 
   const [primary, secondary] = await eventually(async () => {
     const both = await Promise.all([statusOf(east), statusOf(west)])
     const [e, w] = both
-    return e.last_dr_wal === w.last_remote_wal && e.merkle_root === w.merkle_root ? both : false
+    return e.last_dr_wal === w.last_remote_wal && e.merkle_root === w.merkle_root ? both : undefined
   })
   expect(primary).toMatchObject({ mode: 'primary', state: 'running', known_secondaries: ['west'] })
   expect(secondary).toMatchObject({ mode: 'secondary', state: 'stream-wals', cluster_id: primary.cluster_id })

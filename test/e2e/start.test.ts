@@ -1,19 +1,21 @@
 import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { call } from '../support/api.ts'
-import { cleanUp, clusterFile, folderOf, freshCluster, start, startIn } from '../support/npm-start.ts'
+import {
+  cleanUp,
+  clusterFile,
+  folderOf,
+  foreignKeys,
+  freshCluster,
+  start,
+  startIn,
+} from '../support/npm-start.ts'
 
 // What a stranger types: `npm start`. It ends its set-up with a login of each type, keeps serving, can be stopped,
 // and finds its data again; `--once` ends by itself.
 
 const cluster = freshCluster('e2e')
 afterAll(cleanUp)
-
-const aws = {
-  AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
-  AWS_SECRET_ACCESS_KEY: 'x',
-  AWS_SESSION_TOKEN: 'y',
-}
 
 describe('npm start', () => {
   test('keeps serving, keeps its data over a restart, and leaves nothing behind', async () => {
@@ -37,15 +39,18 @@ describe('npm start', () => {
     expect(await second.ended).toBe(0)
   })
 
-  test('a cluster in memory tells its addresses in the same file as others, and leaves nothing; keys of another account stop the demonstration only, and a port in use any start', async () => {
-    const name = freshCluster('e2e-memory')
+  test('a cluster in memory tells its addresses in the file of the kept one of its name, which is as it was afterwards; keys of another account stop the demonstration only, and a port in use any start', async () => {
+    const known = clusterFile(cluster)
     const foreign = { CLOUD_ACCESS_KEY: 'AKIAFOREIGNFOREIGN00', CLOUD_SECRET_KEY: 'of another account' }
-    const run = startIn({ ...foreign, ...aws }, '--cluster', name, '--port', '0', '--memory')
+    const run = startIn({ ...foreign, ...foreignKeys }, '--cluster', cluster, '--port', '0', '--memory')
     await run.until('Serving.')
     expect(run.output()).toContain('The demonstration failed')
     expect(run.output()).toContain('CLOUD_ACCESS_KEY')
     expect(run.output()).not.toContain(foreign.CLOUD_SECRET_KEY)
-    const { base_url, root_token, metadata_url } = clusterFile(name)
+    const told = clusterFile(cluster)
+    const { base_url, root_token, metadata_url } = told
+    expect(Object.keys(told).sort()).toEqual(Object.keys(known).sort())
+    expect(root_token).not.toBe(known.root_token)
     expect(run.output()).toContain(base_url)
     expect((await call(base_url, 'GET', '/sys/health')).status).toBe(200)
     expect((await call(base_url, 'GET', '/sys/auth', undefined, { token: root_token })).status).toBe(200)
@@ -65,7 +70,7 @@ describe('npm start', () => {
     expect(existsSync(folderOf(second)), 'nothing was begun').toBe(false)
     run.child.kill('SIGTERM')
     expect(await run.ended).toBe(0)
-    expect(existsSync(folderOf(name))).toBe(false)
+    expect(clusterFile(cluster), 'what it told has ended with it').toEqual(known)
   })
 
   test('an option that does not exist is told in one line', async () => {

@@ -50,6 +50,13 @@ export function startIn(environment: Record<string, string>, ...options: string[
   return { child, output: () => text, until, ended }
 }
 
+/** AWS keys of somebody's shell: the functions have keys of their own. */
+export const foreignKeys = {
+  AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
+  AWS_SECRET_ACCESS_KEY: 'x',
+  AWS_SESSION_TOKEN: 'y',
+}
+
 /** A name for a kept cluster, which `cleanUp` removes. */
 export function freshCluster(name: string): string {
   const cluster = `${name}-${process.pid}`

@@ -1,5 +1,5 @@
 /** What the runner has in this worker; it is no public part of it. */
-export interface RunnerState {
+interface RunnerState {
   /** of the test file that runs */
   readonly filepath: string
   readonly evaluatedModules: {

@@ -21,9 +21,10 @@ const AT_ONCE = 64
 const ROUNDS = sized(2, 16)
 /**
  * The most of all transactions that may meet another one by chance: of some 200 buckets that a round writes to, of 65,536,
- * two are one in every fourth round or so. What every login wrote would be met by more than half of them.
+ * two are one in every fourth round or so. Over many rounds that is little. What every login wrote would be met by more
+ * than half of them.
  */
-const BY_CHANCE = 0.05
+const BY_CHANCE = sized(0.05, 0.01)
 
 const { store, journal, clock } = tableStore(cluster)
 let record: ClusterRecord & { life: string }
@@ -139,7 +140,7 @@ test('what logins write does not meet; with the counter in the transaction most 
   expect(outside.refused).toBe(0)
   expect(outside.conflicts).toBeLessThan(BY_CHANCE)
   const inside = await crowd(loginsOf(true))
-  expect(inside.refused).toBeGreaterThan(0)
+  expect(inside.refused).toBeGreaterThan(sized(0, AT_ONCE / 2))
   expect(inside.conflicts).toBeGreaterThan(0.5)
   await isSound()
 })

@@ -115,14 +115,11 @@ describe('cells', () => {
     expect(await journal.putCells(cells.slice(0, 30))).toBe('done')
     await storage.reset()
     expect(await journal.putCells(cells)).toBe('done')
-    // what a busy engine did not take at once was asked again, and counts once
-    const calls = new Map(
-      (await storage.calls()).map(call => [JSON.stringify([call.operation, call.writes]), call]),
-    )
+    const calls = await storage.calls()
     // those that are there are not stored again, and the others in 25 with one call
-    const writes = [...calls.values()].flatMap(call => call.writes)
-    expect(writes.filter(({ sk }) => !sk.includes('.'))).toHaveLength(31)
-    expect(calls.size).toBe(1 + 2 + 1)
+    expect(calls.flatMap(({ writes }) => writes).filter(({ sk }) => !sk.includes('.'))).toHaveLength(31)
+    // what a busy engine did not take at once was asked again, and counts once
+    expect(new Set(calls.map(one => JSON.stringify([one.operation, one.writes]))).size).toBe(1 + 2 + 1)
     expect(await journal.cells(line(), 0, 61)).toEqual(cells)
     expect(await journal.putCells([noop(62), cellWith(2, 'other')])).toEqual(cells[1])
     expect(await journal.putCells([noop(62), noop(2)])).toEqual(cells[1])

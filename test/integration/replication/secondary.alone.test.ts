@@ -544,13 +544,18 @@ describe('rules of a sync', () => {
     expect(await headOf(west)).toMatchObject({ from: 2, seq: 2, done: 2 })
   })
 
-  test('a rewind whose own cells are not kept any more fetches everything: they cannot say what they changed', async () => {
+  /** East has written two cells more than west, which has taken over. */
+  async function overtaken(): Promise<void> {
     await commit(east, [a, '1'])
     await synced()
     await commit(east, [x, 'lost'])
     await commit(east, [a, 'lost'])
     await claim(west)
     await closeHead(east)
+  }
+
+  test('a rewind whose own cells are not kept any more fetches everything: they cannot say what they changed', async () => {
+    await overtaken()
     const one = await follower(east, linkTo(west))
     const journal: Journal = {
       ...east.journal,
@@ -564,12 +569,7 @@ describe('rules of a sync', () => {
   })
 
   test('a rewind whose own journal begins behind the cut fetches everything, and reports what is kept of it', async () => {
-    await commit(east, [a, '1'])
-    await synced()
-    await commit(east, [x, 'lost'])
-    await commit(east, [a, 'lost'])
-    await claim(west)
-    await closeHead(east)
+    await overtaken()
     await east.journal.moveHead({ mode: 'closed' }, { from: 2 })
     await caughtUp(await follower(east, linkTo(west)))
     expect(await itemOf(east, x)).toBeUndefined()

@@ -36,10 +36,13 @@ const tokenOf = async (cluster: Name, id: string): Promise<string> =>
 
 const NAMES: readonly [Name, Name] = ['east', 'west']
 
-/** East is the primary and west follows it. @param inOrder which one is the primary, and which one follows */
-async function begun(inOrder?: () => Promise<[Name, Name]>): Promise<void> {
+async function begun(): Promise<void> {
   set = await clusterSet(NAMES)
-  const [primary, secondary] = (await inOrder?.()) ?? NAMES
+  await joined('east', 'west')
+}
+
+/** One is the primary, the other follows it, and a token for what operators do is made. */
+async function joined(primary: Name, secondary: Name): Promise<void> {
   await set.enable(primary)
   await set.join(secondary, primary)
   const { ok } = set.at(primary)
@@ -60,7 +63,7 @@ async function areEqual(): Promise<void> {
 }
 
 describe('a planned switch, by one token that was made beforehand', () => {
-  beforeAll(() => begun())
+  beforeAll(begun)
 
   test('demote, promote: the new primary goes on where the old one ended, and tokens go on with it', async () => {
     const { ok } = set.at('east')
@@ -124,7 +127,7 @@ describe('a planned switch, by one token that was made beforehand', () => {
 })
 
 describe('after a disaster', () => {
-  beforeEach(() => begun())
+  beforeEach(begun)
 
   test('the old primary ends by itself, follows the new one, and tells what was lost, by commit and key', async () => {
     const secret = 'never-to-be-shown'
@@ -180,17 +183,11 @@ describe('after a disaster', () => {
 })
 
 test('who has handed over, and is promoted by force before its heir was heard of again, wins over that heir', async () => {
+  set = await clusterSet(NAMES)
   // epochs of one number would sort by the ids of their clusters
-  let [first, heir] = NAMES
-  await begun(async () => {
-    const ends = new Map<Name, string>()
-    for (const name of NAMES) ends.set(name, (await set.at(name).record()).id.slice(-12))
-    ;[first, heir] = [...NAMES].sort((a, b) => ((ends.get(a) ?? '') < (ends.get(b) ?? '') ? -1 : 1)) as [
-      Name,
-      Name,
-    ]
-    return [first, heir]
-  })
+  const [east, west] = await Promise.all(NAMES.map(async name => (await set.at(name).record()).id.slice(-12)))
+  const [first, heir]: readonly [Name, Name] = (east ?? '') < (west ?? '') ? NAMES : ['west', 'east']
+  await joined(first, heir)
   expect(await operate(heir, 'promote')).toMatchObject({ status: 200 })
   await write(heir, 'of-the-heir')
   set.cut('east', 'west')
