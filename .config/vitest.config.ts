@@ -3,9 +3,6 @@ import WaitingFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
-/** Processes that are killed, and one host whose role some files change beside others; what is broken fails twice. */
-const AGAIN = 1
-
 /** What only computes, after all else: one worker for each of two processors, as every worker loads all of it anew. */
 const computing = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 
@@ -52,7 +49,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'host',
-          retry: AGAIN,
           include: ['test/host/**/*.test.ts'],
           globalSetup: './test/support/running-host.ts',
           isolate: false,
@@ -79,7 +75,6 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: './test/support/bundled.ts',
           pool: 'forks',
-          retry: AGAIN,
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },
