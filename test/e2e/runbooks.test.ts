@@ -73,8 +73,8 @@ test('a cluster beside another one’s imitated AWS lives in its own region, wit
   ])
 })
 
-// each begins where the one before it has ended, so none can be tried twice
-describe('the runbooks, one after the other', { retry: 0 }, () => {
+// each begins where the one before it has ended
+describe('the runbooks, one after the other', () => {
   test('a token is prepared', async () => {
     await follow('README')
     expect(shell.variables['OPERATION']).toMatch(/^hvb\./)
