@@ -52,6 +52,7 @@ interface Pending {
 /**
  * Most that a thread has for what is young, MB. Left to itself it takes what the machine allows, 130 MB and more, most of
  * them garbage; with less it is swept so often that what lives for one request counts as old, at the cost of time.
+ * The flag of `npm start` goes further down, for the host itself as well; this holds where tests and drills start one.
  */
 const YOUNG_MB = 48
 

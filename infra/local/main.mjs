@@ -5,5 +5,4 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 // later; then nobody needs the stripper of types, 10 MB, which is why this file is JavaScript.
 enableCompileCache(new URL('../../.build/compile-cache', import.meta.url).pathname)
 await import('./command.ts')
-
 flushCompileCache()

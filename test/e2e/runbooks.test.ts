@@ -14,7 +14,7 @@ let shell: Shell
 beforeAll(async () => {
   // some logins at any moment are enough to lose one: more of them are for drills
   // and the pair of the test beside this one has the same names
-  const options = { port: 0, memory: true, unlisted: true, pauseMs: 1000 }
+  const options = { port: 0, memory: true, unlisted: true, pauseMs: 500 }
   rehearsal = await startRehearsal(options, () => undefined)
   const { east, west, root } = rehearsal
   const shares = east.recovery_keys.map((share, index) => [`SHARE_${index + 1}`, share])
