@@ -4,7 +4,7 @@ import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
 import { newestTermIn } from '../terms.ts'
 import { compareOn } from './comparison.ts'
-import { type Ahead, type Follower, isReplaced, type Progress, stopped } from './follower.ts'
+import { type Ahead, type Follower, isOfBefore, isReplaced, type Progress, stopped } from './follower.ts'
 import { countRound } from './loop-guard.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
@@ -21,6 +21,7 @@ export async function followOn(follower: Follower): Promise<Progress> {
   const head = await follower.own.journal.head()
   if (!head) return 'stopped'
   if (isReplaced(follower, head)) return 'replaced'
+  if (isOfBefore(follower, head)) delete follower.source
   const source = follower.source && { ...follower.source, from: follower.from }
   const step = nextStep(head, source, follower.filled)
   if (follower.handsOff && step.do !== 'redo' && step.do !== 'stage') return 'waiting'

@@ -48,6 +48,8 @@ export interface Follower {
   heldTerm?: number
   /** the source's last answer */
   source?: EchoAnswer
+  /** the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing was asked */
+  heardIn?: string
   /** the last cell that was staged in this run: its position, and when it was written, epoch milliseconds */
   newest?: { seq: number; at: number }
   ahead?: Ahead
@@ -78,6 +80,13 @@ export type Progress = 'worked' | 'waiting' | 'stopped' | 'replaced'
 export const isReplaced = ({ link, linkName }: Follower, head: Pick<Head, 'link'>): boolean =>
   link !== undefined && head.link !== linkName
 
+/**
+ * Whether this cluster was a primary itself since its source answered: then the answer is of another time, and a sync
+ * begun by it would take the journal from the heir, who may fetch its rest still.
+ */
+export const isOfBefore = ({ heardIn }: Follower, { own }: Pick<Head, 'own'>): boolean =>
+  heardIn !== undefined && own !== '' && own !== heardIn
+
 /** Nothing more can be done by itself: what is wrong is shown by status. */
 export function stopped({ told }: Follower, fault: string): Progress {
   told.state = 'idle'
@@ -97,5 +106,6 @@ export async function ask(follower: Follower): Promise<EchoAnswer> {
   const echo = () => link.echo({ position, state: told.state, address, apiAddress: address })
   // a primary that writes the same record at this moment wants the question repeated
   follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
+  follower.heardIn = head?.own ?? ''
   return follower.source
 }

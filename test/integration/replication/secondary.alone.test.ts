@@ -3,7 +3,7 @@ import type { SourceLink } from '../../../shared/link/source.ts'
 import { type Cell, noopCell } from '../../../shared/replication/cell.ts'
 import type { Element, Journal, Transacted } from '../../../shared/replication/journal.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
-import type { Follower } from '../../../shared/replication/secondary/follower.ts'
+import { ask, type Follower } from '../../../shared/replication/secondary/follower.ts'
 import { drain, redo } from '../../../shared/replication/secondary/redo.ts'
 import { placed } from '../../../shared/replication/tree.ts'
 import { key, partitions } from '../../../shared/storage/kinds.ts'
@@ -444,6 +444,18 @@ describe('rules of the applier', () => {
 })
 
 describe('rules of a sync', () => {
+  test('what a primary said before this cluster was one itself begins none: an heir may fetch the rest of the journal', async () => {
+    const one = await follower(west, linkTo(east))
+    await ask(one)
+    await caughtUp(one)
+    await closeHead(east)
+    await claim(west)
+    await commit(west, [a, '1'])
+    await closeHead(west)
+    await caughtUp(one)
+    expect(await headOf(west)).toMatchObject({ mode: 'closed', seq: 1 })
+  })
+
   /** A follower that keeps the first write of a page to itself, and dies; what it kept may be written later. */
   async function withPageInHand(): Promise<() => Promise<Transacted>> {
     const kept: (readonly Element[])[] = []
