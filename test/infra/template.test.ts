@@ -239,8 +239,11 @@ describe('one Lambda for each group of endpoints and each worker', () => {
         Handler: 'index.handler',
       })
       expect(Properties.Layers).toBeUndefined()
-      const logs = resources.get(Properties.LoggingConfig.LogGroup.Ref)
-      expect(logs?.Properties.RetentionInDays).toBe(30)
+      const { Ref, 'Fn::ImportValue': imported = '' } = Properties.LoggingConfig.LogGroup
+      const logs = ofType(resources, 'AWS::Logs::LogGroup').find(
+        ([id]) => id === Ref || imported.startsWith(`cloud-auth-test-api:ExportsOutputRef${id}`),
+      )
+      expect(logs?.[1].Properties.RetentionInDays).toBe(30)
     }
   })
 
