@@ -679,6 +679,28 @@ describe('what a stranger can make this cost', () => {
   })
 })
 
+describe('a proxy before the API', () => {
+  test('is told, by the hashes of its secrets, to every function that the gateway calls, and to no worker', () => {
+    const secretHashes = ['ab'.repeat(32), 'cd'.repeat(32)]
+    const from = resourcesOf({
+      ...{ stage: 'test', apiAddress: 'https://auth.example.com', proxy: { secretHashes, hops: 2 } },
+    })
+    const told = ofType(from, 'AWS::Lambda::Function').filter(
+      ([, { Properties }]) => Properties.Environment.Variables.PROXY_SECRETS !== undefined,
+    )
+    const called = ofType(from, 'AWS::Lambda::Permission').flatMap(([, { Properties }]) =>
+      Properties.Principal === 'apigateway.amazonaws.com' ? [Properties.FunctionName['Fn::GetAtt'][0]] : [],
+    )
+    expect(called.length).toBeGreaterThan(15)
+    expect(told.map(([id]) => id)).toEqual(expect.arrayContaining(called))
+    expect(told.map(([, one]) => one.Properties.Description).filter(name => name.includes('on-'))).toEqual([])
+    expect(told[0]?.[1].Properties.Environment.Variables).toMatchObject({
+      PROXY_SECRETS: secretHashes.join(','),
+      PROXY_HOPS: '2',
+    })
+  })
+})
+
 describe('schedules and the audit log', () => {
   test('the tidy schedule runs every hour, the puller and the worker of the journal every minute', () => {
     const rules = ofType(resources, 'AWS::Events::Rule').map(([, one]) => one.Properties.ScheduleExpression)
