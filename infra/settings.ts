@@ -67,6 +67,16 @@ const fields = v.strictObject({
     v.strictObject({
       dataTable: tableName,
       clusterTable: tableName,
+      /** of the stream that was switched on for it; without it a schedule wakes who keeps the journal, once a minute */
+      clusterStreamArn: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(
+            /^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/,
+            'must be the ARN of a stream of a table',
+          ),
+        ),
+      ),
       keyArn: v.optional(
         v.pipe(
           v.string(),
@@ -233,6 +243,15 @@ const schema = v.pipe(
       [['restored']],
       ({ restored }) => !restored || restored.dataTable !== restored.clusterTable,
       'must be two tables',
+    ),
+    ['restored'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['restored']],
+      ({ restored: { clusterStreamArn: stream, clusterTable } = { clusterTable: '' } }) =>
+        stream === undefined || stream.includes(`:table/${clusterTable}/stream/`),
+      'clusterStreamArn must be that of a stream of clusterTable',
     ),
     ['restored'],
   ),

@@ -65,7 +65,7 @@ export class WorkersStack extends Stack {
     })
   }
 
-  // a restored table has no stream: then the schedule alone wakes the function
+  // a restored table has no stream until it is given one: then the schedule alone wakes the function
   private listen(
     name: string,
     { table, partitions }: NonNullable<Worker['stream']>,

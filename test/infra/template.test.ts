@@ -161,9 +161,23 @@ describe('references between stacks', () => {
     expect(ids).toEqual([['Data666C94C7', 'ClusterEB0386A7'], ['Key961B73FD']])
   })
 
+  test('the stream of a table is no export, so that it may become another one: its output is then called otherwise', () => {
+    const { Outputs = {}, Resources } = stacksOf().get('cloud-auth-test-data') ?? { Resources: {} }
+    const about = Object.entries(Outputs).filter(([, one]) => JSON.stringify(one).includes('StreamArn'))
+    expect(about).toEqual([
+      ['ClusterStreamKEYSONLY', { Value: { 'Fn::GetAtt': ['ClusterEB0386A7', 'StreamArn'] } }],
+    ])
+    const { StreamViewType } = Resources['ClusterEB0386A7']?.Properties.StreamSpecification ?? {}
+    expect(about[0]?.[0]).toBe(`ClusterStream${StreamViewType.replace('_', '')}`)
+  })
+
   test('what another stack uses cannot be taken away: references are exports and imports', () => {
-    const text = JSON.stringify([...resources])
-    expect(text).not.toContain('Fn::GetStackOutput')
+    const outputs = JSON.stringify([...resources]).match(/"Fn::GetStackOutput":\{[^}]*\}/g) ?? []
+    expect(new Set(outputs)).toEqual(
+      new Set([
+        '"Fn::GetStackOutput":{"StackName":"cloud-auth-test-data","OutputName":"ClusterStreamKEYSONLY"}',
+      ]),
+    )
     for (const { Properties } of functions().values()) {
       const { DATA_TABLE, CLUSTER_TABLE } = Properties.Environment.Variables
       for (const name of [DATA_TABLE, CLUSTER_TABLE])
