@@ -376,15 +376,12 @@ const OWN_LOG = ['logs:CreateLogStream', 'logs:PutLogEvents']
 /** Of the carrier: it keeps what it could not deliver. */
 const KEPT: Record<string, string[]> = {
   'on-audit-entries': ['sqs:SendMessage'],
-  // whoever is told by a stream reads it, and leaves what nobody could process in a queue
+  // whoever is told by a stream reads it
   'on-journal': [
     'dynamodb:DescribeStream',
     'dynamodb:GetRecords',
     'dynamodb:GetShardIterator',
     'dynamodb:ListStreams',
-    'sqs:GetQueueAttributes',
-    'sqs:GetQueueUrl',
-    'sqs:SendMessage',
   ],
 }
 
