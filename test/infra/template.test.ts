@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { functionNames, usesOfFunction } from '../../infra/build/functions.ts'
+import { functionNames } from '../../infra/build/functions.ts'
+import { usesOfFunction } from '../../infra/build/uses.ts'
 import { root } from '../../infra/checkout.ts'
 import { routeFinder } from '../../infra/local/gateway.ts'
 import { readSettings } from '../../infra/settings.ts'
