@@ -192,6 +192,16 @@ const fields = v.strictObject({
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
   /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */
   throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate: 500, burst: 1000 }),
+  /** the same for other clusters of a DR set, whose way to this one has a throttle of its own */
+  linkThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
+    rate: 100,
+    burst: 200,
+  }),
+  /** the same for probes of `sys/health` */
+  healthThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
+    rate: 50,
+    burst: 100,
+  }),
   /** environments kept free for logins, so that nothing else can starve them */
   loginConcurrency: v.optional(wholeNumber),
   /** environments that the account may have at once in this region; Lambda keeps 100 of them unreserved */
