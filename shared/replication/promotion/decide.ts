@@ -74,6 +74,12 @@ const seconds = (ms: number): number => Math.round(ms / 1000)
 const isLost = (primary: PrimaryFacts, now: number): boolean =>
   primary.state === 'silent' && primary.heardAt !== undefined && now - primary.heardAt >= LOST_MS
 
+/** What is wrong where nothing opens that the keyring has encrypted; undefined: something does. */
+export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
+  opened > 0
+    ? undefined
+    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used`
+
 /** One row for each obstacle. @see docs/spec/replication.md#promotion */
 const checks: readonly Check[] = [
   {
@@ -99,10 +105,7 @@ const checks: readonly Check[] = [
     name: 'keyring',
     code: 'busy',
     overridden: false,
-    finds: ({ keyring }) =>
-      keyring.opened > 0
-        ? undefined
-        : 'the keyring does not open: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used',
+    finds: ({ keyring }) => keyringClosed(keyring),
   },
   {
     name: 'keyring-terms',
