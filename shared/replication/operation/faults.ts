@@ -137,6 +137,14 @@ export const handoverSilent = () =>
 export const handoverRefused = (why: string) =>
   failed('busy', `the primary does not hand over: ${why}; nothing has changed on either cluster`, OR_FORCE)
 
+/** @param why what was answered: it tells what has become of this cluster there */
+export const primaryPassed = (why: string) =>
+  failed(
+    'passed_over',
+    `whoever answers for the primary has begun another epoch, or follows another one: ${why}`,
+    'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token that it has made; or promote it by force, if it shall be the primary itself',
+  )
+
 export const restMissing = (end: number, here: number) =>
   failed('busy', `the primary’s journal ends at position ${end}, and nothing beyond ${here} comes`, OR_FORCE)
 
