@@ -1,5 +1,5 @@
 import type { ClusterMode } from '../../model/cluster.ts'
-import type { OperationFault } from '../../model/operation.ts'
+import type { OperationFault, OperationName } from '../../model/operation.ts'
 
 /*
  * Why steps of operations give up, one row for each. Whoever asked for the operation is told the text, with what to do
@@ -40,6 +40,14 @@ export const noRecord = () => failed('internal', 'this cluster is not initialise
 export const stepFailed = (at: string, error: string) => failed('internal', `the step ${at} failed: ${error}`)
 
 export const roleTaken = () => failed('internal', 'another change of the role of this cluster is under way')
+
+/** @param name of the operation that has taken its place */
+export const takenOver = (name: OperationName) =>
+  failed(
+    'passed_over',
+    `another operation was asked for, and has taken the place of this one: ${name}`,
+    'GET sys/replication/dr/status shows what becomes of it',
+  )
 
 // of an activation, and of an update of the primary by token
 
