@@ -75,8 +75,12 @@ export function render(answer: Answer, frame: Frame): HttpResponse {
     const { 'content-type': _, ...headers } = HEADERS
     return { status: 204, headers, body: '' }
   }
-  return { status: statusOf(answer), headers: HEADERS, body: JSON.stringify(envelope) }
+  const headers = { ...HEADERS, ...retryIn(answer.retryAfter) }
+  return { status: statusOf(answer), headers, body: JSON.stringify(envelope) }
 }
+
+const retryIn = (seconds: number | undefined): Record<string, string> =>
+  seconds === undefined ? {} : { 'retry-after': String(seconds) }
 
 /** A success whose content was wrapped: the answer holds the wrapping token. */
 export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
@@ -112,7 +116,7 @@ export function renderError(error: ApiError): HttpResponse {
       ...HEADERS,
       'x-error-code': error.code,
       connection: leadsElsewhere(error) ? 'close' : undefined,
-      'retry-after': error.retryAfter === undefined ? undefined : String(error.retryAfter),
+      ...retryIn(error.retryAfter),
     }),
     body: JSON.stringify({ errors: text === '' ? [] : [text] }),
   }
