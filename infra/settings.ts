@@ -115,6 +115,11 @@ const fields = v.strictObject({
    * invocation of its function; otherwise anybody may
    */
   strictCeremony: v.optional(v.boolean(), false),
+  /**
+   * sys/health is 503, and not 200, while KMS does not open the keyring of a cluster that serves: environments that have
+   * opened it go on, and every new one fails
+   */
+  healthChecksKeyring: v.optional(v.boolean(), false),
   /** address of the API when it has a domain of its own; default: the one that API Gateway gives */
   apiAddress: v.optional(
     v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),

@@ -808,6 +808,15 @@ describe('recovery shares', () => {
     })
     expect(told).toEqual([['cloud-auth: ceremony', 'true']])
   })
+
+  test('whether health looks at the keyring is told to the function that answers it, and to no other', () => {
+    const from = resourcesOf({ stage: 'probing', healthChecksKeyring: true })
+    const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
+      const { HEALTH_CHECKS_KEYRING } = Properties.Environment.Variables
+      return HEALTH_CHECKS_KEYRING === undefined ? [] : [[Properties.Description, HEALTH_CHECKS_KEYRING]]
+    })
+    expect(told).toEqual([['cloud-auth: system', 'true']])
+  })
 })
 
 describe('settings are checked as a whole', () => {
