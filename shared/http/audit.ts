@@ -35,7 +35,9 @@ export interface Trail {
  * see, are there too. However much a request or its answer holds, an entry stays within its bound.
  * @see docs/spec/audit.md#entry
  */
-export function auditTrail(intake: Intake, { audit, clock, ...ports }: Ports): Trail {
+export function auditTrail(intake: Intake, ports: Ports): Trail {
+  // one by one: a port that was not declared throws when it is touched
+  const { audit, clock } = ports
   let begun: Begun | undefined
   const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
   const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(ports.cipher) : ports.cipher
