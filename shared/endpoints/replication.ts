@@ -268,6 +268,7 @@ export const replicationGroup: Group = {
       licence: named,
       uses: ['journal', 'peers'],
       answers: 'data',
+      withoutKeyring: true,
       handle: showReadiness,
     }),
     endpoint({
@@ -278,6 +279,7 @@ export const replicationGroup: Group = {
       serves: 'secondary',
       uses: ['journal', 'peers'],
       answers: 'data',
+      withoutKeyring: true,
       handle: showSecondaryReadiness,
     }),
     endpoint({

@@ -63,7 +63,7 @@ async function opened(): Promise<Shell> {
 }
 
 /** Writes down where the clusters are, then makes a set of them by the page, through a balancer in front of east. */
-async function setUp(pair: ClusterPair, { address, ca_file }: Met): Promise<void> {
+async function setUp(pair: ClusterPair<Host>, { address, ca_file }: Met): Promise<void> {
   for (const [name, { control: _, runtimeOf, forgetKeys, close, ...told }] of Object.entries(hostsOf(pair))) {
     mkdirSync(`${checkout}/.local/${name}`, { recursive: true })
     writeFileSync(
@@ -76,7 +76,7 @@ async function setUp(pair: ClusterPair, { address, ca_file }: Met): Promise<void
   const [, , , ...blocks] = blocksOf('set-up')
   for (const block of blocks) await shell.paste(block)
 }
-const hostsOf = ({ east, west }: Pick<ClusterPair, 'east' | 'west'>) => ({ east, west })
+const hostsOf = ({ east, west }: Pick<ClusterPair<Host>, 'east' | 'west'>) => ({ east, west })
 
 /** The worker that looks every minute, now. */
 const minuteOf = (host: Host) =>
