@@ -1,8 +1,8 @@
 import { type Answer, answer, type Call, type Early, type Outcome } from '../api/call.ts'
 import { type JournalSeen, journalSeen, lookEarly } from '../api/early-look.ts'
 import { invalid } from '../api/errors.ts'
-import { text } from '../api/fields.ts'
-import { type ClusterRecord, isActive, isCopyOfPrimary } from '../model/cluster.ts'
+import { bool, text } from '../api/fields.ts'
+import { type ClusterRecord, isActive, isCopyOfPrimary, linkAddress } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { openKeyring } from './keyring.ts'
@@ -20,8 +20,8 @@ export const healthFields = {
   performancestandbycode: text('Accepted for compatibility: there are no standby nodes'),
   standbycode: text('Accepted for compatibility: there are no standby nodes'),
   activecode: text('Status of an active cluster; default 200'),
-  standbyok: text('Accepted for compatibility'),
-  perfstandbyok: text('Accepted for compatibility'),
+  standbyok: bool('Accepted for compatibility'),
+  perfstandbyok: bool('Accepted for compatibility'),
 }
 
 const situations = {
@@ -57,7 +57,7 @@ export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
 export async function health(call: Call<typeof healthFields>): Promise<Outcome> {
   const bad = Object.entries(call.given).find(
-    ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(value ?? ''),
+    ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(String(value ?? '')),
   )
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
@@ -150,21 +150,22 @@ export async function sealStatus(call: Call): Promise<Outcome> {
   })
 }
 
-/** GET sys/leader: there are no nodes, so the cluster leads itself. */
-export const leader = ({ request, ports: { deployment } }: Call): Outcome => {
+/** GET sys/leader: there are no nodes, so the cluster leads itself. Other clusters know it by the address of its link. */
+export const leader = ({ request, cluster, ports: { deployment } }: Call): Outcome => {
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
   const asked = request.domain === '' ? '' : `${scheme}://${request.domain}`
-  return answer(leaderOf(deployment.apiAddress || asked))
+  const address = deployment.apiAddress || asked
+  return answer(leaderOf(address, linkAddress(cluster?.record ?? {}, deployment) || asked))
 }
 
-const leaderOf = (address: string): Answer => ({
+const leaderOf = (address: string, ofLink: string): Answer => ({
   kind: 'plain',
   status: 200,
   body: {
     ha_enabled: true,
     is_self: true,
     leader_address: address,
-    leader_cluster_address: address,
+    leader_cluster_address: ofLink,
     performance_standby: false,
     performance_standby_last_remote_wal: 0,
   },
