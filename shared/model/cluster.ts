@@ -31,7 +31,7 @@ export interface ClusterRecord {
   reachedAt?: string
   /** how this cluster takes part in its set; absent: it is in none */
   link?: Link
-  /** promotions that this cluster's data has been through; absent: none */
+  /** promotions that the set had been through when this cluster was the last to be promoted; absent: none */
   generation?: number
   /** the role change that runs; another one has to wait. Absent: none */
   operation?: string

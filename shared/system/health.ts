@@ -2,7 +2,14 @@ import { type Answer, answer, type Call, type Early, type Outcome } from '../api
 import { type JournalSeen, journalSeen, lookEarly } from '../api/early-look.ts'
 import { invalid } from '../api/errors.ts'
 import { bool, text } from '../api/fields.ts'
-import { type ClusterRecord, isActive, isCopyOfPrimary, linkAddress } from '../model/cluster.ts'
+import {
+  type ClusterMode,
+  type ClusterRecord,
+  isActive,
+  isCopyOfPrimary,
+  linkAddress,
+} from '../model/cluster.ts'
+import { newestCellAt } from '../model/link.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { openKeyring } from './keyring.ts'
@@ -33,7 +40,7 @@ const situations = {
 } as const
 
 /** What the head of the journal says. */
-type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'seq'>
+type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'seq' | 'stagedAt'>
 
 function situationOf(
   record: ClusterRecord | undefined,
@@ -48,10 +55,12 @@ function situationOf(
   return isActive(record) ? 'active' : 'secondary'
 }
 
-/** What a secondary last heard of its primary, and the head of a primary's journal, read with the request's first read. */
+const keepsHead = (mode: ClusterMode | undefined): boolean => mode === 'primary' || mode === 'secondary'
+
+/** What a secondary last heard of its primary, and the head of the journal, read with the request's first read. */
 export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('contact')] as const,
-  ...lookEarly(ports, ({ mode }) => (mode === 'primary' ? { life: undefined } : undefined)),
+  ...lookEarly(ports, ({ mode }) => (keepsHead(mode) ? { life: undefined } : undefined)),
 })
 
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
@@ -61,7 +70,7 @@ export async function health(call: Call<typeof healthFields>): Promise<Outcome> 
   )
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
-  const { head } = record?.mode === 'primary' ? await journalSeen(call, undefined) : {}
+  const { head } = keepsHead(record?.mode) ? await journalSeen(call, undefined) : {}
   const situation = situationOf(record, head, call.ports.deployment)
   const sealed = situation === 'active' && record !== undefined && (await isSealed(call, record))
   const { status, override } = situations[sealed ? 'sealed' : situation]
@@ -97,6 +106,7 @@ function healthOf(
   head: Journaling | undefined,
 ): Record<string, unknown> {
   const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
+  const canaryAt = contact ? newestCellAt(contact, head) : 0
   const license = licenceOfHealth(ports.deployment)
   return {
     initialized: record !== undefined,
@@ -110,12 +120,11 @@ function healthOf(
     enterprise: true,
     cluster_name: record?.name ?? ports.deployment.clusterName,
     cluster_id: record?.id ?? '',
-    ...(head ? { last_wal: head.seq } : {}),
+    ...(head && record?.mode === 'primary' ? { last_wal: head.seq } : {}),
     echo_duration_ms: contact?.took ?? 0,
     clock_skew_ms: contact?.skew ?? 0,
-    replication_primary_canary_age_ms: contact?.canaryAt
-      ? Math.max(0, now - (contact.canaryAt - contact.skew))
-      : 0,
+    replication_primary_canary_age_ms:
+      contact && canaryAt > 0 ? Math.max(0, now - (canaryAt - contact.skew)) : 0,
     ...(license ? { license } : {}),
   }
 }

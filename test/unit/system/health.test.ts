@@ -214,6 +214,12 @@ describe('what health says of replication', () => {
     })
   })
 
+  test('the age is that of the newest cell that has come, and not one heartbeat older', async () => {
+    const head = { mode: 'applying', seq: 9, stagedAt: NOW - 800 }
+    const { answer } = await health(callIn('secondary', {}, head, contact))
+    expect(answer).toMatchObject({ body: { replication_primary_canary_age_ms: 500 } })
+  })
+
   test('without replication nothing is read for it', async () => {
     expect(await bodyOf('disabled')).toMatchObject({ echo_duration_ms: 0, clock_skew_ms: 0 })
   })
