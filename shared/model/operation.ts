@@ -45,7 +45,8 @@ export interface WaitingExecution {
 
 /** Why an operation was given up, in the words that its caller is told. */
 export interface OperationFault {
-  code: 'invalid_request' | 'busy' | 'activation_failed' | 'internal'
+  /** `passed_over`: what it was begun for is not there any more, and the text says what to do instead */
+  code: 'invalid_request' | 'busy' | 'activation_failed' | 'passed_over' | 'internal'
   text: string
 }
 

@@ -1,3 +1,4 @@
+import { isLasting } from '../../link/source.ts'
 import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { admissionLost, setLeft } from '../operation/faults.ts'
@@ -26,7 +27,8 @@ const PAUSE_MS = 1000
  */
 export async function firstSync(run: OperationRun, id: string): Promise<StepResult> {
   const { ports, connect, deadline } = run
-  const { record } = await standing(run, id)
+  const { record, operation } = await standing(run, id)
+  if (operation.data.status !== 'running') return DONE
   if (record.data.life !== id) throw setLeft()
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   if (!follower) return AGAIN
@@ -35,7 +37,7 @@ export async function firstSync(run: OperationRun, id: string): Promise<StepResu
     await followCarefully(follower, {
       pause: PAUSE_MS,
       warning: 'the first sync was interrupted',
-      givenUp: admissionLost,
+      givenUp: error => (isLasting(error) ? admissionLost(error) : undefined),
     })
   }
   return AGAIN

@@ -81,12 +81,15 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
 }
 
 /** The record names the set, its keyring and the link: from here on there is only one way. */
-async function takeKeys(run: OperationRun, stand: OperationStand, id: string): Promise<StepResult> {
+async function takeKeys(run: OperationRun, before: OperationStand, id: string): Promise<StepResult> {
   const { ports } = run
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
   const link = pending.data
-  await seeAdmitted(run, stand, link)
+  await seeAdmitted(run, before, link)
+  // asking takes seconds, and nothing is committed by a record that is old
+  const stand = await standing(run, id)
+  if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.life === id) return AGAIN
   const record: ClusterRecord = {
     ...stand.record.data,
     ...linkedBy(link, id, stand.operation.data.activation),
@@ -111,6 +114,9 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
   return AGAIN
 }
 
+/** Milliseconds for which the primary is waited for before the wipe. */
+const PATIENCE_MS = 5000
+
 /**
  * Half a minute has passed since the handshake, and behind this there is only one way: whoever was revoked meanwhile would
  * be emptied for nothing. A primary that is silent now, or refuses what may pass, is as good as it was.
@@ -124,7 +130,8 @@ async function seeAdmitted(
   const pair = await ownPair(run, stand)
   if (!pair) return
   const { ca } = stand.operation.data.activation ?? {}
-  const link = run.connect({ set, id, pair: linkPair(pair), otherKey, addresses: addrs, ca })
+  const until = run.ports.clock.now() + PATIENCE_MS
+  const link = run.connect({ set, id, pair: linkPair(pair), otherKey, addresses: addrs, ca, until })
   await link.keyring({ term: 0 }).catch((error: unknown) => {
     if (isLasting(error)) throw primarySaid(error)
   })

@@ -1,4 +1,4 @@
-import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
+import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../link/source.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { versionIn } from '../../storage/encryption.ts'
@@ -17,7 +17,7 @@ import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 export interface FactsRun {
   readonly ports: FollowerPorts
   readonly connect: Connect
-  /** epoch milliseconds */
+  /** epoch milliseconds: the primary is not waited for any longer, whatever it does */
   readonly deadline: number
 }
 
@@ -101,20 +101,26 @@ async function askedPrimary(
   head: Head,
   { silent, puller }: { silent: PrimaryFacts; puller: Pick<Item<'puller'>, 'data'> | undefined },
 ): Promise<PrimaryFacts> {
-  const hasTime = () => ports.clock.now() < deadline
-  const follower = await newFollower(ports, connect, { hasTime, told: puller?.data })
+  const { clock } = ports
+  const hasTime = () => clock.now() < deadline
+  const follower = await newFollower(ports, connect, { hasTime, told: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
+  let front: { front?: string } = {}
   for (let tries = 1; ; tries++) {
+    const started = clock.now()
     try {
       return await answered(follower, head)
     } catch (error) {
+      if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
       // one that has followed another primary since has other keys: it lives, and knows better
-      if (!(error instanceof LinkRefused || error instanceof LinkUnbelieved)) {
-        if (error instanceof LinkSilent) return silent
-        throw error
-      }
-      if (tries === TRIES) return { state: 'refuses', text: error.message }
-      await ports.clock.sleep(PAUSE_MS)
+      const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
+      if (error instanceof LinkUnsigned) front = { front: error.message }
+      const over = tries === TRIES || clock.now() + PAUSE_MS >= deadline
+      if (refuses && over) return { state: 'refuses', text: error.message }
+      if (over || !(refuses || error instanceof LinkUnsigned))
+        // one that answered the first question, and not the second, answered just now
+        return { ...silent, ...front, ...(follower.source ? { heardAt: started } : {}) }
+      await clock.sleep(PAUSE_MS)
     }
   }
 }

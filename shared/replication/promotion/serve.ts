@@ -76,7 +76,8 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
   if (promotion.claimed) return endPromotion(run, { ...stand, promotion })
-  const asked = promotion.askedAt !== undefined
+  // what was handed over to a cluster that was passed over since is not there any more
+  const asked = promotion.askedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
   if (head?.mode === 'draining' && !(await resumed(run, head))) return AGAIN
   const over = asked
