@@ -99,6 +99,8 @@ export interface EchoAnswer {
   /** epoch milliseconds of the newest cell at the frontier; 0: there is none */
   canaryAt: number
   format: number
+  /** where clients reach the primary; empty: unknown */
+  apiAddress: string
 }
 
 export interface CellsRequest {

@@ -110,6 +110,12 @@ export const linkAddress = (
   { apiAddress }: { apiAddress: string },
 ): string => clusterAddr || apiAddress || reachedAt || ''
 
+/** Where clients reach it, as far as that is known: a link may have an address of its own. */
+export const apiAddressOf = (
+  { clusterAddr, reachedAt }: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
+  { apiAddress }: { apiAddress: string },
+): string => apiAddress || reachedAt || clusterAddr || ''
+
 /** Whether what this cluster writes goes through a journal. */
 export const keepsJournal = ({
   mode,

@@ -82,6 +82,8 @@ export interface PrimaryContact {
   epoch: string
   /** at which the primary may be reached, as it told */
   addresses: readonly string[]
+  /** at which clients reach it; absent or empty: it has not told */
+  apiAddress?: string
   /** absent: the last answer was no refusal */
   refused?: { at: number; code: string; text: string }
 }

@@ -72,7 +72,7 @@ function linkOver(cells: readonly Cell[]): SourceLink {
     ...{ activate: never, keyring: never, tree: never, handover: never, items: never, scan: never },
     echo: async () => ({
       ...{ time: Date.now(), seq: cells.length, frontier: cells.length, epoch: EPOCH, line },
-      ...{ addresses: [], met: [], canaryAt: 0, format: 1, took: 0, skew: 0 },
+      ...{ addresses: [], met: [], apiAddress: '', canaryAt: 0, format: 1, took: 0, skew: 0 },
     }),
     cells: async ({ from }) => ({
       cells: cells.slice(from, from + CELLS_AT_ONCE),

@@ -264,7 +264,7 @@ export function linkTo(at: Member): SourceLink {
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
       const { seq, epoch, line } = head
       const frontier = await frontierOf(at.journal, head)
-      const rest = { addresses: [], met: [], canaryAt: 0, format: 1, took: 0, skew: 0 }
+      const rest = { addresses: [], met: [], apiAddress: '', canaryAt: 0, format: 1, took: 0, skew: 0 }
       return { time: at.turn.ms, seq, frontier, epoch, line, ...rest }
     },
     cells: async ({ line, from }) => {

@@ -44,6 +44,7 @@ export async function echo(
   return {
     ...{ seq: head.seq, epoch: head.epoch, line: head.line, frontier: dense, canaryAt, format: FORMAT },
     addresses: addressesOf(call, ports),
+    apiAddress: ports.deployment.apiAddress || call.reachedAt,
     met: await addressesOfOthers(ports, call.secondary.data.cluster),
   }
 }

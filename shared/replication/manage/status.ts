@@ -92,8 +92,9 @@ export interface ShownContact {
   since?: number
   /** where the primary may be reached, as it told */
   addresses?: readonly string[]
-  /** of a primary: the last position that it had given away */
+  /** of a primary: the last position that it had given away, and where clients reach it */
   seq?: number
+  apiAddress?: string
   /** the last question came to nothing: when, and what was said */
   refused?: { at: number; text: string }
 }
@@ -258,7 +259,7 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts) => {
     primaries: link
       ? [
           {
-            ...peerOf(primary, primary, contact && byOwnClock(contact), now),
+            ...peerOf(contact?.apiAddress || primary, primary, contact && byOwnClock(contact), now),
             ...lastHeard(contact, journal),
           },
         ]

@@ -37,8 +37,9 @@ export interface Follower {
   readonly link: SourceLink | undefined
   /** the link's name: where the head names another one, this one has been replaced */
   readonly linkName: string
-  /** where this cluster is reached; absent: nobody knows */
+  /** where this cluster is reached by the link, and by clients; absent: nobody knows */
   readonly address?: string
+  readonly apiAddress?: string
   /** name of the own tree */
   readonly life: string
   readonly hasTime: () => boolean
@@ -99,11 +100,11 @@ const isUnavailable = (error: unknown): boolean =>
 
 /** Asks the source how far it is, and tells it how far this cluster is. */
 export async function ask(follower: Follower): Promise<EchoAnswer> {
-  const { own, link, told, address = '' } = follower
+  const { own, link, told, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
-  const echo = () => link.echo({ position, state: told.state, address, apiAddress: address })
+  const echo = () => link.echo({ position, state: told.state, address, apiAddress })
   // a primary that writes the same record at this moment wants the question repeated
   follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
   follower.heardIn = head?.own ?? ''

@@ -1,5 +1,5 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
-import { linkAddress, primaryOf } from '../../model/cluster.ts'
+import { apiAddressOf, linkAddress, primaryOf } from '../../model/cluster.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
@@ -44,6 +44,7 @@ export async function newFollower(
       if (now && link) await holdTerm(ports, link, now, term)
     },
     address: linkAddress(first.record, ports.deployment),
+    apiAddress: apiAddressOf(first.record, ports.deployment),
     from: 0,
     filled: false,
     // until it is known better: the primary is told with the first heartbeat

@@ -1,6 +1,6 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
 import { type EchoAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
-import { type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
+import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
 import { handIn } from '../activation/handshake.ts'
 import { nobodyAnswered } from '../operation/faults.ts'
@@ -77,8 +77,9 @@ async function askedAt(
   const link = connect({ set: record.set, id, pair, otherKey, addresses: [address], ca, until })
   const [head, [puller]] = await Promise.all([ports.journal.head(), ports.store.read([key('puller')])])
   const own = linkAddress(record, ports.deployment)
+  const apiAddress = apiAddressOf(record, ports.deployment)
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
-  const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress: own }
+  const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
   for (let tries = 1; ; tries++) {
     const answer = await answerOf(link, request)
     if (!(answer instanceof LinkRefused)) return answer instanceof LinkSilent ? answer.message : answer

@@ -87,6 +87,22 @@ describe('what is shown of the journal', () => {
     })
   })
 
+  test('addresses of the API and of the link are told apart, on both', async () => {
+    const [east, west] = [set.at('east'), set.at('west')]
+    for (const { ports, name } of [east, west])
+      ports.deployment = { ...ports.deployment, apiAddress: `https://api.${name}.example` }
+    await east.ok('POST', `${R}/primary/enable`, { primary_cluster_addr: east.address })
+    set.pass(10_000)
+    await west.pull()
+    const [primary] = (await status('west')).primaries
+    expect(primary).toMatchObject({ api_address: 'https://api.east.example', cluster_address: east.address })
+    const [secondary] = (await status('east')).secondaries
+    expect(secondary.api_address).toBe('https://api.west.example')
+    for (const { ports, address } of [east, west])
+      ports.deployment = { ...ports.deployment, apiAddress: address }
+    await east.ok('POST', `${R}/primary/enable`, { primary_cluster_addr: '' })
+  })
+
   test('it has a beginning of its link, and all times, where it follows nobody, too', async () => {
     expect(await status('west')).toMatchObject({
       last_start: expect.stringMatching(/^\d{4}-/),

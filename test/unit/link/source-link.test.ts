@@ -21,6 +21,7 @@ const echoed = {
   line,
   addresses: ['https://a'],
   met: [],
+  apiAddress: '',
   canaryAt: 5,
   format: FORMAT,
 }

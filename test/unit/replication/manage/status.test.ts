@@ -324,6 +324,18 @@ describe('status of a secondary', () => {
     expect(peerAt(220)).toMatchObject({ last_position: 223 })
   })
 
+  test('shows the primary’s API as the primary told it, and its link beside it', () => {
+    const peerOf = (parts: object) =>
+      shown({ record: own, journal: applying, contact: { ...contact, ...parts } })['primaries']
+    expect(peerOf({ apiAddress: 'https://api.example' })).toEqual([
+      expect.objectContaining({ api_address: 'https://api.example', cluster_address: 'https://a2.example' }),
+    ])
+    // an earlier version tells none
+    expect(peerOf({ apiAddress: '' })).toEqual([
+      expect.objectContaining({ api_address: 'https://a2.example' }),
+    ])
+  })
+
   test('tells how far a sync has come', () => {
     const syncing = { ...applying, doing: 'syncing', sync: { done: 3, total: 16 } } as const
     expect(shown({ record: own, journal: syncing, contact })['merkle_sync_progress']).toEqual({
