@@ -113,8 +113,12 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
   const connect = connectBy(carryTo, ports)
   const notify = notifier(ports, carryTo)
   const onOperation = operationHandler(ports, connect)
+  let broken: string | undefined
   const invoke = (event: object) =>
-    run(name, 'on-operation', () => onOperation(event, contextOf(ports, WORKER_S)))
+    run(name, 'on-operation', async () => {
+      if ('step' in event && event.step === broken) throw new Error('the function is broken')
+      return onOperation(event, contextOf(ports, WORKER_S))
+    })
   const journal = (event: object) =>
     run(name, 'on-journal', () =>
       journalHandler(ports, { notify, chase: () => chase(ports, carryTo) })(event),
@@ -122,6 +126,10 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
+    /** from now on one step of operations fails, whatever is tried; absent: none does */
+    breakStep: (step?: string): void => {
+      broken = step
+    },
     /** a background job: made three times at most */
     job: async (payload: unknown): Promise<void> => {
       const work = () => jobHandler(ports)(payload, contextOf(ports, WORKER_S))
