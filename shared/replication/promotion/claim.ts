@@ -26,7 +26,7 @@ export const claim: OperationStep = async (run, id) => {
   const { ports } = run
   const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
   if (!follower) throw noSecondaryNow()
-  const ready = await readyHead(ports, follower, stand.promotion)
+  const ready = await readyHead(ports, follower, stand)
   if (!ready) return AGAIN
   checkWhole(ready.head, stand.promotion)
   return claimed(run, stand, ready.head, ready.warnings)

@@ -28,7 +28,7 @@ export const drainAll: OperationStep = async (run, id) => {
   if (!follower) throw noSecondaryNow()
   follower.handsOff = true
   if ((await received(run, before, { follower, until })) === 'time') return AGAIN
-  const ready = await readyHead(ports, follower, before.promotion)
+  const ready = await readyHead(ports, follower, before)
   if (!ready) return AGAIN
   const position = posText(ready.head)
   // waiting may have taken minutes, and nothing is committed by a record that is old
