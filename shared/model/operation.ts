@@ -20,6 +20,8 @@ export interface OperationState {
   step: string
   startedAt: number
   changedAt: number
+  /** the step that comes next begins then; absent: as soon as it can */
+  waitsUntil?: number
   /** of an activation, and of a secondary that takes another primary by token */
   activation?: ActivationInput
   reindex?: ReindexInput

@@ -12,6 +12,7 @@ import {
   standing,
   standingToEnd,
   toStep,
+  withFailed,
   withoutOperation,
 } from '../operation/run.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
@@ -79,7 +80,7 @@ export const abandon: OperationEnd = async (run, id, fault) => {
   const failed = toStep(stand, run.ports.clock.now(), { status, activation, fault })
   // nothing was touched yet; later the puller goes on with the sync
   const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
-  const back = holds && !midway ? [replace(record, record, { ...withoutOperation(record.data), mode })] : []
+  const back = holds && !midway ? [replace(record, record, { ...withFailed(record.data, id), mode })] : []
   const [pending] = await run.ports.store.read([key('pending-link')])
   const forget = pending?.data.operation === id && !wiped ? [remove(pending)] : []
   return commitStep(run, [failed, ...back, ...forget], stand)

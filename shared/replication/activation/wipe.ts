@@ -21,6 +21,7 @@ import {
   toStep,
 } from '../operation/run.ts'
 import { roleEventChange } from '../role-event.ts'
+import { CLOSING_S } from './closing.ts'
 import { ownPair } from './handshake.ts'
 
 /**
@@ -34,7 +35,8 @@ export async function close(run: OperationRun, id: string): Promise<StepResult> 
   if (record.data.operation !== id) return notOurs()
   const now = run.ports.clock.now()
   const closed: ClusterRecord = { ...record.data, mode: 'bootstrapping' }
-  return commitStep(run, [replace(record, record, closed), toStep(stand, now, { step: 'wipe' })], stand)
+  const next = { step: 'wipe', waitsUntil: now + CLOSING_S * 1000 }
+  return commitStep(run, [replace(record, record, closed), toStep(stand, now, next)], stand)
 }
 
 const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.life === id

@@ -14,6 +14,7 @@ import {
   type StepResult,
   standingToEnd,
   toStep,
+  withFailed,
   withoutOperation,
 } from '../operation/run.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
@@ -88,7 +89,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
     run,
     [
       toStep(stand, run.ports.clock.now(), { status: 'failed', promotion: state, ...over }),
-      ...(record.data.operation === id ? [replace(record, record, withoutOperation(record.data))] : []),
+      ...(record.data.operation === id ? [replace(record, record, withFailed(record.data, id))] : []),
     ],
     stand,
   )
