@@ -2,7 +2,7 @@ import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { remove, replace } from '../../storage/changes.ts'
-import { type Item, key } from '../../storage/kinds.ts'
+import { key } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
 import { roleWasTaken } from '../operation/faults.ts'
@@ -11,9 +11,11 @@ import {
   commitStep,
   DONE,
   type OperationRun,
+  type OperationStand,
   type OperationStep,
   type StepResult,
   standing,
+  toStep,
 } from '../operation/run.ts'
 import { epochName, epochNumber, posText } from '../position.ts'
 import { unstamping } from '../primary/enable.ts'
@@ -41,15 +43,14 @@ export const leave: OperationStep = async (run, id) => {
   }
   const lines = segments.flatMap(({ data }) => data?.line ?? [])
   const seen = Math.max(head.n, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
-  return left(run, record, head, seen + 1)
+  return left(run, { record, operation }, { head, n: seen + 1 })
 }
 
 /** @param n above every number of an epoch that an item here may have */
 async function left(
   { ports }: OperationRun,
-  record: Item<'cluster'>,
-  head: Head,
-  n: number,
+  { record, operation: item }: Pick<OperationStand, 'record' | 'operation'>,
+  { head, n }: { head: Head; n: number },
 ): Promise<StepResult> {
   const { id, name, initialisedAt, operation = '' } = record.data
   const [keyring] = await ports.store.read([key('keyring')])
@@ -70,7 +71,15 @@ async function left(
       head: { mode: 'closed', own: '', until: 0, dirty: null, dirtyFrom: '', n },
       expect: { mode, hold, seq, done, link },
     },
-    ...storing([replace(record, record, next), replace(keyring, keyring, renewed), told], ports.entropy),
+    ...storing(
+      [
+        replace(record, record, next),
+        replace(keyring, keyring, renewed),
+        toStep({ operation: item }, now, { step: 'forget' }),
+        told,
+      ],
+      ports.entropy,
+    ),
   ])
   if (result === 'done') return DONE
   await ports.clock.sleep(50)

@@ -110,7 +110,7 @@ const checks: readonly Check[] = [
     finds: ({ head }) =>
       head && head.line.length > 0
         ? undefined
-        : 'this cluster has never had all of its primary’s items: its first sync has not ended',
+        : 'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or begin anew by secondary/disable and secondary/enable',
   },
   {
     name: 'keyring',
@@ -145,7 +145,7 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ corrupted }) =>
       corrupted
-        ? 'items do not stay as the primary has them, or a check has found the tree of items corrupted'
+        ? 'items do not stay as the primary has them, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, put that right'
         : undefined,
   },
   {
@@ -159,16 +159,19 @@ const checks: readonly Check[] = [
     code: 'busy',
     overridden: true,
     finds: ({ stuck }) =>
-      stuck === undefined ? undefined : `what has been received cannot be applied: ${stuck}`,
+      stuck === undefined
+        ? undefined
+        : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover has it tried anew`,
   },
   {
     name: 'no-primary',
     code: 'busy',
     overridden: true,
     finds: ({ primary, head }) => {
-      if (primary.state === 'none') return 'this cluster knows no primary: nobody can say what it has missed'
+      if (primary.state === 'none')
+        return 'this cluster knows no primary: nobody can say what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
       return head?.mode === 'closed'
-        ? 'this cluster was a primary, and has not begun to follow another one'
+        ? 'this cluster was a primary, and has not begun to follow another one; POST sys/replication/dr/secondary/update-primary gives it the one that is there now'
         : undefined
     },
   },

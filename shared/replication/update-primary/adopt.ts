@@ -3,7 +3,7 @@ import { emptyLink, type Link } from '../../model/cluster.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { linkedBy } from '../activation/wipe.ts'
-import { givenLost, noOwnLinkKey } from '../operation/faults.ts'
+import { givenLost } from '../operation/faults.ts'
 import {
   commitStep,
   DONE,
@@ -26,7 +26,8 @@ export const adopt: OperationStep = async (run, id) => {
   const stand = await standing(run, id)
   const { record, operation } = stand
   if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
-  const step = toStep(stand, run.ports.clock.now(), { step: 'finish' })
+  const after = operation.data.name === 'disable' ? 'leave' : 'finish'
+  const step = toStep(stand, run.ports.clock.now(), { step: after })
   const changes = await changesTo(run, stand, id)
   return commitStep(run, [step, ...changes, remove(key('contact'))], stand)
 }
@@ -38,7 +39,7 @@ async function changesTo(
 ): Promise<Change[]> {
   const { link } = record.data
   const { form, found = [] } = operation.data.update ?? { form: 'clear' }
-  if (!link) throw noOwnLinkKey()
+  if (!link) throw new Error('a secondary without a key of its own')
   const linked = (changed: Link): Change =>
     replace(record, record, { ...record.data, link: { ...changed, name: id } })
   if (form === 'clear') return [linked(emptyLink(link.ownKey))]

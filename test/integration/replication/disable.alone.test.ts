@@ -139,7 +139,7 @@ test('what fails once the cluster has left is told in a line, and gone on with u
   const [item] = await ports.store.read([key('operation', operation)])
   expect(item?.data).toMatchObject({
     status: 'running',
-    fault: { text: expect.stringMatching(/^the step forget failed: the role of the function may not do/) },
+    fault: { text: expect.stringMatching(/^the step forget failed in each of its tries: the role of the function may not do/) },
   })
   expect(told.filter(({ level }) => level === 'error')).toContainEqual({
     level: 'error',

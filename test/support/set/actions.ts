@@ -150,4 +150,12 @@ export const gameActions: Readonly<Record<string, Action>> = {
         ? atPrimary(primary => primary.request('POST', `${R}/primary/disable`))(game)
         : atSecondary('disable', () => ({}))(game),
   },
+  reindex: { weight: 1, act: atSecondary('reindex', ({ chance }) => ({ diff: chance(0.5) })) },
+  kill: { weight: 1, act: ({ set, names, pick }) => set.kill(pick(names)) },
+  slow: {
+    weight: 1,
+    act: ({ set, names, pick }) =>
+      set.net.answersSo(pick(names), pick(['never', { late: 9000 }, { front: 'HTTP 503', late: 100 }])),
+  },
+  quick: { weight: 2, act: ({ set, names, pick }) => set.net.answersSo(pick(names)) },
 }

@@ -120,7 +120,12 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   const [operating, journaling] = [as('on-operation'), as('on-journal')]
   const connect = connectBy(carryTo, operating)
   const onOperation = operationHandler(operating, connect)
-  const invoke = (event: object) => run('on-operation', () => onOperation(event, context(WORKER_S)))
+  let broken: string | undefined
+  const invoke = (event: object) =>
+    run('on-operation', async () => {
+      if ('step' in event && event.step === broken) throw new Error('the function is broken')
+      return onOperation(event, context(WORKER_S))
+    })
   const notify = notifier(journaling, carryTo)
   const chasing = () => chase(journaling, carryTo)
   const journal = (event: object) =>
@@ -128,6 +133,10 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
+    /** from now on one step of operations fails, whatever is tried; absent: none does */
+    breakStep: (step?: string): void => {
+      broken = step
+    },
     /** a background job: made three times at most */
     job: async (payload: unknown): Promise<void> => {
       const work = () => jobHandler(as('on-job'))(payload, context(WORKER_S))

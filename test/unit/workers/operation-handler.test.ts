@@ -74,7 +74,10 @@ test('the text of a step that fails for good is kept with its operation; the mac
   expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([
     expect.objectContaining({
       status: 'failed',
-      fault: { code: 'internal', text: 'another change of the role of this cluster is under way' },
+      fault: {
+        code: 'busy',
+        text: expect.stringContaining('another change of the role of this cluster is under way; '),
+      },
     }),
     expect.not.objectContaining({ operation: ID }),
   ])
