@@ -142,13 +142,13 @@ async function seeAdmitted(
 export const linkedBy = (
   { set, id, primaryAddr, addrs, primaryKey, ownKey, keyring }: PendingLink,
   name: string,
-  { ca, address: clusterAddr }: Partial<ActivationInput> = {},
+  { ca, address: reachedAt }: Partial<ActivationInput> = {},
 ) => ({
   set,
   keyring: keyring.id,
   term: keyring.term,
   link: { name, id, primaryAddr, addrs, primaryKey, ownKey, ...defined({ ca }) },
-  ...defined({ clusterAddr }),
+  ...defined({ reachedAt }),
 })
 
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */
