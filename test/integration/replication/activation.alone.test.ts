@@ -23,6 +23,7 @@ import {
   everythingOf,
   type Member,
   member,
+  memberAs,
   newSet,
 } from '../../support/pair.ts'
 import { primaryWorld } from '../../unit/link/serve/world.ts'
@@ -85,7 +86,7 @@ let woken = 0
 
 function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const { store, journal, cipher, genesis, clock, entropy } = west
+  const { store, journal, cipher, genesis, clock, entropy } = memberAs(west, 'on-operation')
   return {
     ports: {
       ...{ store: watched(store), journal: watched(journal), cipher, genesis, clock, entropy, log },

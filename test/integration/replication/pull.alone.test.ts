@@ -16,6 +16,7 @@ import {
   everythingOf,
   type Member,
   member,
+  memberAs,
   newSet,
 } from '../../support/pair.ts'
 
@@ -67,7 +68,7 @@ const portsOf = ({ store, journal, cipher, genesis, clock, entropy }: Member) =>
 
 const SECONDS = 1000
 const pulled = (link = connect, more: { standsBy?: boolean } = {}) =>
-  pull(portsOf(west), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
+  pull(portsOf(memberAs(west, 'on-pull')), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
 
 /** Another run that pulls until a moment. */
 async function beingPulled(until: number): Promise<void> {
