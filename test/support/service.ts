@@ -23,7 +23,6 @@ import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 import { linkHandler } from '../../shared/http/link.ts'
-import { chase } from '../../shared/link/outgoing/chase.ts'
 import { notifier } from '../../shared/link/outgoing/notify.ts'
 import { linkUses } from '../../shared/link/routes.ts'
 import type { Clock } from '../../shared/ports.ts'
@@ -243,8 +242,7 @@ function handlerOf(folder: string, environment: Environment, clock: Clock, clien
   }
   if (folder === 'on-journal') {
     const ports = portsOf(workers['on-journal'].uses)
-    const carryTo = linkCarrier()
-    return journalHandler(ports, { notify: notifier(ports, carryTo), chase: () => chase(ports, carryTo) })
+    return journalHandler(ports, notifier(ports, linkCarrier()))
   }
   if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
   if (folder === 'on-pull') return pullHandler(portsOf(workers['on-pull'].uses), linkCarrier())

@@ -5,7 +5,6 @@ import { unrouted } from '../../../infra/local/unrouted.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
-import { chase } from '../../../shared/link/outgoing/chase.ts'
 import { notifier } from '../../../shared/link/outgoing/notify.ts'
 import { linkService } from '../../../shared/link/serve/service.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -41,10 +40,11 @@ export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> 
   answered: (cluster: string, request: string, status: number) => void
 }
 
-/** Seconds of a Lambda, and of a short run of the puller behind what it keeps for its end. */
+/** Seconds of a Lambda; milliseconds of a short run of the puller, and what it keeps for its end. */
 const API_S = 29
 const WORKER_S = 600
-const PULL_S = 8.7
+const PULL_MS = 700
+const REST_S = 8
 
 export function setMember(settings: MemberSettings) {
   const { name, simulation, net, tables, kms } = settings
@@ -115,10 +115,7 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
   const onOperation = operationHandler(ports, connect)
   const invoke = (event: object) =>
     run(name, 'on-operation', () => onOperation(event, contextOf(ports, WORKER_S)))
-  const journal = (event: object) =>
-    run(name, 'on-journal', () =>
-      journalHandler(ports, { notify, chase: () => chase(ports, carryTo) })(event),
-    )
+  const journal = (event: object) => run(name, 'on-journal', () => journalHandler(ports, notify)(event))
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
@@ -134,7 +131,8 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
         }
     },
     /** a short run of the puller */
-    pull: () => run(name, 'on-pull', () => pullHandler(ports, carryTo)({}, contextOf(ports, PULL_S))),
+    pull: (ms = PULL_MS) =>
+      run(name, 'on-pull', () => pullHandler(ports, carryTo)({}, contextOf(ports, ms / 1000 + REST_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})
@@ -145,7 +143,6 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
         await tellRoleEvents(ports)
         await fill(ports, 'all')
         await trimJournal(ports)
-        await chase(ports, carryTo)
       })
     },
     /** what on-journal does when cells have been written */
