@@ -11,6 +11,8 @@ const FOLLOWS_MS = 60_000
 /** Whom this cluster knows of its set. */
 export interface Known {
   self: Item<'member'> | undefined
+  /** where it is reached itself; empty: unknown */
+  home: string
   /** where others may be primaries */
   addresses: string[]
   keys: MemberKey[]
@@ -29,7 +31,7 @@ export async function knownOf(
   const follows = secondariesOf(secondaries, record)
     .filter(({ contact }) => whom === 'due' && contact !== undefined && clock.now() - contact.at < FOLLOWS_MS)
     .map(({ address }) => address)
-  const home = [record.clusterAddr, deployment.apiAddress, ...follows]
+  const not = ['', record.clusterAddr, deployment.apiAddress, ...follows]
   const all = [
     ...members.flatMap(({ data }) => data.addresses),
     ...secondaries.map(({ data }) => data.address),
@@ -41,7 +43,8 @@ export async function knownOf(
   })
   return {
     self,
-    addresses: [...new Set(all)].filter(one => one !== '' && !home.includes(one)),
+    addresses: [...new Set(all)].filter(one => !not.includes(one)),
+    home: record.clusterAddr || deployment.apiAddress,
     keys: [
       ...(self?.data.issuer ? [self.data.issuer] : []),
       ...members.flatMap(({ sk, data: { key: its } }) => (its === undefined ? [] : [{ id: sk, key: its }])),

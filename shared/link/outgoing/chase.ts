@@ -53,20 +53,23 @@ export async function chase(ports: ChasePorts, to: CarryTo, deadline: number): P
 export async function askBeforeServing(ports: ChasePorts, to: CarryTo): Promise<void> {
   const { clock, journal } = ports
   const until = clock.now() + QUICK_MS
-  const { refused } = await askAround(ports, to, 'all')
-  if (!refused) return
+  const { answered } = await askAround(ports, to, 'all')
+  if (!answered) return
   // whoever writes a later epoch knows by now where this cluster is
   while (clock.now() < until && (await journal.head())?.mode === 'writing') await clock.sleep(LOOK_MS)
 }
 
-/** Whether there is need to ask again soon; more to show or more addresses than before; and whether somebody refused. */
+/** What came of asking once. */
 interface Round {
+  /** there is need to ask again soon */
   again: boolean
+  /** there is more to show, or there are more addresses, than before */
   learnt: boolean
-  refused: boolean
+  /** somebody said something, by whatever key: who was promoted since has another one */
+  answered: boolean
 }
 
-const NOTHING: Round = { again: false, learnt: false, refused: false }
+const NOTHING: Round = { again: false, learnt: false, answered: false }
 
 /** Asks once, all at once. @param whom `all`: whatever they said before, and although they are heard */
 async function askAround(ports: ChasePorts, to: CarryTo, whom: 'due' | 'all'): Promise<Round> {
@@ -109,7 +112,7 @@ async function askAround(ports: ChasePorts, to: CarryTo, whom: 'due' | 'all'): P
   if (changes.length > 0) await store.commit(changes, { record: record.data, readAt })
   const grown = mine.statements.length
   const again = quick && due.some(address => isDue(asked[address], grown))
-  return { again, learnt, refused: answers.some(({ result }) => result === 'refused') }
+  return { again, learnt, answered: answers.some(({ heard }) => heard) }
 }
 
 /** An end that was acknowledged stays one; what else was said by a cluster that follows this one by now is over. */
@@ -162,21 +165,23 @@ async function claimantOf(
 }
 
 async function ask(
-  { set, id, head, pair, self, addresses, keys }: Showing,
+  { set, id, head, pair, self, home, addresses: others, keys }: Showing,
   carry: Carry,
   patience: number,
   { clock, entropy }: Pick<ChasePorts, 'clock' | 'entropy'>,
-): Promise<FenceAnswer> {
+): Promise<FenceAnswer & { heard: boolean }> {
   const { epoch, line } = head
   const chain = self?.data.statements ?? []
+  const addresses = [home, ...others].filter(one => one !== '')
   const own = keysOf(pair).signing.toString('base64')
   const body = forms.Fence.question.write({ cluster: id, key: own, epoch, line, chain, addresses })
   const nonce = entropy.bytes(NONCE)
   const means = { signing: pair.signing, nonce, time: clock.now() }
   try {
     const answer = await carry('Fence', signCall('Fence', { set, from: id, line }, body, means), patience)
-    return judgeFence(answer, nonce, { set, known: keys, chain, id, key: own })
+    return { ...judgeFence(answer, nonce, { set, known: keys, chain, id, key: own }), heard: true }
   } catch (error) {
-    return { result: 'silent', text: error instanceof Error ? error.message : String(error), addresses: [] }
+    const text = error instanceof Error ? error.message : String(error)
+    return { result: 'silent', text, addresses: [], heard: false }
   }
 }

@@ -54,14 +54,16 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
 }
 
 /**
- * A primary that writes an earlier epoch is back: it is told so now, and not within a minute. Strangers start nothing, and
- * who was promoted of late tells everybody all the time.
+ * A primary that writes an earlier epoch is back: it is told so now, and not in a while. Strangers start nothing, nor does
+ * who has been reached already by a cluster that was promoted of late: that one tells it all the time.
  */
-async function answerBack({ cluster: id, key: its }: Asked, call: AdmittedCall, ports: LinkPorts) {
-  const [promoted] = await ports.store.read([key('promoted')])
-  if (call.record.mode !== 'primary' || isNewlyPromoted(promoted?.data, call.now)) return
-  const { keys } = await knownOf(call.record, ports, 'all')
-  if (isAmong(keys, { id, key: its })) await ports.puller.wake()
+async function answerBack(asked: Asked, { record, now }: AdmittedCall, ports: LinkPorts): Promise<void> {
+  if (record.mode !== 'primary') return
+  const [promoted, fences] = await ports.store.read([key('promoted'), key('fences')])
+  const [address = ''] = asked.addresses
+  if (isNewlyPromoted(promoted?.data, now) && fences?.data.asked[address]?.result !== 'silent') return
+  const { keys } = await knownOf(record, ports, 'all')
+  if (isAmong(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
 }
 
 /** A claimant signs by the key that it names, and claims an epoch of its own. */

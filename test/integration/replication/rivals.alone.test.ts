@@ -93,3 +93,32 @@ test('three rivals come to one primary within thirty seconds', async () => {
   expect(await untilOneWrites(set, NAMES)).toBeLessThan(30_000)
   await end()
 })
+
+test.each([
+  ['a moment', 20_000],
+  ['an hour', 60 * MINUTE],
+])('a primary whose host was away for %s is told so before it serves', async (_, away) => {
+  const set = await pairOf('west')
+  set.cut('east', 'west')
+  await forced(set, 'west')
+  await set.settled()
+  await set.clock.sleep(away)
+  await set.at('west').pull()
+  set.heal('east', 'west')
+  const began = set.clock.now()
+  await set.at('east').returns()
+  expect(await write(set, 'east')).toBe(400)
+  expect(set.clock.now() - began).toBeLessThan(2000)
+  expect(await write(set, 'west')).toBe(204)
+})
+
+test('one whose secondary follows it, or is gone, serves on within two seconds', async () => {
+  const set = await pairOf('west')
+  for (const way of ['heal', 'cut'] as const) {
+    set[way]('east', 'west')
+    const began = set.clock.now()
+    await set.at('east').returns()
+    expect(set.clock.now() - began).toBeLessThanOrEqual(2000)
+    expect(await write(set, 'east')).toBe(204)
+  }
+})

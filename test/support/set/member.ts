@@ -21,6 +21,7 @@ import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import { jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
+import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from '../api.ts'
 import { frontEvent, replyOf } from '../front.ts'
 import { type PortSettings, portsOf } from './member-ports.ts'
@@ -48,7 +49,8 @@ const REST_S = 8
 
 export function setMember(settings: MemberSettings) {
   const { name, simulation, net, tables, kms } = settings
-  const { clock } = simulation
+  let ahead = 0
+  const clock = { ...simulation.clock, now: () => simulation.clock.now() + ahead }
   const address = addressFor(name)
   const { ports, told, audited, events, newMemory } = portsOf(
     { ...settings, clock, carryTo: net.carryFrom(name) },
@@ -78,6 +80,10 @@ export function setMember(settings: MemberSettings) {
       throw new Error(`${name}: ${given[0]} ${given[1]}: ${reply.status} ${reply.text}`, { cause })
     },
     token: () => token,
+    /** has its clock go wrong by so many milliseconds; 0: right again */
+    setClock: (ms: number) => {
+      ahead = ms
+    },
     /** recovery shares as initialisation gave them: three make the key of this cluster, and of the set that it begins */
     shares: [] as string[],
     /** the token that requests carry */
@@ -133,6 +139,9 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
     /** a short run of the puller */
     pull: (ms = PULL_MS) =>
       run(name, 'on-pull', () => pullHandler(ports, carryTo)({}, contextOf(ports, ms / 1000 + REST_S))),
+    /** what the host has on-pull do before it serves again */
+    returns: () =>
+      run(name, 'on-pull', () => pullHandler(ports, carryTo)(HOST_RETURNS, contextOf(ports, WORKER_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})

@@ -213,7 +213,7 @@ describe('a primary that has been away', () => {
     expect(west.clock.ms - began).toBeLessThan(2000 + 1000)
   })
 
-  test('goes on after two seconds where nobody ends it, and at once where nobody refuses', async () => {
+  test('goes on after two seconds where nobody ends it, and at once where nobody answers', async () => {
     const began = west.clock.ms + 1000
     await asking(askBeforeServing)
     expect(west.clock.ms - began).toBe(2000)
@@ -227,15 +227,19 @@ describe('a primary that has been away', () => {
   test('is heard by the one that came after it, which asks it at once; strangers start nothing', async () => {
     await asking(askBeforeServing)
     expect(east.woken).toEqual(['woken'])
-    // behind a promotion it asks all the time anyway
+    // behind a promotion it asks all the time anyway, and whoever was silent until now at once
     const promoted = { operation: 'o', request: 'r', warnings: [], at: east.clock.ms }
     await east.write(key('promoted'), promoted)
     await asking(askBeforeServing)
-    await east.write(key('promoted'), { ...promoted, at: 0 })
+    expect(east.woken).toEqual(['woken'])
+    const silent = { result: 'silent' as const, text: '', chain: 0, at: 1 }
+    await east.write(key('fences'), { epoch: east.memory.head().own, asked: { [WEST]: silent } })
+    await asking(askBeforeServing)
+    expect(east.woken).toEqual(['woken', 'woken'])
     const admitted = await east.secondary('west')
     await east.write(key('secondary', 'west'), { ...admitted, publicKey: publicKeyText(east.keys) })
     await asking(askBeforeServing)
-    expect(east.woken).toEqual(['woken'])
+    expect(east.woken).toEqual(['woken', 'woken'])
   })
 })
 
