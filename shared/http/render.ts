@@ -2,6 +2,7 @@ import type { Answer, Auth } from '../api/call.ts'
 import { ApiError, errorCodes } from '../api/errors.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import { defined } from '../values/defined.ts'
+import { isByRole } from './refusals.ts'
 import type { HttpResponse } from './request.ts'
 
 const HEADERS = {
@@ -74,8 +75,12 @@ export function render(answer: Answer, frame: Frame): HttpResponse {
     const { 'content-type': _, ...headers } = HEADERS
     return { status: 204, headers, body: '' }
   }
-  return { status: statusOf(answer), headers: HEADERS, body: JSON.stringify(envelope) }
+  const headers = { ...HEADERS, ...retryIn(answer.retryAfter) }
+  return { status: statusOf(answer), headers, body: JSON.stringify(envelope) }
 }
+
+const retryIn = (seconds: number | undefined): Record<string, string> =>
+  seconds === undefined ? {} : { 'retry-after': String(seconds) }
 
 /** A success whose content was wrapped: the answer holds the wrapping token. */
 export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
@@ -94,6 +99,13 @@ export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
   }),
 })
 
+/**
+ * Whether the client should ask another cluster: who keeps a connection never looks up again where the name of the
+ * service leads by now. @see docs/spec/transport.md#kept-connections
+ */
+const leadsElsewhere = (error: ApiError): boolean =>
+  error.code === 'path_disabled' || isByRole(error) || error.reason?.['why'] === 'handing-over'
+
 /** A failure on the wire. @see docs/spec/transport.md#errors */
 export function renderError(error: ApiError): HttpResponse {
   const row: { status: number; always?: string } = errorCodes[error.code]
@@ -103,7 +115,8 @@ export function renderError(error: ApiError): HttpResponse {
     headers: defined({
       ...HEADERS,
       'x-error-code': error.code,
-      'retry-after': error.retryAfter === undefined ? undefined : String(error.retryAfter),
+      connection: leadsElsewhere(error) ? 'close' : undefined,
+      ...retryIn(error.retryAfter),
     }),
     body: JSON.stringify({ errors: text === '' ? [] : [text] }),
   }

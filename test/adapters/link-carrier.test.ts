@@ -17,7 +17,8 @@ import { linkHandler } from '../../shared/http/link.ts'
 import type { CarryTo } from '../../shared/link/carry.ts'
 import { notACall } from '../../shared/link/refusals.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
-import { LinkRefused, LinkSilent } from '../../shared/link/source.ts'
+import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.ts'
+import { sha256 } from '../../shared/values/secret.ts'
 import { linkGateway } from '../support/link.ts'
 import { closedPort, rawServer, webServer } from '../support/server.ts'
 import { follower, primaryWorld, type World } from '../unit/link/serve/world.ts'
@@ -157,6 +158,7 @@ describe('connections', () => {
     const [first, second] = [await closedPort(), await closedPort()]
     const attempt = admitted([first, second])
     await expect(attempt).rejects.toThrow(LinkSilent)
+    await expect(attempt).rejects.not.toThrow(LinkUnsigned)
     await expect(attempt).rejects.toThrow(first)
     await expect(attempt).rejects.toThrow(second)
   })
@@ -171,8 +173,26 @@ describe('connections', () => {
     const { source } = follower(w, 'west', {
       carry: (method, call) => carry(method, call, 300),
     })
-    await expect(source.keyring({ term: 1 })).rejects.toThrow(LinkSilent)
+    const attempt = source.keyring({ term: 1 })
+    await expect(attempt).rejects.toThrow(LinkSilent)
+    await expect(attempt).rejects.not.toThrow(LinkUnsigned)
     expect(count()).toBe(1)
+  })
+
+  test('a server that takes calls and ends their connections has not answered', async () => {
+    const { url } = await rawServer(onTestFinished, socket => socket.on('data', () => socket.destroy()))
+    const attempt = admitted([url])
+    await expect(attempt).rejects.toThrow(LinkSilent)
+    await expect(attempt).rejects.not.toThrow(LinkUnsigned)
+  })
+
+  test('a front that answers in its cluster’s stead has, at whichever of the addresses, and its status is told', async () => {
+    const { url } = await webServer(onTestFinished, (_, response) => {
+      response.writeHead(503, { 'content-type': 'application/json' }).end('{}')
+    })
+    const attempt = admitted([await closedPort(), url, await closedPort()])
+    await expect(attempt).rejects.toThrow(LinkUnsigned)
+    await expect(attempt).rejects.toThrow(`${url}: [unavailable] HTTP 503`)
   })
 })
 
@@ -253,13 +273,15 @@ describe('what is not trusted', () => {
   test.each([
     [200, 'text/html', '<html>'],
     [200, 'application/grpc-web+proto', 'not what it says'],
+    [429, 'application/json', '{"message":"Too Many Requests"}'],
     [500, 'application/json', '{"message":"Internal Server Error"}'],
+    [504, 'text/plain', ''],
     [404, 'application/json', '{"message":"Not Found"}'],
   ])('what somebody else answers: %i %s', async (status, type, body) => {
     const { url } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(status, { 'content-type': type }).end(body)
     })
-    await expect(admitted([url])).rejects.toThrow(LinkSilent)
+    await expect(admitted([url])).rejects.toThrow(LinkUnsigned)
   })
 })
 
@@ -283,6 +305,29 @@ describe('the Lambda behind every front end', () => {
       expect(answer.statusCode).toBe(status)
     },
   )
+
+  test('a call that comes around the proxy is refused: others of the set come through it', async () => {
+    const proxy = { secretHashes: [sha256('s').toString('hex')], hops: 1 }
+    const ports = { ...w.ports, deployment: { ...w.ports.deployment, proxy } }
+    const calling = (headers: object) =>
+      linkHandler(ports)({
+        version: '2.0',
+        rawPath: '/cloudauth.link.v1.LinkService/Echo',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: '{}',
+        requestContext: {
+          requestId: 'r-1',
+          domainName: 'a.example',
+          http: { method: 'POST', sourceIp: '192.0.2.1' },
+        },
+      })
+    const around = await calling({ 'x-forwarded-for': '203.0.113.9, 192.0.2.1' })
+    expect([around.statusCode, around.headers['x-error-code']]).toEqual([403, 'misdirected'])
+    const through = await calling({ 'x-origin-secret': 's', 'x-forwarded-for': '203.0.113.9, 192.0.2.1' })
+    expect(JSON.parse(Buffer.from(through.body, 'base64').toString())).toMatchObject({
+      message: notACall().message,
+    })
+  })
 
   test('Connect as JSON is understood: what is no call is refused with its text', async () => {
     const answer = await ask({

@@ -14,8 +14,13 @@ export type PrimaryFacts =
       readonly told?: PrimaryTold
     }
   | { readonly state: 'refuses'; readonly text: string }
-  /** when it answered last, epoch milliseconds; absent: never */
-  | { readonly state: 'silent'; readonly heardAt?: number }
+  | {
+      readonly state: 'silent'
+      /** when it answered last, epoch milliseconds; absent: never */
+      readonly heardAt?: number
+      /** what somebody answered in its stead who signed nothing; absent: nobody did */
+      readonly front?: string
+    }
 
 /** Where a primary is. `skew`: milliseconds by which its clock is ahead. */
 export interface PrimaryTold {
@@ -40,6 +45,8 @@ export interface PromotionFacts {
   readonly copied: boolean
   /** what keeps this cluster from applying what it has; absent: nothing */
   readonly stuck?: string | undefined
+  /** the last position that the primary is known to have given away; absent: it has never told */
+  readonly heard?: number | undefined
   /** format of journal and link that this version speaks */
   readonly format: number
   /** epoch milliseconds: when this began to be gathered */
@@ -68,9 +75,21 @@ interface Check {
 
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
-/** Whether a primary has been silent for so long that nobody need wait for it. */
+/**
+ * Whether a primary has been silent for so long that nobody need wait for it. Behind a front that answers it may be
+ * serving: a gateway that throttles the link says nothing about clients.
+ */
 const isLost = (primary: PrimaryFacts, now: number): boolean =>
-  primary.state === 'silent' && primary.heardAt !== undefined && now - primary.heardAt >= LOST_MS
+  primary.state === 'silent' &&
+  primary.front === undefined &&
+  primary.heardAt !== undefined &&
+  now - primary.heardAt >= LOST_MS
+
+/** What is wrong where nothing opens that the keyring has encrypted; undefined: something does. */
+export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
+  opened > 0
+    ? undefined
+    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used`
 
 /** One row for each obstacle. @see docs/spec/replication.md#promotion */
 const checks: readonly Check[] = [
@@ -97,10 +116,7 @@ const checks: readonly Check[] = [
     name: 'keyring',
     code: 'busy',
     overridden: false,
-    finds: ({ keyring }) =>
-      keyring.opened > 0
-        ? undefined
-        : 'the keyring does not open: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used',
+    finds: ({ keyring }) => keyringClosed(keyring),
   },
   {
     name: 'keyring-terms',
@@ -171,6 +187,8 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ primary, now }) => {
       if (primary.state !== 'silent' || isLost(primary, now)) return undefined
+      if (primary.front !== undefined)
+        return `somebody answers at the primary’s address, and not the primary, which may be serving behind it: ${primary.front}`
       return primary.heardAt === undefined
         ? 'the primary does not answer, and has never answered'
         : `the primary does not answer, and answered ${seconds(now - primary.heardAt)} s ago`
@@ -191,8 +209,18 @@ const checks: readonly Check[] = [
   },
 ]
 
+/** How much of what the primary had is known to be missing. What it did after it was heard last, nobody knows. */
+function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): string {
+  if (heard === undefined) return ''
+  const behind = heard - (head?.seq ?? 0)
+  return behind > 0
+    ? `: at least ${behind} positions, for it had given away position ${heard} when it was heard last, and all that came after`
+    : ': whatever came after it was heard last; of what it had told by then nothing is missing'
+}
+
 /** What a promotion that goes on has to tell. */
-function warningsOf({ primary, head, format, now }: PromotionFacts): string[] {
+function warningsOf(facts: PromotionFacts): string[] {
+  const { primary, head, format, now } = facts
   const at = `${head?.epoch}/${head?.seq}`
   if (primary.state === 'silent') {
     const last =
@@ -200,7 +228,7 @@ function warningsOf({ primary, head, format, now }: PromotionFacts): string[] {
         ? 'it has never answered'
         : `it answered last ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
     return [
-      `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here`,
+      `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here${missingText(facts)}`,
     ]
   }
   if (primary.state === 'refuses' || primary.state === 'none')

@@ -5,14 +5,15 @@ import type { AskCluster } from '../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../shared/replication/drill/steps.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { drillHandler } from '../../../shared/workers/drills.ts'
+import { blocksOf } from '../../support/pages.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
-import { commandsOf } from '../../support/runbook.ts'
+import { having } from '../../support/set/member-ports.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const DR = 'sys/replication/dr'
 /** What the runbook has an administrator write. */
-const [command = ''] = commandsOf('drill')
-const POLICY = JSON.parse(/-d '(.*)'$/.exec(command)?.[1] ?? '{}').policy as string
+const [block = ''] = blocksOf('drill')
+const POLICY = /<< 'END'\n([\s\S]*?)END\n/.exec(block)?.[1] ?? ''
 
 let set: ClusterSet
 let write: ReturnType<typeof promotions>['write']
@@ -43,7 +44,7 @@ const TRIES = 4
 /** Does what the state machine does: each step until it is done, failures a few times; at the end the last word. */
 async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = async () => undefined) {
   const { ports } = set.at('east')
-  const handler = drillHandler(ports, { policy: 'drill', ask })
+  const handler = drillHandler(set.at('east').as('on-drill'), { policy: 'drill', ask })
   const operation = ports.entropy.uuid()
   const take = async (step: string): Promise<void> => {
     for (let tries = 1; ; )
@@ -175,13 +176,16 @@ describe('a drill does not begin', () => {
       },
     }
     const schedule = (at: string) =>
-      drillHandler({ ...set.at(at).ports, workflows }, { policy: 'drill', ask: asking() })({}, context)
+      drillHandler(having(set.at(at).as('on-drill'), { workflows }), { policy: 'drill', ask: asking() })(
+        {},
+        context,
+      )
     await schedule('west')
     expect(started).toEqual([])
     await schedule('east')
     await schedule('east')
     expect(started).toEqual(['drill'])
-    await drillHandler({ ...ports, workflows }, undefined)({}, context)
+    await drillHandler(having(set.at('east').as('on-drill'), { workflows }), undefined)({}, context)
     expect(started).toEqual(['drill'])
   })
 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
 import { newAuthority } from '../../../infra/local/tls.ts'
 import { readSettings } from '../../../infra/settings.ts'
+import { sha256 } from '../../../shared/values/secret.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 
 const key = licenceKey()
@@ -25,6 +26,39 @@ const faultsOf = (given: unknown): string[] => {
   }
 }
 
+describe('a proxy before the API', () => {
+  const hash = 'AB'.repeat(32)
+  const given = (proxy: object, more: object = { apiAddress: 'https://auth.example.com' }) => ({
+    ...{ stage: 'prod', proxy },
+    ...more,
+  })
+
+  test('is known by the hashes of one secret, or of two while they change; one hop is between unless told otherwise', () => {
+    expect(readSettings(given({ secretHashes: [hash] })).proxy).toEqual({
+      ...{ secretHashes: [hash.toLowerCase()], hops: 1 },
+    })
+    expect(faultsOf(given({ secretHashes: [hash, 'cd'.repeat(32)], hops: 2 }))).toEqual([])
+  })
+
+  test.each([
+    [{ secretHashes: [] }, 'proxy.secretHashes: must have the hash of a secret'],
+    [{ secretHashes: [hash, hash, hash] }, 'proxy.secretHashes: must have two hashes at most'],
+    [{ secretHashes: ['the secret itself'] }, 'proxy.secretHashes.0: must be a SHA-256'],
+    [{ secretHashes: [sha256('').toString('hex')] }, 'proxy.secretHashes.0: must be the hash of a secret'],
+    [{ secretHashes: [sha256('\n').toString('hex')] }, 'proxy.secretHashes.0: must be the hash of a secret'],
+    [{ secretHashes: [hash], hops: 0 }, 'proxy.hops'],
+    [{ hops: 1 }, 'proxy.secretHashes'],
+  ])('is refused as %j: it would be open, or closed to everybody', (proxy, fault) => {
+    expect(faultsOf(given(proxy)).join()).toContain(fault)
+  })
+
+  test('has an address, which others of a set are told', () => {
+    expect(faultsOf(given({ secretHashes: [hash] }, {}))).toEqual([
+      expect.stringMatching(/^proxy: needs apiAddress, the address of the proxy/),
+    ])
+  })
+})
+
 describe('settings of a deployment', () => {
   test('a stage is enough', () => {
     expect(readSettings({ stage: 'prod' })).toEqual({
@@ -35,9 +69,12 @@ describe('settings of a deployment', () => {
       auditRetentionDays: 365,
       legacySignatures: false,
       strictCeremony: false,
+      healthChecksKeyring: false,
       assumableRoleArns: ['arn:*:iam::*:role/cloud-auth-*'],
       closeDefaultEndpoint: false,
       throttle: { rate: 500, burst: 1000 },
+      linkThrottle: { rate: 100, burst: 200 },
+      healthThrottle: { rate: 50, burst: 100 },
       accountConcurrency: 1000,
       apiVersion: '1.19.5',
       alarmActionArns: [],
@@ -58,6 +95,7 @@ describe('settings of a deployment', () => {
       auditRetentionDays: 3653,
       legacySignatures: true,
       strictCeremony: true,
+      healthChecksKeyring: true,
       assumableRoleArns: ['arn:aws:iam::111122223333:role/path/app+=,.@-*', 'arn:aws-cn:iam::*:role/*'],
       apiAddress: 'https://login.example.com:8443',
       closeDefaultEndpoint: true,
@@ -67,11 +105,16 @@ describe('settings of a deployment', () => {
       initPgpKeys: ['0123456789abcdef0123456789abcdef01234567', 'a'.repeat(64)],
       alarmActionArns: ['arn:aws:sns:us-east-1:111122223333:operators'],
       throttle: { rate: 10, burst: 20 },
+      linkThrottle: { rate: 11, burst: 21 },
+      healthThrottle: { rate: 12, burst: 22 },
+      proxy: { secretHashes: ['ab'.repeat(32)], hops: 2 },
       loginConcurrency: 5,
       accountConcurrency: 105,
       restored: {
         dataTable: 'data-2026.07_01',
         clusterTable: 'cluster-2026.07_01',
+        clusterStreamArn:
+          'arn:aws:dynamodb:eu-west-1:111122223333:table/cluster-2026.07_01/stream/2026-07-31T12:00:00.000',
         keyArn: 'arn:aws:kms:eu-west-1:111122223333:key/12345678-1234-1234-1234-123456789012',
       },
       caBundles: authorities,

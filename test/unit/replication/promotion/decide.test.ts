@@ -41,6 +41,11 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['journals that have parted', { primary: { ...answers, lag: 'parted' } }, /parted/],
     ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
     ['a primary that has never answered', { primary: { state: 'silent' } }, /never answered/],
+    [
+      'a front that answers, however long the primary has been silent',
+      { primary: { state: 'silent', heardAt: NOW - 3_600_000, front: 'HTTP 503' } },
+      /not the primary, which may be serving behind it: HTTP 503/,
+    ],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
     ['no primary', { primary: { state: 'none' } }, /knows no primary/],
     ['a demoted one', { head: { ...head, mode: 'closed' } }, /was a primary/],
@@ -84,6 +89,18 @@ describe('what is no obstacle', () => {
     expect(refused).toBeUndefined()
     expect(warnings).toEqual([expect.stringContaining('60 s ago, at 2026-11-22T11:59:00')])
     expect(warnings[0]).toContain(`${EPOCH}/100`)
+  })
+
+  test.each([
+    [undefined, /is not here$/],
+    [
+      103,
+      /: at least 3 positions, for it had given away position 103 when it was heard last, and all that came/,
+    ],
+    [100, /: whatever came after it was heard last; of what it had told by then nothing is missing$/],
+    [99, /nothing is missing$/],
+  ])('a silent primary that was heard at %s: what is known to be missing is counted', (heard, expected) => {
+    expect(decide({ ...silentFor(60_000), heard }).warnings[0]).toMatch(expected)
   })
 
   test('all that is wrong but the silence still is', () => {
