@@ -124,8 +124,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   const onOperation = operationHandler(operating, connect)
   const invoke = (event: object) => run(name, 'on-operation', () => onOperation(event, context(WORKER_S)))
   const notify = notifier(journaling, carryTo)
-  const journal = (event: object) =>
-    run(name, 'on-journal', () => journalHandler(journaling, notify)(event))
+  const journal = (event: object) => run(name, 'on-journal', () => journalHandler(journaling, notify)(event))
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
