@@ -356,7 +356,7 @@ const actions: Record<Use, readonly string[]> = {
   pull: ['lambda:InvokeFunction'],
   peers: [],
   events: ['events:PutEvents'],
-  workflow: ['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'],
+  workflow: ['states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
   role: ['dynamodb:PutItem'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],

@@ -106,7 +106,8 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
         ...link,
         addresses: [...link.addrs, ...link.met],
       })),
-      remove(key('pending-key')),
+      // the keyring that opens them is gone: a key for tokens is made anew by who becomes primary
+      ...[key('pending-key'), key('token-key')].map(one => remove(one)),
       toStep(stand, ports.clock.now(), { step: 'wipe' }),
     ],
     stand,

@@ -7,6 +7,7 @@ import {
   newConflicts,
 } from '../../../infra/local/storage-conflicts.ts'
 import { bareClient, type TableAnswer, type TableCall, type TableEngine } from '../bare-client.ts'
+import { refusedCall } from '../iam/judge.ts'
 import { engineOver } from '../lean-client.ts'
 import type { memoryEngine } from './memory-engine.ts'
 import type { Simulation } from './simulation.ts'
@@ -104,7 +105,8 @@ export function tableTransport(
     /** for so many milliseconds a cluster can read, and write nothing */
     fillDisk: (cluster: string, ms: number): void => void full.set(cluster, simulation.clock.now() + ms),
     makeRoom: (): void => full.clear(),
-    connect: () => bareClient(call => simulation.step(call.operation, () => done(call))),
+    connect: () =>
+      bareClient(call => simulation.step(call.operation, async () => refusedCall(call) ?? done(call))),
   }
 }
 
