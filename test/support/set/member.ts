@@ -147,8 +147,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
     pull: (ms = PULL_MS) =>
       run('on-pull', () => pullHandler(as('on-pull'), carryTo)({}, context(ms / 1000 + REST_S))),
     /** what the host has on-pull do before it serves again */
-    returns: () =>
-      run('on-pull', () => pullHandler(as('on-pull'), carryTo)(HOST_RETURNS, context(WORKER_S))),
+    returns: () => run('on-pull', () => pullHandler(as('on-pull'), carryTo)(HOST_RETURNS, context(WORKER_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})
