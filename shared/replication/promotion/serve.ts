@@ -34,7 +34,10 @@ export const open: OperationStep = async (run, id) => {
   return commitStep(run, [promotionTo(stand, clock.now(), 'serve', {})], stand)
 }
 
-/** The promotion is over: the operation token is void, and what this cluster knew as a secondary is forgotten. */
+/**
+ * The promotion is over: the operation token is void, what this cluster knew as a secondary is forgotten, and others of
+ * the set are told.
+ */
 export const beginService: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'serve')
   if (!stand) return DONE
@@ -53,7 +56,7 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
     { force, ...claimed, handedOver: end !== undefined },
     ports,
   )
-  return commitStep(
+  const ended = await commitStep(
     run,
     [
       toStep(stand, at, { status: 'done', step: '' }),
@@ -64,6 +67,9 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
     ],
     stand,
   )
+  // the others are told from now on, and not from the next minute on
+  if (ended === DONE) await ports.puller.wake().catch(() => undefined)
+  return ended
 }
 
 /**

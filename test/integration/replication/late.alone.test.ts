@@ -162,7 +162,7 @@ async function forced(set: ClusterSet): Promise<void> {
 }
 async function fenced(set: ClusterSet): Promise<void> {
   set.pass(60_000)
-  await set.at('west').minute()
+  await set.at('west').pull()
 }
 
 async function westHas(set: ClusterSet, acknowledged: boolean): Promise<void> {
@@ -214,7 +214,7 @@ const fencing: LateScene = {
   act: set =>
     set
       .at('west')
-      .minute()
+      .pull()
       .catch(() => undefined),
   meanwhile: async set => {
     await fenced(set)
