@@ -1,8 +1,10 @@
 import { after, answer, type Call, clusterOf, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
+import { withKeyring } from '../model/cluster.ts'
 import { replace } from '../storage/changes.ts'
-import { key } from '../storage/kinds.ts'
+import { key, partitions } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
+import { noteTerms } from './terms.ts'
 
 /** What rotation and key status look at, read with the request's first read. */
 export const prepareKeys = async () => ({
@@ -11,15 +13,21 @@ export const prepareKeys = async () => ({
 })
 
 /**
- * POST sys/rotate: one more term, which encrypts from now on; what older terms encrypted still decrypts. The cluster record
- * names the newest term, so that an environment which holds an older keyring learns of it with its next request.
+ * POST sys/rotate: one more term, which encrypts from now on; what older terms encrypted still decrypts. The term is an item
+ * that replicates, so that the journal carries it, and a journal that has ended refuses it. The cluster record names the
+ * edition of the keyring, so that an environment which holds an older one learns of it with its next request.
+ * @see docs/spec/keys.md#terms
  */
 export async function rotate(call: Call): Promise<Outcome> {
   const { keyring, record } = keysOf(call)
-  const next = await call.ports.genesis.withNextTerm(keyring.data, call.now)
+  const { ports, now } = call
+  const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
+  const { keyring: made, terms } = await ports.genesis.withNextTerm(keyring.data, now)
+  const next = withKeyring(record.data, made)
   return after([
-    replace(keyring, keyring, next),
-    replace(record, record, { ...record.data, term: next.term }),
+    replace(keyring, keyring, next.keyring),
+    replace(record, record, next.record),
+    ...noteTerms(terms, known, now),
   ])
 }
 

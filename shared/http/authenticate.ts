@@ -35,8 +35,8 @@ export async function present(text: Secret | undefined, cipher: FieldCipher): Pr
   }
   return {
     open: async () => {
-      const content = await cipher.decryptToken(plain.slice(BATCH_PREFIX.length))
-      return content === undefined ? { text } : { text, batch: JSON.parse(content) as Token }
+      const opened = await cipher.decryptToken(plain.slice(BATCH_PREFIX.length))
+      return opened ? { text, batch: JSON.parse(opened.content) as Token } : { text }
     },
   }
 }

@@ -39,9 +39,9 @@ export const echoForms = {
       line: eras(line),
       canaryAt: BigInt(canaryAt),
     }),
-    ({ seq, frontier, epoch: name, line, addresses, met, canaryAt, format }): ToldEcho => ({
+    ({ seq, frontier, epoch: name, line, addresses, met, canaryAt, format, term }): ToldEcho => ({
       ...{ seq: safeInteger(seq), frontier: safeInteger(frontier), canaryAt: safeInteger(canaryAt) },
-      ...{ epoch: epochIn(name), line: lineOf(line), addresses, met, format },
+      ...{ epoch: epochIn(name), line: lineOf(line), addresses, met, format, term },
     }),
   ),
 }

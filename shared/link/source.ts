@@ -39,6 +39,8 @@ export interface HandedOver {
   seq: number
   /** of all clusters of the set that the primary knows */
   addresses: readonly string[]
+  /** for import: sealed to this cluster's exchange key; empty: the primary does not give it */
+  keyring: string
 }
 
 export interface ActivateRequest {
@@ -99,6 +101,8 @@ export interface EchoAnswer {
   /** epoch milliseconds of the newest cell at the frontier; 0: there is none */
   canaryAt: number
   format: number
+  /** identity of the term that the primary encrypts by; empty: it does not tell */
+  term: string
 }
 
 export interface CellsRequest {

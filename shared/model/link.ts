@@ -82,6 +82,8 @@ export interface PrimaryContact {
   epoch: string
   /** at which the primary may be reached, as it told */
   addresses: readonly string[]
+  /** identity of the term that it encrypts by, as it told; absent or empty: it did not */
+  term?: string
   /** absent: the last answer was no refusal */
   refused?: { at: number; code: string; text: string }
 }

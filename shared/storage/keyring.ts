@@ -1,15 +1,19 @@
 import { createSecretKey } from 'node:crypto'
-import { decrypt, encrypt } from './encryption.ts'
+import { decrypt, encrypt, termIdOf } from './encryption.ts'
 
 /** The keys of a keyring in clear: in memory only. */
 export interface Keys {
   /** base64; never replaced, so that what follows from it stays comparable for the life of the cluster */
   fixed: string
-  /** oldest first; the last one encrypts */
   terms: readonly DataKey[]
+  /** identity of the term that encrypts; absent, in keyrings of before: the last one */
+  active?: string
+  /** identities of terms whose keys were given up: nobody waits for them */
+  gone?: readonly string[]
 }
 
 interface DataKey {
+  /** its number */
   version: number
   /** base64 */
   key: string
@@ -27,14 +31,41 @@ export const firstKeys = (random: Random): Keys => ({
   terms: [{ version: 1, key: newKey(random) }],
 })
 
-/** The number of the term that encrypts. */
-export const newestTerm = ({ terms }: Keys): number => terms.at(-1)?.version ?? 0
+/** The identity of a term. */
+export const idOf = ({ key }: DataKey): string => termIdOf(Buffer.from(key, 'base64'))
 
-/** The same keys and one more term, which encrypts from now on. */
-export const withNextTerm = (keys: Keys, random: Random): Keys => ({
-  ...keys,
-  terms: [...keys.terms, { version: newestTerm(keys) + 1, key: newKey(random) }],
-})
+/** The term that encrypts. @throws Error for a keyring without terms */
+export function activeTerm({ terms, active }: Keys): DataKey {
+  const term = active === undefined ? terms.at(-1) : terms.find(one => idOf(one) === active)
+  if (!term) throw new Error('the keyring lacks the term that encrypts')
+  return term
+}
+
+/** The number of the term that encrypts. */
+export const newestTerm = (keys: Keys): number => activeTerm(keys).version
+
+/** Identities of all terms that are held. */
+export const heldIds = ({ terms }: Keys): string[] => terms.map(idOf)
+
+/** The same keys and one more term, which encrypts from now on. Its number is above all that are held. */
+export function withNextTerm(keys: Keys, random: Random): Keys {
+  const next = { version: Math.max(...keys.terms.map(one => one.version)) + 1, key: newKey(random) }
+  return { ...keys, terms: [...keys.terms, next], active: idOf(next) }
+}
+
+/**
+ * All terms that either keyring holds, by identity; what the first one encrypts by encrypts. What either has given up
+ * stays given up.
+ * @param leading of the primary
+ * @param other of a cluster that follows it, or will
+ */
+export function united(leading: Keys, other: Keys): Keys {
+  const active = idOf(activeTerm(leading))
+  const gone = [...new Set([...(leading.gone ?? []), ...(other.gone ?? [])])].filter(id => id !== active)
+  const added = other.terms.filter(one => !heldIds(leading).includes(idOf(one)))
+  const terms = [...leading.terms, ...added].filter(one => !gone.includes(idOf(one)))
+  return { fixed: leading.fixed, terms, active, ...(gone.length > 0 ? { gone } : {}) }
+}
 
 const placeOf = (keyring: string): string => JSON.stringify(['keyring', keyring])
 

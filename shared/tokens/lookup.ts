@@ -56,8 +56,8 @@ export async function tokenByAccessor(call: Call, accessor: string) {
 /** A token by its text. @throws ApiError `bad_token` */
 export async function findToken(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_PREFIX)) {
-    const content = await call.ports.cipher.decryptToken(asked.slice(BATCH_PREFIX.length))
-    const token = content === undefined ? undefined : (JSON.parse(content) as Token)
+    const opened = await call.ports.cipher.decryptToken(asked.slice(BATCH_PREFIX.length))
+    const token = opened && (JSON.parse(opened.content) as Token)
     if (!token || !isAlive(token, call) || !(await ancestorsLive(token, call)))
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Keyring } from '../../model/cluster.ts'
-import type { Clock, Entropy, FieldCipher, Genesis, Store } from '../../ports.ts'
+import type { Clock, Entropy, FieldCipher, Genesis, NewKeyring, Store } from '../../ports.ts'
 import { openBox, sealTo } from '../../storage/box.ts'
 import {
   auditHmac,
@@ -9,19 +9,26 @@ import {
   encryptBatch,
   encryptField,
   NONCE_LENGTH,
+  type Term,
   versionIn,
 } from '../../storage/encryption.ts'
 import {
+  activeTerm,
   closeEnvelope,
   firstKeys,
+  heldIds,
+  idOf,
   type Keys,
   newestTerm,
   openEnvelope,
+  united,
   withNextTerm,
 } from '../../storage/keyring.ts'
+import { key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
-import { hasTerm, heldKeyring, keyringHolder, storedKeyring } from './held-keyring.ts'
+import { type HeldKeyring, hasTerm, heldKeyring, keyringHolder, storedKeyring } from './held-keyring.ts'
 import type { Kms } from './kms.ts'
 
 interface Dependencies {
@@ -44,22 +51,32 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       encryptField((await current()).active, place, field, text, nonce()),
     decrypt: async (place, field, encrypted: Encrypted) => {
       const held = await current()
-      const { terms } = hasTerm(held, versionIn(encrypted)) ? held : await newerThan(held)
-      return new Secret(decryptField(terms, place, field, encrypted))
+      const open = ({ terms }: HeldKeyring) => new Secret(decryptField(terms, place, field, encrypted))
+      if (!hasTerm(held, versionIn(encrypted))) return open(await newerThan(held))
+      try {
+        return open(held)
+      } catch (error) {
+        // another key may have come under this number since the keyring was read
+        const age = clock.now() - held.readAt
+        if (age < LOOK_AGAIN_MS) throw error
+        return open(await newerThan(held))
+      }
     },
     encryptToken: async content => encryptBatch((await current()).active, content, nonce()),
     decryptToken: async text => {
       const held = await current()
       const version = versionIn(text)
-      const later = version !== undefined && version > held.active.version
-      const { terms } = later && clock.now() - held.readAt >= LOOK_AGAIN_MS ? await newerThan(held) : held
-      return decryptBatch(terms, text)
+      const opened = decryptBatch(held.terms, text)
+      const old = clock.now() - held.readAt >= LOOK_AGAIN_MS
+      if (opened || version === undefined || version < held.active.version || !old) return opened
+      return decryptBatch((await newerThan(held)).terms, text)
     },
     exportTo: async (recipient, set) => {
       // read anew: what is handed over must not be behind what the cluster record says
       const stored = await storedKeyring({ store, kms })
-      const keyring = sealTo(recipient, boxOf(set), JSON.stringify(stored), entropy.bytes)
-      return { keyring, term: newestTerm(stored.keys) }
+      const { id, keys } = stored
+      const keyring = sealTo(recipient, boxOf(set), JSON.stringify({ id, keys }), entropy.bytes)
+      return { keyring, term: newestTerm(keys) }
     },
     hmac: async text => auditHmac((await current()).hmacKey, text),
   }
@@ -76,15 +93,31 @@ export function kmsGenesis({
   async function enclosed(id: string, keys: Keys, now: number): Promise<Keyring> {
     const { wrapped, dataKey } = await kms.newDataKey(id, keyArn)
     const encrypted = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))
-    return { id, term: newestTerm(keys), since: now, wrapped, keys: encrypted }
+    const { gone } = keys
+    const active = idOf(activeTerm(keys))
+    return defined({
+      ...{ id, term: newestTerm(keys), active, held: heldIds(keys), gone, since: now },
+      ...{ wrapped, keys: encrypted },
+    })
   }
 
-  async function atWork(id: string, keys: Keys, now: number) {
-    const { active } = heldKeyring(id, keys, now)
-    const encrypt: FieldCipher['encrypt'] = async (place, field, text) =>
-      encryptField(active, place, field, text, entropy.bytes(NONCE_LENGTH))
-    return { keyring: await enclosed(id, keys, now), cipher: { encrypt } }
+  async function atWork(id: string, keys: Keys, now: number): Promise<NewKeyring> {
+    const { active, terms } = heldKeyring({ id, keys, edition: 0 }, now)
+    const encryptBy = (term: Term, ...[place, field, text]: Parameters<FieldCipher['encrypt']>) =>
+      encryptField(term, place, field, text, entropy.bytes(NONCE_LENGTH))
+    return {
+      keyring: await enclosed(id, keys, now),
+      cipher: { encrypt: async (...given) => encryptBy(active, ...given) },
+      terms: terms.map(term => ({
+        id: term.id,
+        number: term.version,
+        probe: encryptBy(term, key('term', term.id), 'probe', 'probe'),
+      })),
+    }
   }
+
+  const opened = async (keyring: Keyring): Promise<Keys> =>
+    openEnvelope(await kms.unwrap(keyring), keyring.id, keyring.keys)
 
   return {
     newKeyring: now => atWork(entropy.uuid(), firstKeys(entropy.bytes), now),
@@ -94,9 +127,9 @@ export function kmsGenesis({
       const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
       return atWork(id, keys, now)
     },
-    withNextTerm: async (keyring, now) => {
-      const keys = openEnvelope(await kms.unwrap(keyring), keyring.id, keyring.keys)
-      return enclosed(keyring.id, withNextTerm(keys, entropy.bytes), now)
-    },
+    unite: async (leading, other, now) =>
+      atWork(leading.id, united(await opened(leading), await opened(other)), now),
+    withNextTerm: async (keyring, now, id = keyring.id) =>
+      atWork(id, withNextTerm(await opened(keyring), entropy.bytes), now),
   }
 }

@@ -23,6 +23,7 @@ const echoed = {
   met: [],
   canaryAt: 5,
   format: FORMAT,
+  term: 'the newest',
 }
 const question = { position, state: 'stream-wals', address: '', apiAddress: '' }
 

@@ -2,10 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { NONCE_LENGTH } from '../../../shared/storage/encryption.ts'
 import {
+  activeTerm,
   closeEnvelope,
   firstKeys,
+  heldIds,
+  idOf,
+  type Keys,
   newestTerm,
   openEnvelope,
+  united,
   withNextTerm,
 } from '../../../shared/storage/keyring.ts'
 
@@ -24,6 +29,52 @@ describe('terms', () => {
     const keys = [third.fixed, ...third.terms.map(term => term.key)]
     expect(new Set(keys).size).toBe(4)
     expect(keys.map(key => Buffer.from(key, 'base64').length)).toEqual([32, 32, 32, 32])
+  })
+})
+
+describe('two keyrings of one set', () => {
+  const first = firstKeys(randomBytes)
+  const here = withNextTerm(first, randomBytes)
+  const there = withNextTerm(first, randomBytes)
+
+  test('that went apart have terms of one number, and agree on who they are', () => {
+    expect([newestTerm(here), newestTerm(there)]).toEqual([2, 2])
+    expect(idOf(activeTerm(here))).not.toBe(idOf(activeTerm(there)))
+    expect(heldIds(here)[0]).toBe(heldIds(there)[0])
+    expect(heldIds(first)).not.toContain(first.terms[0]?.key)
+  })
+
+  test('are united without loss: all terms, each once, and the leading one encrypts', () => {
+    const both = united(there, here)
+    expect(activeTerm(both)).toEqual(activeTerm(there))
+    expect(heldIds(both).toSorted()).toEqual([...new Set([...heldIds(here), ...heldIds(there)])].toSorted())
+    expect(united(both, here)).toEqual(both)
+  })
+
+  test('the next term of a united one has a number above all that are held', () => {
+    const longer = withNextTerm(withNextTerm(here, randomBytes), randomBytes)
+    expect(newestTerm(withNextTerm(united(there, longer), randomBytes))).toBe(5)
+  })
+
+  test('do not bring back what either has given up, but for what encrypts', () => {
+    const [old = ''] = heldIds(first)
+    const without: Keys = { ...here, terms: here.terms.slice(1), gone: [old] }
+    for (const [leading, other] of [
+      [without, there],
+      [there, without],
+    ] as const) {
+      const both = united(leading, other)
+      expect(heldIds(both)).not.toContain(old)
+      expect(both.gone).toEqual([old])
+    }
+    const active = idOf(activeTerm(there))
+    expect(heldIds(united(there, { ...here, gone: [active] }))).toContain(active)
+  })
+
+  test('of a version that noted no active term encrypt by their last one', () => {
+    const { active: _, ...before } = here
+    expect(activeTerm(before)).toEqual(activeTerm(here))
+    expect(() => activeTerm({ ...here, active: 'unknown' })).toThrow('lacks the term that encrypts')
   })
 })
 
