@@ -25,6 +25,13 @@ const tableName = v.pipe(
 const isAddress = (text: string): boolean =>
   text.startsWith('https://') && URL.canParse(text) && new URL(text).origin === text
 
+/** What `sha256sum` makes of nothing, and of an empty line. */
+const HASHES_OF_LITTLE = [
+  'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  '01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b',
+]
+const isHashOfLittle = (hash: string): boolean => HASHES_OF_LITTLE.includes(hash.toLowerCase())
+
 const FINGERPRINT = /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
 // what the environment of a Lambda has room for
 const MOST_KEYS = 40
@@ -60,6 +67,16 @@ const fields = v.strictObject({
     v.strictObject({
       dataTable: tableName,
       clusterTable: tableName,
+      /** of the stream that was switched on for it; without it a schedule wakes who keeps the journal, once a minute */
+      clusterStreamArn: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(
+            /^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/,
+            'must be the ARN of a stream of a table',
+          ),
+        ),
+      ),
       keyArn: v.optional(
         v.pipe(
           v.string(),
@@ -104,6 +121,31 @@ const fields = v.strictObject({
   ),
   /** closes the address that API Gateway gives, so that only `apiAddress` is left */
   closeDefaultEndpoint: v.optional(v.boolean(), false),
+  /**
+   * what stands before the API, so that its address is the one that everybody calls: `secretHashes` are the SHA-256
+   * of the secret in its header `X-Origin-Secret` (of two while they change), `hops` how many proxies append to
+   * X-Forwarded-For the address that calls them
+   */
+  proxy: v.optional(
+    v.strictObject({
+      secretHashes: v.pipe(
+        v.array(
+          v.pipe(
+            v.string(),
+            v.regex(/^[0-9a-fA-F]{64}$/, 'must be a SHA-256, 64 hexadecimal digits'),
+            v.check(hash => !isHashOfLittle(hash), 'must be the hash of a secret, and not of an empty text'),
+            v.toLowerCase(),
+          ),
+        ),
+        v.minLength(1, 'must have the hash of a secret'),
+        v.maxLength(
+          2,
+          'must have two hashes at most: of the present secret, and of the one before or after it',
+        ),
+      ),
+      hops: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(9)), 1),
+    }),
+  ),
   /** version of the API that health and seal-status report, and by which clients switch their features */
   apiVersion: v.optional(
     v.pipe(v.string(), v.regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'must be three numbers, such as 1.19.5')),
@@ -182,6 +224,14 @@ const schema = v.pipe(
   ),
   v.forward(
     v.partialCheck(
+      [['proxy'], ['apiAddress']],
+      ({ proxy, apiAddress }) => !proxy || apiAddress !== undefined,
+      'needs apiAddress, the address of the proxy: others of a set are told it, and the address that API Gateway gives refuses them',
+    ),
+    ['proxy'],
+  ),
+  v.forward(
+    v.partialCheck(
       [['drill'], ['apiAddress']],
       ({ drill, apiAddress }) => !drill || (apiAddress !== undefined && apiAddress !== drill.peer),
       'needs apiAddress, and another one as its peer: a drill asks both clusters by their addresses',
@@ -193,6 +243,15 @@ const schema = v.pipe(
       [['restored']],
       ({ restored }) => !restored || restored.dataTable !== restored.clusterTable,
       'must be two tables',
+    ),
+    ['restored'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['restored']],
+      ({ restored: { clusterStreamArn: stream, clusterTable } = { clusterTable: '' } }) =>
+        stream === undefined || stream.includes(`:table/${clusterTable}/stream/`),
+      'clusterStreamArn must be that of a stream of clusterTable',
     ),
     ['restored'],
   ),

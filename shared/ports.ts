@@ -273,6 +273,17 @@ export interface Workflows {
   signal(token: string, answer: Readonly<Record<string, unknown>>): Promise<boolean>
 }
 
+/** What stands between callers and the front end: a distribution of CloudFront, say. */
+export interface FrontProxy {
+  /**
+   * SHA-256, lower-case hex, of each secret by which requests show that they came through it: two while one takes
+   * the place of the other
+   */
+  secretHashes: readonly string[]
+  /** proxies that append to X-Forwarded-For the address they were called from, one behind the other */
+  hops: number
+}
+
 /** Settings of the deployment that rules depend on. */
 export interface Deployment {
   /** of this product */
@@ -294,6 +305,8 @@ export interface Deployment {
   initPgpKeys: readonly string[]
   /** starting and cancelling a ceremony of a DR secondary takes a token, or a direct call of its function */
   strictCeremony: boolean
+  /** what stands before the front end; absent: callers reach it themselves */
+  proxy?: FrontProxy | undefined
   /** address under which clients reach this cluster; empty: the one that each request was sent to */
   apiAddress: string
   /** for functions that are told it: a JWT, empty when there is none, and the Ed25519 key that signs it, DER as base64 */

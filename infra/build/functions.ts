@@ -2,11 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { context, type Metafile, type Plugin } from 'esbuild'
-import { type Group, type Use, usesOf } from '../../shared/api/endpoint.ts'
+import type { Group, Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
-import { linkUses } from '../../shared/link/routes.ts'
-import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { root } from '../checkout.ts'
+import { usesOfFunction } from './uses.ts'
 
 /** Version of the service, as package.json has it. */
 export const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }
@@ -19,13 +18,6 @@ export const functionNames = (): string[] =>
   readdirSync(`${root}functions`, { withFileTypes: true })
     .flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
     .sort()
-
-/** What a function reaches: a group's endpoints say it, or the table of workers; the link has no endpoints. */
-export const usesOfFunction = (name: string): readonly Use[] => {
-  const worker = (workers as Record<string, Worker>)[name]
-  if (name === 'link') return linkUses
-  return worker?.uses ?? usesOf(groups.find(one => one.name === name) ?? { name, endpoints: [] })
-}
 
 /** SDK clients that are left out of a bundle unless one of the uses needs them. */
 const clients: Record<string, readonly Use[]> = {

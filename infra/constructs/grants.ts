@@ -1,10 +1,10 @@
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Use } from '../../shared/api/endpoint.ts'
+import { guards } from '../../shared/storage/guards.ts'
 import {
   cellPartitions,
   guardedPartitions,
   journalPartitions,
-  key,
   treePartitions,
 } from '../../shared/storage/kinds.ts'
 import type { Storage } from './storage.ts'
@@ -38,12 +38,25 @@ const LEADING = 'dynamodb:LeadingKeys'
 const within = (patterns: readonly string[]) => onlyValues('StringLike', { [LEADING]: patterns })
 const outside = (patterns: readonly string[]) => onlyValues('StringNotLike', { [LEADING]: patterns })
 
-const tokens = guardedPartitions('data', 'mint')
-const founding = {
-  data: guardedPartitions('data', 'genesis'),
-  cluster: guardedPartitions('cluster', 'genesis'),
+type Act = 'stores' | 'deletes'
+type Table = Parameters<typeof guardedPartitions>[0]
+
+/** Whose guard lets a use store, or delete. */
+const opens = (use: Use, act: Act) => (guard: keyof typeof guards) => {
+  const uses: readonly Use[] = guards[guard][act]
+  return uses.includes(use)
 }
-const links = guardedPartitions('cluster', 'link')
+
+/** The guarded partitions of a table in which a use may store, or delete. */
+const openTo = (use: Use, act: Act, table: Table): string[] => guardedPartitions(table, opens(use, act))
+
+/** Those in which `write` may not. */
+const closedTo = (act: Act, table: Table): string[] => {
+  const isOpen = opens('write', act)
+  return guardedPartitions(table, guard => !isOpen(guard))
+}
+
+const tokens = openTo('mint', 'stores', 'data')
 
 /** The attributes that taking a use of a token may name; all of them stand beside the token's data. */
 const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
@@ -51,8 +64,12 @@ const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
 /** Whoever writes at all writes to the journal as well, while one is kept. */
 const journal = (store: Storage): PolicyStatement =>
   allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [store.cluster.tableArn], within(journalPartitions))
-/** A secondary's notes on how it follows its primary. */
-const applied = guardedPartitions('cluster', 'apply')
+
+/** Storing and deleting in the table `cluster`, each where the guards say. */
+const owned = (use: Use, store: Storage): PolicyStatement[] => [
+  allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo(use, 'stores', 'cluster'))),
+  allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within(openTo(use, 'deletes', 'cluster'))),
+]
 
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
@@ -71,17 +88,22 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       ...onlyValues('StringLike', { [LEADING]: tokens, 'dynamodb:Attributes': counted }),
       StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE'] },
     }),
-    allow(['dynamodb:DeleteItem'], [store.data.tableArn], within(tokens)),
+    allow(['dynamodb:DeleteItem'], [store.data.tableArn], within(openTo('spend', 'deletes', 'data'))),
     journal(store),
   ],
   mint: ({ store }) => [allow(['dynamodb:PutItem'], [store.data.tableArn], within(tokens))],
   write: ({ store }) => [
-    allow(['dynamodb:PutItem'], [store.data.tableArn], outside([...tokens, ...founding.data])),
-    allow(['dynamodb:DeleteItem'], [store.data.tableArn], outside(founding.data)),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], outside(closedTo('stores', 'data'))),
+    allow(['dynamodb:DeleteItem'], [store.data.tableArn], outside(closedTo('deletes', 'data'))),
     allow(
-      ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
+      ['dynamodb:PutItem'],
       [store.cluster.tableArn],
-      outside([...founding.cluster, ...links, ...applied, ...journalPartitions]),
+      outside([...closedTo('stores', 'cluster'), ...journalPartitions]),
+    ),
+    allow(
+      ['dynamodb:DeleteItem'],
+      [store.cluster.tableArn],
+      outside([...closedTo('deletes', 'cluster'), ...journalPartitions]),
     ),
   ],
   scan: ({ store }) => [allow(['dynamodb:Scan'], [store.data.tableArn])],
@@ -113,28 +135,33 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       [store.key.keyArn],
       onlyValues('StringEquals', { 'kms:EncryptionContextKeys': ['keyring'] }),
     ),
-    allow(['dynamodb:PutItem'], [store.data.tableArn], within(founding.data)),
-    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(founding.cluster)),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('genesis', 'stores', 'data'))),
+    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('genesis', 'stores', 'cluster'))),
   ],
-  role: ({ store }) => [allow(['dynamodb:PutItem'], [store.cluster.tableArn], within([key('cluster').pk]))],
+  role: ({ store }) => [
+    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('role', 'stores', 'cluster'))),
+  ],
   ceremony: ({ store }) => [allow(['dynamodb:BatchGetItem', 'dynamodb:PutItem'], [store.ceremony.tableArn])],
   'operation-token': ({ store }) => [
     allow(
       ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
       [store.ceremony.tableArn],
-      within(['operation-token']),
+      within(openTo('operation-token', 'deletes', 'ceremony')),
     ),
   ],
-  link: ({ store }) => [
-    allow(['dynamodb:DeleteItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(links)),
-  ],
+  link: ({ store }) => owned('link', store),
   journal: ({ store }) => [journal(store), allow(['dynamodb:Query'], [`${store.data.tableArn}/index/tree`])],
   apply: ({ store }) => [
     allow(
       ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
       [store.data.tableArn],
     ),
-    allow(['dynamodb:ConditionCheckItem', 'dynamodb:PutItem'], [store.cluster.tableArn], within(applied)),
+    allow(
+      ['dynamodb:ConditionCheckItem'],
+      [store.cluster.tableArn],
+      within(openTo('apply', 'stores', 'cluster')),
+    ),
+    ...owned('apply', store),
     allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(cellPartitions)),
   ],
   // a file beside the code

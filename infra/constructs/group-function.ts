@@ -21,8 +21,10 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { defined } from '../../shared/values/defined.ts'
+import { workers } from '../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
-import { usesOfFunction, version } from '../build/functions.ts'
+import { version } from '../build/functions.ts'
+import { usesOfFunction } from '../build/uses.ts'
 import type { Settings } from '../settings.ts'
 import { statementsFor } from './grants.ts'
 import type { Storage } from './storage.ts'
@@ -93,6 +95,9 @@ function checked(name: string, variables: Readonly<Record<string, string>>): Rec
     `the settings are not usable:\n  the environment of ${name} comes to ${bytes} bytes, and Lambda takes ${ENVIRONMENT.largest}; the longest variable is ${longest?.variable}`,
   )
 }
+
+/** Whether the gateway calls a function: workers answer nobody from outside. */
+const isCalled = (name: string): boolean => !Object.hasOwn(workers, name)
 
 const ships = (name: string, { caBundles }: Settings): boolean =>
   caBundles !== undefined && usesOfFunction(name).includes('authorities')
@@ -180,6 +185,9 @@ export class GroupFunction extends Construct {
     const uses = usesOfFunction(name)
     return defined({
       API_ADDRESS: settings.apiAddress,
+      ...(settings.proxy && isCalled(name)
+        ? { PROXY_SECRETS: settings.proxy.secretHashes.join(','), PROXY_HOPS: String(settings.proxy.hops) }
+        : {}),
       API_VERSION: settings.apiVersion,
       ASSUMABLE_ROLES: settings.assumableRoleArns.join(','),
       CLUSTER_NAME: settings.clusterName,

@@ -24,14 +24,22 @@ export interface Storage {
 
 /** The data stack's own tables and key, but for those that the settings name instead. */
 export function storageOf(scope: Construct, { restored }: Settings, own: DataStack): Storage {
-  if (!restored) return own
+  if (!restored)
+    return {
+      ...{ data: own.data, ceremony: own.ceremony, key: own.key },
+      cluster: {
+        tableName: own.cluster.tableName,
+        tableArn: own.cluster.tableArn,
+        tableStreamArn: own.clusterStreamArn,
+      },
+    }
   const table = (tableName: string): TableNames => ({
     tableName,
     tableArn: Stack.of(scope).formatArn({ service: 'dynamodb', resource: 'table', resourceName: tableName }),
   })
   return {
     data: table(restored.dataTable),
-    cluster: table(restored.clusterTable),
+    cluster: { ...table(restored.clusterTable), tableStreamArn: restored.clusterStreamArn },
     // nothing in it is worth restoring
     ceremony: own.ceremony,
     key: restored.keyArn === undefined ? own.key : { keyArn: restored.keyArn },

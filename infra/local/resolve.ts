@@ -53,9 +53,17 @@ export function resolver(stacks: Stacks, naming: Naming) {
         return String(argument).replace(/\$\{([\w:]+)\}/g, (_, id: string) => reference(stack, id))
       case 'Fn::ImportValue':
         return imported(String(argument))
+      case 'Fn::GetStackOutput':
+        return outputOf(argument as { StackName: string; OutputName: string })
       default:
         throw new Error(`the template uses ${name}, which the embedded host does not know`)
     }
+  }
+
+  function outputOf({ StackName, OutputName }: { StackName: string; OutputName: string }): unknown {
+    const output = stacks[StackName]?.Outputs?.[OutputName]
+    if (!output) throw new Error(`the stack ${StackName} has no output ${OutputName}`)
+    return resolve(StackName, output.Value)
   }
 
   function imported(name: string): unknown {

@@ -27,8 +27,8 @@ interface ApiProps {
 export class ApiStack extends Stack {
   readonly surroundings: Surroundings
   readonly functions: GroupFunction[]
-  /** of all functions of the API */
-  private readonly logs: LogGroup
+  /** of all functions that leave audit entries, those of the workers too: what is carried is carried from here */
+  readonly logs: LogGroup
 
   constructor(scope: Construct, id: string, { settings, store, bundles }: ApiProps) {
     super(scope, id)

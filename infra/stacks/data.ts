@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { CfnOutput, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import {
   AttributeType,
   Billing,
@@ -10,6 +10,12 @@ import {
 import { Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
+
+/** What the stream of the cluster's table tells. */
+const CLUSTER_STREAM = StreamViewType.KEYS_ONLY
+
+/** The output with that stream's ARN. Another kind of stream has another ARN, and another output: readers notice. */
+const STREAM_OUTPUT = `ClusterStream${CLUSTER_STREAM.replaceAll('_', '')}`
 
 /** What must outlive every deployment: tables and key. Construct ids decide replacement: they are a contract. */
 export class DataStack extends Stack {
@@ -47,7 +53,7 @@ export class DataStack extends Stack {
       })
     this.data = table('Data', StreamViewType.NEW_AND_OLD_IMAGES)
     // it only wakes who keeps the journal: what is in a cell stays where it is
-    this.cluster = table('Cluster', StreamViewType.KEYS_ONLY)
+    this.cluster = table('Cluster', CLUSTER_STREAM)
     // nothing in it outlives an hour, so nothing is lost with it
     this.ceremony = new TableV2(this, 'Ceremony', {
       ...plain,
@@ -78,7 +84,15 @@ export class DataStack extends Stack {
       this.exportValue(table.tableName)
       this.exportValue(table.tableArn)
     }
-    this.exportValue(this.cluster.tableStreamArn)
     this.exportValue(this.key.keyArn)
+    new CfnOutput(this, STREAM_OUTPUT, { value: this.cluster.tableStreamArn ?? '' })
+  }
+
+  /**
+   * ARN of the stream of the cluster's table, for another stack. No export: a value that is imported cannot change, and
+   * that of a stream changes with its kind. Who reads it gets the new one when it is deployed next.
+   */
+  get clusterStreamArn(): string {
+    return Fn.getStackOutput(this.stackName, STREAM_OUTPUT)
   }
 }

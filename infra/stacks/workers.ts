@@ -17,7 +17,7 @@ import type { ApiStack } from './api.ts'
 
 /** Lambdas that answer schedules and run jobs. */
 export class WorkersStack extends Stack {
-  constructor(scope: Construct, id: string, { surroundings }: ApiStack) {
+  constructor(scope: Construct, id: string, { surroundings, logs }: ApiStack) {
     super(scope, id)
     const lambdas = new Map<string, IFunction>()
     for (const [name, worker] of Object.entries<Worker>(workers)) {
@@ -28,6 +28,7 @@ export class WorkersStack extends Stack {
         defined({
           ...surroundings,
           name,
+          logs,
           timeout: Duration.minutes(worker.timeout),
           // a job that outlives its Lambda starts itself again
           recursiveLoop: name === 'on-job' ? RecursiveLoop.ALLOW : undefined,
@@ -64,7 +65,7 @@ export class WorkersStack extends Stack {
     })
   }
 
-  // a restored table has no stream: then the schedule alone wakes the function
+  // a restored table has no stream until it is given one: then the schedule alone wakes the function
   private listen(
     name: string,
     { table, partitions }: NonNullable<Worker['stream']>,

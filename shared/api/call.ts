@@ -114,7 +114,8 @@ export interface Anew {
   anew: readonly Key[]
 }
 
-export type Answer = { warnings?: readonly string[] } & (
+/** `retryAfter`: seconds after which the same request may be answered with more, in the header of that name */
+export type Answer = { warnings?: readonly string[]; retryAfter?: number } & (
   | { kind: 'nothing' }
   | { kind: 'data'; data: Readonly<Record<string, unknown>>; status?: 200 | 202 }
   | { kind: 'keys'; keys: readonly string[]; info?: Readonly<Record<string, unknown>> }

@@ -13,6 +13,10 @@ export const errorCodes = {
   },
   permission_denied: { status: 403, always: 'permission denied' },
   bad_token: { status: 403, always: 'bad token' },
+  misdirected: {
+    status: 403,
+    always: 'this address answers the proxy in front of it only: send requests to the address of the proxy',
+  },
   not_found: { status: 404, always: '' },
   no_such_mount: { status: 404 },
   not_licensed: { status: 404 },

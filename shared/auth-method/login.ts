@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../api/errors.ts'
 import type { Supplied } from '../api/fields.ts'
 import { notAccepted } from '../identity-proof/caller-identity.ts'
 import { proveDocument } from '../identity-proof/instance-document.ts'
-import { readSignedRequest } from '../identity-proof/signed-request.ts'
+import { ageOf, readSignedRequest } from '../identity-proof/signed-request.ts'
 import { isMethod, type Mount, mountAt } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
@@ -96,11 +96,12 @@ export function login(call: Call<typeof loginFields>): Promise<Outcome | Anew> {
  * A login at a mount that does not exist: the answer of one that was never configured, where no role is and
  * nobody's certificate is trusted. AWS is not asked: without a valid proof the answer is the same.
  */
-function refuseNowhere({ given, ports }: Call<typeof loginFields>, proof: Proof): never {
+function refuseNowhere(call: Call<typeof loginFields>, proof: Proof): never {
+  const { given, ports, now } = call
   const seen = { mount: 'none' }
   if (proof.type === 'iam') {
-    const outbound = outboundOf(proof.request, defaultClient, ports)
-    return refuse('why' in outbound ? outbound : notAccepted, seen)
+    const outbound = outboundOf(proof.request, defaultClient, call)
+    return refuse('why' in outbound ? outbound : notAccepted(ageOf(proof.request, now)), seen)
   }
   const document = proof.document ?? proveDocument(proof.proof, [], ports.deployment.legacySignatures)
   if ('why' in document) return refuse(document, seen)

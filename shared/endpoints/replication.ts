@@ -2,7 +2,7 @@ import { anyone, endpoint, type Group, operationToken, policy } from '../api/end
 import { named, unexpired } from '../api/licence.ts'
 import { demotePrimary } from '../replication/manage/demote.ts'
 import { disableSecondary } from '../replication/manage/disable.ts'
-import { divergenceFields, showDivergence } from '../replication/manage/divergence.ts'
+import { divergenceFields, prepareDivergence, showDivergence } from '../replication/manage/divergence.ts'
 import { prepareLook } from '../replication/manage/look.ts'
 import { disablePrimary, enablePrimary, primaryFields } from '../replication/manage/primary.ts'
 import { prepareRecord } from '../replication/manage/record.ts'
@@ -256,6 +256,7 @@ export const replicationGroup: Group = {
       serves: 'dr',
       licence: named,
       answers: 'data',
+      prepare: prepareDivergence,
       handle: showDivergence,
     }),
     endpoint({

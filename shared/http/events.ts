@@ -1,3 +1,6 @@
+import { ApiError } from '../api/errors.ts'
+import type { FrontProxy } from '../ports.ts'
+import { sourceBehind } from './proxy.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
 /** What all events of HTTP front ends have, as far as it is read here. */
@@ -68,14 +71,34 @@ const fronts = {
   }),
 }
 
-/** An event as a request. @param deadline epoch milliseconds */
-export function requestOf(event: FrontEvent, deadline: number): HttpRequest {
+/**
+ * An event as a request.
+ * @param deadline epoch milliseconds
+ * @param proxy what stands before the front end, if anything does
+ */
+export function requestOf(event: FrontEvent, deadline: number, proxy?: FrontProxy): HttpRequest {
+  const { source: peer, ...seen } = fronts[frontOf(event)](event)
+  const shared = sharedOf(event)
   return {
-    ...fronts[frontOf(event)](event),
-    ...sharedOf(event),
+    ...seen,
+    ...shared,
+    ...(proxy && !isDirect(event) ? behind(proxy, shared, peer) : { source: peer }),
     domain: event.requestContext?.domainName ?? '',
     gatewayId: gatewayIdOf(event),
     deadline,
+  }
+}
+
+/** Invoked by who may invoke the function: no front end was there, whose events always have a number. */
+const isDirect = (event: FrontEvent): boolean =>
+  frontOf(event) === 'httpApi' && event.requestContext?.requestId === undefined
+
+function behind(proxy: FrontProxy, { headers }: Shared, peer: string): Pick<HttpRequest, 'source' | 'fault'> {
+  try {
+    return { source: sourceBehind(proxy, headers, peer) }
+  } catch (fault) {
+    if (fault instanceof ApiError) return { source: '', fault }
+    throw fault
   }
 }
 

@@ -34,6 +34,7 @@ export interface Intake {
 
 /** @throws ApiError for what is refused before anything is read: odd paths, verbs, namespaces, headers */
 export async function takeIn(group: Group, request: HttpRequest, id: string, ports: Ports): Promise<Intake> {
+  if (request.fault) throw request.fault
   const fault = pathFault(request.path)
   if (fault) throw invalid(fault)
   const path = belowVersion(request.path)

@@ -22,7 +22,7 @@ export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, u
     .handler(async (event: FrontEvent, context: Context): Promise<Observed> => {
       const left = context.getRemainingTimeInMillis()
       const deadline = ports.clock.now() + Math.min(PROVIDER_MS, Math.max(1, left - REST_MS))
-      const request = requestOf(event, deadline)
+      const request = requestOf(event, deadline, ports.deployment.proxy)
       const { value: done, calls } = await ports.meter.measured(() => served(request))
       const value = isCarried(event, answerOf(event, done.response, false)) ? done : refused(done)
       const front = answerOf(event, value.response, request.method === 'HEAD')

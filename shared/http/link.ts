@@ -1,9 +1,12 @@
 import { createConnectRouter } from '@connectrpc/connect'
 import { createAsyncIterable, readAllBytes, type UniversalHandler } from '@connectrpc/connect/protocol'
+import { ApiError } from '../api/errors.ts'
 import { linkRoutes } from '../link/routes.ts'
 import type { LinkPorts } from '../link/serve/ports.ts'
 import { linkService } from '../link/serve/service.ts'
 import { answerOf, bytesOf, type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
+import { renderError } from './render.ts'
+import type { HttpRequest } from './request.ts'
 
 /** An answer of bytes, as every front end takes it. */
 type BinaryAnswer = Omit<FrontAnswer, 'isBase64Encoded'> & { isBase64Encoded: true }
@@ -22,18 +25,30 @@ export function linkHandler(ports: LinkPorts) {
   const { handlers } = routes(createConnectRouter(options))
   const byPath = new Map(handlers.map(one => [one.requestPath, one]))
   return async (event: FrontEvent): Promise<BinaryAnswer> => {
-    const request = requestOf(event, 0)
-    const handler = byPath.get(request.path)
-    const { status, headers, body } = handler
-      ? await asked(handler, event, scheme)
-      : { status: 404, headers: {}, body: Buffer.alloc(0) }
+    const request = requestOf(event, 0, ports.deployment.proxy)
+    const { status, headers, body } = await answered(byPath.get(request.path), request, event, scheme)
     const front = answerOf(event, { status, headers, body: body.toString('base64') }, false)
     return { ...front, isBase64Encoded: true }
   }
 }
 
-async function asked(handler: UniversalHandler, event: FrontEvent, scheme: string) {
-  const { method, path, headers, domain } = requestOf(event, 0)
+async function answered(
+  handler: UniversalHandler | undefined,
+  request: HttpRequest,
+  event: FrontEvent,
+  scheme: string,
+) {
+  if (!request.fault && handler) return asked(handler, request, event, scheme)
+  const { status, headers, body } = renderError(request.fault ?? new ApiError('unsupported_path'))
+  return { status, headers, body: Buffer.from(body) }
+}
+
+async function asked(
+  handler: UniversalHandler,
+  { method, path, headers, domain }: HttpRequest,
+  event: FrontEvent,
+  scheme: string,
+) {
   const response = await handler({
     httpVersion: '1.1',
     url: `${scheme}://${domain || 'localhost'}${path}`,

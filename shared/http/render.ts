@@ -74,8 +74,12 @@ export function render(answer: Answer, frame: Frame): HttpResponse {
     const { 'content-type': _, ...headers } = HEADERS
     return { status: 204, headers, body: '' }
   }
-  return { status: statusOf(answer), headers: HEADERS, body: JSON.stringify(envelope) }
+  const headers = { ...HEADERS, ...retryIn(answer.retryAfter) }
+  return { status: statusOf(answer), headers, body: JSON.stringify(envelope) }
 }
+
+const retryIn = (seconds: number | undefined): Record<string, string> =>
+  seconds === undefined ? {} : { 'retry-after': String(seconds) }
 
 /** A success whose content was wrapped: the answer holds the wrapping token. */
 export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
@@ -100,11 +104,7 @@ export function renderError(error: ApiError): HttpResponse {
   const text = row.always ?? error.message
   return {
     status: row.status,
-    headers: defined({
-      ...HEADERS,
-      'x-error-code': error.code,
-      'retry-after': error.retryAfter === undefined ? undefined : String(error.retryAfter),
-    }),
+    headers: { ...HEADERS, 'x-error-code': error.code, ...retryIn(error.retryAfter) },
     body: JSON.stringify({ errors: text === '' ? [] : [text] }),
   }
 }

@@ -39,20 +39,34 @@ const CODES = [
 /**
  * Reads the answer of STS strictly: exactly the document of a caller identity and nothing around it.
  *
+ * @param age seconds since the request was signed, where that is known
  * @throws ApiError `busy` or `provider_failed` when STS could not answer
  * @see docs/spec/login-iam.md#answer-of-sts (CVE-2020-16250)
  */
-export function readCallerIdentity({ status, contentType, body }: StsAnswer): VerifiedIdentity | StsRefusal {
+export function readCallerIdentity(
+  { status, contentType, body }: StsAnswer,
+  age?: number,
+): VerifiedIdentity | StsRefusal {
   const document = contentType === 'text/xml' ? readXml(body.replace(/^[ \t\r\n]+/, '')) : undefined
   const code = document && errorCode(document)
   if (status === 429 || isThrottling(code))
-    throw new ApiError('busy', 'STS is throttling requests', { retryAfter: 1 })
-  if (status >= 500) throw new ApiError('provider_failed', 'STS could not answer')
+    throw new ApiError('busy', 'STS is throttling requests', {
+      retryAfter: 1,
+      reason: { why: 'throttled', service: 'sts' },
+    })
+  if (status >= 500)
+    throw new ApiError('provider_failed', 'STS could not answer', {
+      reason: { why: 'provider-failed', service: 'sts', status },
+    })
   if (contentType !== 'text/xml') return unexpected
   if (status >= 400)
     return {
-      ...notAccepted,
-      seen: defined({ status, code: code && CODES.includes(code) ? code : undefined }),
+      ...notAccepted(age),
+      seen: defined({
+        status,
+        code: code && CODES.includes(code) ? code : undefined,
+        age,
+      }),
     }
   if (status !== 200) return refusal('sts-refused', `STS answered ${status}`)
   return (document && identityOf(document)) ?? unexpected
@@ -61,12 +75,27 @@ export function readCallerIdentity({ status, contentType, body }: StsAnswer): Ve
 /** A refusal with what STS said, for the audit log and for `explain`. */
 type StsRefusal = Refusal & { seen?: Record<string, unknown> }
 
-/** The one text for every request that proves nothing; a mount that does not exist has no other. */
-export const notAccepted = refusal(
-  'sts-refused',
-  'STS answered that the request is not signed validly, or no longer: ' +
-    'check the credentials, the clock and the region that it was signed for',
-)
+/** Seconds from which on the age of a signature is worth a word. STS takes signatures for fifteen minutes. */
+const OFF = 5 * 60
+
+/**
+ * The one text for every request that proves nothing; a mount that does not exist has no other. So nothing is in it but
+ * what follows from the request.
+ * @param age seconds since the request was signed, by the clock here
+ */
+export function notAccepted(age = 0): Refusal {
+  const minutes = Math.round(Math.abs(age) / 60)
+  const clock =
+    age > OFF
+      ? `; by the clock here it was signed ${minutes} minutes ago, and STS takes 15`
+      : age < -OFF
+        ? `; by the clock here it was signed ${minutes} minutes ahead of time`
+        : ''
+  return refusal(
+    'sts-refused',
+    `STS answered that the request is not signed validly, or no longer: check the credentials, the clock and the region that it was signed for${clock}`,
+  )
+}
 
 const unexpected = refusal('sts-answer', 'unexpected answer from STS')
 

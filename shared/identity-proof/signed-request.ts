@@ -21,6 +21,19 @@ export interface SignedRequest {
   scope: { region: string; service: string }
 }
 
+const AMZ_DATE = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/
+
+/**
+ * Seconds between the time that a signature names and now; negative: it is dated ahead. Undefined where it names none
+ * that can be read.
+ * @param now epoch milliseconds
+ */
+export function ageOf({ headers, query }: Pick<SignedRequest, 'headers' | 'query'>, now: number) {
+  const named = query.find(([name]) => name === 'X-Amz-Date')?.[1] ?? headers.get('X-Amz-Date')?.[0] ?? ''
+  const at = Date.parse(named.replace(AMZ_DATE, '$1-$2-$3T$4:$5:$6Z'))
+  return AMZ_DATE.test(named) && Number.isFinite(at) ? Math.round((now - at) / 1000) : undefined
+}
+
 /** The parameters of a login, as supplied. */
 export interface RequestInput {
   method: string

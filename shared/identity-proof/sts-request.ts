@@ -1,5 +1,6 @@
 import { type Refusal, refusal } from '../api/errors.ts'
 import type { StsRequest } from '../ports.ts'
+import { headerName } from '../values/names.ts'
 import { sameSecret } from '../values/secret.ts'
 import type { SignedRequest } from './signed-request.ts'
 import { chooseEndpoint, type EndpointRules } from './sts-endpoint.ts'
@@ -8,12 +9,18 @@ import { chooseEndpoint, type EndpointRules } from './sts-endpoint.ts'
 export interface StsRules extends EndpointRules {
   /** empty: not required */
   serverId: string
+  /** which of the two names of its header a refusal tells: the one that clients of the mount know */
+  serverIdHeader: string
   allowedHeaders: readonly string[]
   maxRetries: number
 }
 
-/** Both spellings of the header that ties a request to one server. */
-const SERVER_ID = ['X-Service-Cloud-Iam-Server-Id', 'X-Vault-Aws-Iam-Server-Id']
+/** Both names of the header that ties a request to one server, by the family of mount types that call it so. */
+export const serverIdHeaders = {
+  cloud: 'X-Service-Cloud-IAM-Server-ID',
+  aws: 'X-Vault-AWS-IAM-Server-ID',
+} as const
+const SERVER_ID = Object.values(serverIdHeaders)
 
 /**
  * Headers and query keys of AWS that a caller-identity request needs.
@@ -54,7 +61,7 @@ const isHopByHop = (name: string): boolean => HOP_BY_HOP.includes(name) || name.
 export function rebuildRequest(request: SignedRequest, rules: StsRules): StsRequest | Refusal {
   const endpoint = chooseEndpoint(request, rules)
   if ('why' in endpoint) return endpoint
-  const fault = serverIdFault(request, rules.serverId) ?? nameFault(request, rules) ?? headerFault(request)
+  const fault = serverIdFault(request, rules) ?? nameFault(request, rules) ?? headerFault(request)
   if (fault) return fault
   return {
     method: request.method,
@@ -67,23 +74,22 @@ export function rebuildRequest(request: SignedRequest, rules: StsRules): StsRequ
   }
 }
 
-function serverIdFault(request: SignedRequest, serverId: string): Refusal | undefined {
+function serverIdFault(
+  request: SignedRequest,
+  { serverId, serverIdHeader }: Pick<StsRules, 'serverId' | 'serverIdHeader'>,
+): Refusal | undefined {
   if (serverId === '') return undefined
-  const sent = SERVER_ID.filter(name => request.headers.has(name))
-  if (sent.length === 0)
-    return refusal('server-id-missing', 'the header X-Service-Cloud-IAM-Server-ID is missing')
-  const right = sent.every(name => sameSecret((request.headers.get(name) ?? []).join(','), serverId))
-  if (!right)
-    return refusal(
-      'server-id-mismatch',
-      'the header X-Service-Cloud-IAM-Server-ID does not have the expected value',
-    )
+  const valuesOf = (name: string) => request.headers.get(headerName(name))
+  const sent = SERVER_ID.filter(valuesOf)
+  const name = sent[0] ?? serverIdHeader
+  const header = `the header ${name}`
+  const next = `sign the request with ${name} set to the mount’s iam_server_id_header_value`
+  if (sent.length === 0) return refusal('server-id-missing', `${header} is missing: ${next}`)
+  const right = sent.every(name => sameSecret((valuesOf(name) ?? []).join(','), serverId))
+  if (!right) return refusal('server-id-mismatch', `${header} does not have the expected value: ${next}`)
   return sent.some(name => request.signedHeaders.includes(name.toLowerCase()))
     ? undefined
-    : refusal(
-        'server-id-unsigned',
-        'the header X-Service-Cloud-IAM-Server-ID is not among the signed headers',
-      )
+    : refusal('server-id-unsigned', `${header} is not among the signed headers: ${next}`)
 }
 
 function nameFault({ headers, query }: SignedRequest, { allowedHeaders }: StsRules): Refusal | undefined {

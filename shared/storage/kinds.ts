@@ -34,6 +34,7 @@ import type { TokenRole } from '../model/token-role.ts'
 import type { TreeCheck, TreeReindex } from '../model/tree-work.ts'
 import type { Wrapped } from '../model/wrapped.ts'
 import { sha256 } from '../values/secret.ts'
+import type { Guard } from './guards.ts'
 
 /** What each kind of item holds. */
 export interface Stored {
@@ -129,10 +130,8 @@ interface Spec {
   packed?: true
   /** a number of the data that stands beside them, so that whoever may count it down may change nothing else */
   counter?: string
-  /** the use that storing one needs instead of `write`; but for `mint`, nobody deletes one either */
-  guard?: 'mint' | 'genesis' | 'ceremony' | 'link' | 'apply'
-  /** the use that deleting one needs, where storing one needs another */
-  voids?: 'operation-token'
+  /** who may store one and who may delete one; absent: `write` */
+  guard?: Exclude<Guard, 'write'>
   /** fields that hold an `Encrypted` text */
   encrypted?: readonly string[]
 }
@@ -224,7 +223,7 @@ export const kinds = {
   },
   // by identity; written together with the keyring that has it
   term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: ['probe'] },
-  cluster: { ...OWN, pk: 'cluster', sk: 'record', guard: 'genesis' },
+  cluster: { ...OWN, pk: 'cluster', sk: 'record', guard: 'record' },
   keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'genesis' },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
@@ -258,8 +257,7 @@ export const kinds = {
     class: 'local',
     pk: 'operation-token',
     sk: 'token',
-    guard: 'ceremony',
-    voids: 'operation-token',
+    guard: 'operation-token',
   },
   secondary: { ...OF_LINK, pk: 'secondary' },
   revoked: { ...OF_LINK, pk: 'revoked' },
@@ -338,11 +336,11 @@ export interface Partitions<K extends Kind = Kind> {
   readonly pks: readonly string[]
 }
 
-/** Partitions of guarded kinds in a table, as patterns: whoever is not their guard keeps away from them. */
-export const guardedPartitions = (table: Spec['table'], guard: Spec['guard'] & {}): string[] => [
+/** Partitions of guarded kinds in a table, as patterns. */
+export const guardedPartitions = (table: Spec['table'], of: (guard: Guard) => boolean): string[] => [
   ...new Set(
     Object.values<Spec>(kinds)
-      .filter(spec => spec.table === table && spec.guard === guard)
+      .filter(spec => spec.table === table && spec.guard && of(spec.guard))
       .map(({ pk }) => (typeof pk === 'string' ? pk : pk('*'))),
   ),
 ]

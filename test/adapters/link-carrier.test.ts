@@ -18,6 +18,7 @@ import type { CarryTo } from '../../shared/link/carry.ts'
 import { notACall } from '../../shared/link/refusals.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent } from '../../shared/link/source.ts'
+import { sha256 } from '../../shared/values/secret.ts'
 import { linkGateway } from '../support/link.ts'
 import { closedPort, rawServer, webServer } from '../support/server.ts'
 import { follower, primaryWorld, type World } from '../unit/link/serve/world.ts'
@@ -283,6 +284,29 @@ describe('the Lambda behind every front end', () => {
       expect(answer.statusCode).toBe(status)
     },
   )
+
+  test('a call that comes around the proxy is refused: others of the set come through it', async () => {
+    const proxy = { secretHashes: [sha256('s').toString('hex')], hops: 1 }
+    const ports = { ...w.ports, deployment: { ...w.ports.deployment, proxy } }
+    const calling = (headers: object) =>
+      linkHandler(ports)({
+        version: '2.0',
+        rawPath: '/cloudauth.link.v1.LinkService/Echo',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: '{}',
+        requestContext: {
+          requestId: 'r-1',
+          domainName: 'a.example',
+          http: { method: 'POST', sourceIp: '192.0.2.1' },
+        },
+      })
+    const around = await calling({ 'x-forwarded-for': '203.0.113.9, 192.0.2.1' })
+    expect([around.statusCode, around.headers['x-error-code']]).toEqual([403, 'misdirected'])
+    const through = await calling({ 'x-origin-secret': 's', 'x-forwarded-for': '203.0.113.9, 192.0.2.1' })
+    expect(JSON.parse(Buffer.from(through.body, 'base64').toString())).toMatchObject({
+      message: notACall().message,
+    })
+  })
 
   test('Connect as JSON is understood: what is no call is refused with its text', async () => {
     const answer = await ask({

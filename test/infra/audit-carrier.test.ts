@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import type { Metafile } from 'esbuild'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { functionNames } from '../../infra/build/functions.ts'
+import { bundlesOfSources } from '../../infra/local/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { type Resource, stacksOf } from './synthesised.ts'
@@ -57,6 +61,49 @@ describe('nothing runs unaudited', () => {
     expect(callers.map(([, { Properties }]) => Properties.SourceArn)).toEqual([
       { 'Fn::GetAtt': [LogGroupName.Ref, 'Arn'] },
     ])
+  })
+})
+
+/** Most filters that CloudWatch Logs allows for a group. */
+const MOST_FILTERS = 2
+
+describe('whoever leaves audit entries is carried, workers too', () => {
+  /** what went into each bundle */
+  let bundles: Record<string, Metafile>
+  beforeAll(async () => {
+    bundles = JSON.parse(readFileSync(`${await bundlesOfSources()}/metafiles.json`, 'utf8'))
+  }, 300_000)
+  /** the way out of a function for entries: what never loads it leaves none */
+  const leavesEntries = (name: string): boolean =>
+    Object.keys(bundles[name]?.inputs ?? {}).includes('shared/adapters/aws/audit.ts')
+
+  test('every function whose code can leave an entry prints to a group that is carried', () => {
+    const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
+    const exported = `cloud-auth-test-api:ExportsOutputRef${LogGroupName.Ref}`
+    const groupsOf = new Map(
+      [...stacksOf({ stage: 'test' }).values()].flatMap(({ Resources }) =>
+        Object.values(Resources).flatMap(({ Type, Properties }) =>
+          Type === 'AWS::Lambda::Function'
+            ? [[Properties.Description.replace('cloud-auth: ', ''), Properties.LoggingConfig.LogGroup]]
+            : [],
+        ),
+      ),
+    )
+    const leaving = functionNames().filter(leavesEntries)
+    expect(leaving).toEqual(functionNames().filter(name => name !== 'on-audit-entries'))
+    const isCarried = (name: string): boolean => {
+      const { Ref, 'Fn::ImportValue': imported = '' } = groupsOf.get(name) ?? {}
+      return Ref === LogGroupName.Ref || imported.startsWith(exported)
+    }
+    expect(leaving.filter(name => !isCarried(name))).toEqual([])
+  })
+
+  test('no group has more subscriptions than CloudWatch Logs allows', () => {
+    const of = all('AWS::Logs::SubscriptionFilter').map(([, { Properties }]) =>
+      JSON.stringify(Properties.LogGroupName),
+    )
+    for (const group of new Set(of))
+      expect(of.filter(one => one === group).length).toBeLessThanOrEqual(MOST_FILTERS)
   })
 })
 

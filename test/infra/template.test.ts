@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { functionNames, usesOfFunction } from '../../infra/build/functions.ts'
+import { functionNames } from '../../infra/build/functions.ts'
+import { usesOfFunction } from '../../infra/build/uses.ts'
 import { root } from '../../infra/checkout.ts'
 import { routeFinder } from '../../infra/local/gateway.ts'
 import { readSettings } from '../../infra/settings.ts'
@@ -161,9 +162,23 @@ describe('references between stacks', () => {
     expect(ids).toEqual([['Data666C94C7', 'ClusterEB0386A7'], ['Key961B73FD']])
   })
 
+  test('the stream of a table is no export, so that it may become another one: its output is then called otherwise', () => {
+    const { Outputs = {}, Resources } = stacksOf().get('cloud-auth-test-data') ?? { Resources: {} }
+    const about = Object.entries(Outputs).filter(([, one]) => JSON.stringify(one).includes('StreamArn'))
+    expect(about).toEqual([
+      ['ClusterStreamKEYSONLY', { Value: { 'Fn::GetAtt': ['ClusterEB0386A7', 'StreamArn'] } }],
+    ])
+    const { StreamViewType } = Resources['ClusterEB0386A7']?.Properties.StreamSpecification ?? {}
+    expect(about[0]?.[0]).toBe(`ClusterStream${StreamViewType.replace('_', '')}`)
+  })
+
   test('what another stack uses cannot be taken away: references are exports and imports', () => {
-    const text = JSON.stringify([...resources])
-    expect(text).not.toContain('Fn::GetStackOutput')
+    const outputs = JSON.stringify([...resources]).match(/"Fn::GetStackOutput":\{[^}]*\}/g) ?? []
+    expect(new Set(outputs)).toEqual(
+      new Set([
+        '"Fn::GetStackOutput":{"StackName":"cloud-auth-test-data","OutputName":"ClusterStreamKEYSONLY"}',
+      ]),
+    )
     for (const { Properties } of functions().values()) {
       const { DATA_TABLE, CLUSTER_TABLE } = Properties.Environment.Variables
       for (const name of [DATA_TABLE, CLUSTER_TABLE])
@@ -239,8 +254,11 @@ describe('one Lambda for each group of endpoints and each worker', () => {
         Handler: 'index.handler',
       })
       expect(Properties.Layers).toBeUndefined()
-      const logs = resources.get(Properties.LoggingConfig.LogGroup.Ref)
-      expect(logs?.Properties.RetentionInDays).toBe(30)
+      const { Ref, 'Fn::ImportValue': imported = '' } = Properties.LoggingConfig.LogGroup
+      const logs = ofType(resources, 'AWS::Logs::LogGroup').find(
+        ([id]) => id === Ref || imported.startsWith(`cloud-auth-test-api:ExportsOutputRef${id}`),
+      )
+      expect(logs?.[1].Properties.RetentionInDays).toBe(30)
     }
   })
 
@@ -673,6 +691,28 @@ describe('what a stranger can make this cost', () => {
   test('is bounded by a throttle, unless told otherwise one that lets 500 logins a second pass', () => {
     expect(limits(kept)).toEqual([{ ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 }])
     expect(limits(resources)).toEqual([{ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 }])
+  })
+})
+
+describe('a proxy before the API', () => {
+  test('is told, by the hashes of its secrets, to every function that the gateway calls, and to no worker', () => {
+    const secretHashes = ['ab'.repeat(32), 'cd'.repeat(32)]
+    const from = resourcesOf({
+      ...{ stage: 'test', apiAddress: 'https://auth.example.com', proxy: { secretHashes, hops: 2 } },
+    })
+    const told = ofType(from, 'AWS::Lambda::Function').filter(
+      ([, { Properties }]) => Properties.Environment.Variables.PROXY_SECRETS !== undefined,
+    )
+    const called = ofType(from, 'AWS::Lambda::Permission').flatMap(([, { Properties }]) =>
+      Properties.Principal === 'apigateway.amazonaws.com' ? [Properties.FunctionName['Fn::GetAtt'][0]] : [],
+    )
+    expect(called.length).toBeGreaterThan(15)
+    expect(told.map(([id]) => id)).toEqual(expect.arrayContaining(called))
+    expect(told.map(([, one]) => one.Properties.Description).filter(name => name.includes('on-'))).toEqual([])
+    expect(told[0]?.[1].Properties.Environment.Variables).toMatchObject({
+      PROXY_SECRETS: secretHashes.join(','),
+      PROXY_HOPS: '2',
+    })
   })
 })
 

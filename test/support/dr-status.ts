@@ -20,6 +20,8 @@ const peer = v.strictObject({
   clock_skew_ms: v.optional(milliseconds),
   replication_primary_canary_age_ms: v.optional(milliseconds),
   expired: v.optional(v.literal(true)),
+  last_position: v.optional(wal),
+  last_position_time: v.optional(time),
 })
 
 const fence = v.strictObject({

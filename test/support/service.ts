@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync } from 'node:fs'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Context } from 'aws-lambda'
+import { usesOfFunction } from '../../infra/build/uses.ts'
 import type { Model } from '../../infra/local/assembly.ts'
 import { clientOf, createTables, type EngineCredentials } from '../../infra/local/engine.ts'
 import { routeFinder } from '../../infra/local/gateway.ts'
@@ -18,19 +19,16 @@ import { type Environment, readEnvironment } from '../../shared/adapters/aws/env
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../shared/adapters/aws/system.ts'
 import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
-import { type Use, usesOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 import { linkHandler } from '../../shared/http/link.ts'
 import { chase } from '../../shared/link/outgoing/chase.ts'
 import { notifier } from '../../shared/link/outgoing/notify.ts'
-import { linkUses } from '../../shared/link/routes.ts'
 import type { Clock } from '../../shared/ports.ts'
 import { connectBy } from '../../shared/replication/secondary/connect.ts'
 import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../shared/workers/handlers.ts'
 import { operationHandler } from '../../shared/workers/operations.ts'
-import { workers } from '../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from './api.ts'
 import { frontEvent, replyOf } from './front.ts'
 import { leanClient, tappedClient } from './lean-client.ts'
@@ -235,26 +233,21 @@ function functionsOf(
 
 /** What a function does when it is first asked, as its `index.ts` does. */
 function handlerOf(folder: string, environment: Environment, clock: Clock, client: TablesClient): Handler {
-  const portsOf = (uses: readonly Use[]) => awsPorts(folder, uses, environment, clock, linkCarrier(), client)
-  if (folder === 'on-job') return jobHandler(portsOf(workers['on-job'].uses))
-  if (folder === 'on-operation') {
-    const ports = portsOf(workers['on-operation'].uses)
-    return operationHandler(ports, connectBy(linkCarrier(), ports))
-  }
-  if (folder === 'on-journal') {
-    const ports = portsOf(workers['on-journal'].uses)
-    const carryTo = linkCarrier()
+  const carryTo = linkCarrier()
+  const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, client)
+  if (folder === 'on-job') return jobHandler(ports)
+  if (folder === 'on-operation') return operationHandler(ports, connectBy(carryTo, ports))
+  if (folder === 'on-journal')
     return journalHandler(ports, { notify: notifier(ports, carryTo), chase: () => chase(ports, carryTo) })
-  }
-  if (folder === 'on-tidy-schedule') return roundHandler(portsOf(workers['on-tidy-schedule'].uses))
-  if (folder === 'on-pull') return pullHandler(portsOf(workers['on-pull'].uses), linkCarrier())
-  if (folder === 'link') return linkHandler(portsOf(linkUses)) as Handler
+  if (folder === 'on-tidy-schedule') return roundHandler(ports)
+  if (folder === 'on-pull') return pullHandler(ports, carryTo)
+  if (folder === 'link') return linkHandler(ports) as Handler
   const group = groups.find(one => one.name === folder) ?? {
     name: folder,
     endpoints: [],
     all: async () => groups,
   }
-  return groupHandler(group, portsOf(usesOf(group))) as Handler
+  return groupHandler(group, ports) as Handler
 }
 
 /** Asynchronous invocations that fail are made twice again, as on AWS. */

@@ -75,8 +75,15 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
       if (last || clock.now() + wait >= deadline) {
         if (!(answer instanceof Error)) return answer
         throw answer instanceof OutOfTime
-          ? new ApiError('busy', 'STS did not answer in time', { retryAfter: 1, cause: answer })
-          : new ApiError('provider_failed', 'STS could not be reached', { cause: answer })
+          ? new ApiError('busy', 'STS did not answer in time', {
+              retryAfter: 1,
+              cause: answer,
+              reason: { why: 'timeout', service: 'sts' },
+            })
+          : new ApiError('provider_failed', 'STS could not be reached', {
+              cause: answer,
+              reason: { why: 'provider-failed', service: 'sts' },
+            })
       }
       await clock.sleep(wait)
     }

@@ -20,6 +20,9 @@ const schema = v.object({
   CEREMONY_TABLE: text,
   CLUSTER_NAME: v.optional(v.string(), 'cloud-auth'),
   API_ADDRESS: text,
+  /** hashes of the proxy's secrets, with commas between them; empty: there is no proxy */
+  PROXY_SECRETS: text,
+  PROXY_HOPS: v.optional(v.pipe(v.string(), v.regex(/^\d$/)), '1'),
   KEY_ARN: text,
   WORKER_FUNCTION: text,
   PULL_FUNCTION: text,
@@ -101,6 +104,9 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     assumableRoles: e.ASSUMABLE_ROLES.split(',').filter(pattern => pattern !== ''),
     initPgpKeys: e.INIT_PGP_KEYS.split(',').filter(fingerprint => fingerprint !== ''),
     strictCeremony: e.STRICT_CEREMONY,
+    proxy: e.PROXY_SECRETS
+      ? { secretHashes: e.PROXY_SECRETS.split(','), hops: Number(e.PROXY_HOPS) }
+      : undefined,
     apiAddress: e.API_ADDRESS,
     license: { text: e.LICENSE, publicKey: e.LICENSE_PUBLIC_KEY },
     tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE, ceremony: e.CEREMONY_TABLE },

@@ -4,11 +4,10 @@ import {
   readCallerIdentity,
   type VerifiedIdentity,
 } from '../../identity-proof/caller-identity.ts'
-import type { SignedRequest } from '../../identity-proof/signed-request.ts'
-import { rebuildRequest } from '../../identity-proof/sts-request.ts'
+import { ageOf, type SignedRequest } from '../../identity-proof/signed-request.ts'
+import { rebuildRequest, serverIdHeaders } from '../../identity-proof/sts-request.ts'
 import type { ClientConfig, IdentityConfig } from '../../model/config.ts'
 import { maxTtlOf } from '../../model/mount.ts'
-import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
@@ -47,19 +46,24 @@ const roleNameOf = ({ given }: LoginCall, { entity }: Identity): string =>
 /** Sends the caller's request to STS and reads who it is. @throws ApiError */
 export async function askSts(call: LoginCall, request: SignedRequest): Promise<VerifiedIdentity> {
   const [client] = await fetchItems(call, [key('client-config', mountOf(call).accessor)])
-  const outbound = outboundOf(request, client?.data ?? defaultClient, call.ports)
+  const outbound = outboundOf(request, client?.data ?? defaultClient, call)
   if ('why' in outbound) return refuse(outbound)
   const answer = await call.once(`sts ${client?.rev ?? ''}`, () =>
     call.ports.callerIdentity.ask(outbound, call.request.deadline),
   )
-  const identity = readCallerIdentity(answer)
+  const identity = readCallerIdentity(answer, ageOf(request, call.now))
   return 'why' in identity ? refuse(identity, identity.seen) : identity
 }
 
 /** The request as it would be sent to STS, or what is wrong with its form. */
-export const outboundOf = (request: SignedRequest, config: ClientConfig, { deployment }: Ports) =>
+export const outboundOf = (
+  request: SignedRequest,
+  config: ClientConfig,
+  { ports: { deployment }, mount }: Pick<LoginCall, 'ports' | 'mount'>,
+) =>
   rebuildRequest(request, {
     serverId: config.serverId,
+    serverIdHeader: mount?.type.startsWith('aws') ? serverIdHeaders.aws : serverIdHeaders.cloud,
     allowedHeaders: config.allowedHeaders,
     endpoint: config.stsEndpoint,
     regionFromClient: config.useStsRegionFromClient,

@@ -119,11 +119,16 @@ function bindingFault(role: Role): string | undefined {
 // Every AWS account can produce a valid proof: a prefix that ends before the account would admit them all.
 const BEYOND_ACCOUNT = /^arn:[a-z-]+:iam::\d{12}:/
 
+/** What names sessions, with the role behind them. */
+const SESSIONS = /^(arn:[a-z-]+):sts::(\d{12}):(?:assumed-role\/([\w+=,.@-]+\*?))?/
+
 function principalFault(role: Role): string | undefined {
   const open = role.boundIamPrincipalArns.find(arn => arn.endsWith('*') && !BEYOND_ACCOUNT.test(arn))
-  return open === undefined
-    ? undefined
-    : `bound_iam_principal_arn: the wildcard in ${open} must come after the account ID`
+  if (open === undefined) return undefined
+  const [, partition, account, name = '*'] = SESSIONS.exec(open) ?? []
+  return account === undefined
+    ? `bound_iam_principal_arn: the wildcard in ${open} must come after the account ID`
+    : `bound_iam_principal_arn: ${open} names sessions, and a wildcard is compared with the role behind them: use ${partition}:iam::${account}:role/${name}, with the path of the role if it has one, which admits all its sessions`
 }
 
 function ec2OnlyFault(role: Role): string | undefined {

@@ -79,12 +79,12 @@ async function settle(
 ): Promise<Partial<Drill> | 'again'> {
   const { clock } = run.ports
   const fault = readinessFault(side, await couldTakeOver(run, side))
-  if (fault) {
-    if (clock.now() - drill.stepAt >= PATIENCE) throw new DrillStopped(fault)
-    await clock.sleep(PAUSE_MS)
-    return 'again'
-  }
-  return { [way]: { ...drill[way], lost: await lostSince(run, side, drill.startedAt) } }
+  const lost = fault ? undefined : await lostSince(run, side, drill.startedAt)
+  if (lost !== undefined) return { [way]: { ...drill[way], lost } }
+  if (clock.now() - drill.stepAt >= PATIENCE)
+    throw new DrillStopped(fault || `what ${side} has lost is not known in time`)
+  await clock.sleep(PAUSE_MS)
+  return 'again'
 }
 
 const stepAfter = (name: string): string =>

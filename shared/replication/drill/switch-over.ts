@@ -115,12 +115,20 @@ export async function couldTakeOver(run: DrillRun, side: Side): Promise<DrillAns
   return asked(run, side, 'secondary/readiness', body)
 }
 
-/** Commits that a former primary had and its successor has not, since a moment, epoch milliseconds. */
-export async function lostSince({ ask, ...run }: DrillRun, side: Side, since: number): Promise<number> {
+/**
+ * Commits that a former primary had and its successor has not, since a moment, epoch milliseconds; undefined as long as
+ * it is still looking for them.
+ */
+export async function lostSince(
+  { ask, ...run }: DrillRun,
+  side: Side,
+  since: number,
+): Promise<number | undefined> {
   const token = await drillToken({ ask, ...run })
   const answer = await ask(side, 'GET', `${DR}/divergence?limit=1000`, { token })
   if (answer.status !== 200)
     throw new DrillStopped(`divergence of ${side} answers ${answer.status}: ${answer.text}`)
+  if (answer.data['complete'] === false) return undefined
   const lost = (answer.data['lost'] ?? []) as readonly { time: string }[]
   return lost.filter(({ time }) => Date.parse(time) >= since).length
 }

@@ -1,10 +1,14 @@
-import { answer, type Call, data, type Outcome } from '../../api/call.ts'
+import { type Call, clusterOf, data, type Early, type Outcome } from '../../api/call.ts'
+import { journalSeen, lookEarly } from '../../api/early-look.ts'
 import { listFields, pageOf } from '../../api/listing.ts'
+import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { DivergingKey, Report } from '../../model/secondary.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
+import type { Head } from '../head.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
+import { inWords } from './in-words.ts'
 
 export const divergenceFields = listFields
 
@@ -12,8 +16,12 @@ export const divergenceFields = listFields
 const USUAL = 100
 const MOST = 1000
 const LARGEST = 1_000_000
-/** Parts of reports that are read at once. */
+/** Parts of reports that are read at once, and that are counted: their items have some 100 MB. */
 const PARTS = 8
+const MOST_PARTS = 1000
+
+/** Seconds after which a report that is not complete is asked for again. */
+const AGAIN_S = 2
 
 /** A commit that the set does not have. */
 interface LostCell {
@@ -26,10 +34,32 @@ interface LostCell {
   /** the last position that this cluster's journal had in common with the set's, and the set's epoch then */
   cut: number
   epoch: string
-  /** items as they were stored, encrypted fields encrypted; without one: deleted, or left out because it was too large */
-  changes: { kind: string; key: [pk: string, sk: string]; item?: unknown; deleted?: true }[]
+  changes: ShownChange[]
   too_large?: true
 }
+
+/** An item as it was stored, encrypted fields encrypted; without one: deleted, or left out because it was too large. */
+interface ShownChange {
+  kind: string
+  key: [pk: string, sk: string]
+  /** what it is called; never a secret */
+  what: string
+  item?: unknown
+  deleted?: true
+}
+
+/** How many changes of each kind were lost. `more`: there are others, behind what is counted at once. */
+interface Counts {
+  commits: number
+  kinds: Record<string, { written: number; deleted: number }>
+  more?: true
+}
+
+/** Head of the journal, and what does not stay in line, read with the request's first read. */
+export const prepareDivergence = async ({ ports }: Pick<Early, 'ports'>) => ({
+  keys: [key('diverging')] as const,
+  ...lookEarly(ports, () => ({ life: undefined })),
+})
 
 /**
  * GET sys/replication/dr/divergence: what this cluster had committed and its set has not, from the reports that were
@@ -37,66 +67,147 @@ interface LostCell {
  * primary.
  */
 export async function showDivergence(call: Call<typeof divergenceFields>): Promise<Outcome> {
-  const { store } = call.ports
-  const [lost, [record, diverging]] = await Promise.all([
-    lostCells(call),
-    store.read([key('cluster'), key('diverging')]),
-  ])
-  const { life, link } = record?.data ?? {}
-  const keys = divergingOf(diverging, { life, link: link?.name })
-  return answer(data({ ...lost, diverging: keys.map(shownKey) }))
+  const { record } = clusterOf(call)
+  // before the reports: what makes them complete comes behind the last of them
+  const { head } = await journalSeen(call, undefined)
+  const waits = waitsFor(record, head)
+  const lost = await lostCells(call)
+  const { life, link } = record
+  const keys = divergingOf(call.fetched.get(key('diverging')), {
+    life,
+    link: link?.name,
+  })
+  const report = {
+    ...{ complete: waits === '', waits_for: waits },
+    ...lost,
+    diverging: keys.map(one => shownKey(one, mountsOf(call))),
+  }
+  return {
+    answer: {
+      ...data(report),
+      ...(waits === '' ? {} : { retryAfter: AGAIN_S }),
+    },
+  }
 }
 
+/**
+ * What has to happen before nothing more can come to be known as lost, in words; empty: the report is complete. A
+ * cluster that applies what its primary sends has compared the journals, and stored its report before.
+ */
+export function waitsFor(
+  { mode, operation, ...record }: Pick<ClusterRecord, 'mode' | 'operation' | 'link'>,
+  head: Pick<Head, 'mode' | 'link'> | undefined,
+): string {
+  if (mode === 'disabled') return ''
+  if (operation !== undefined)
+    return 'an operation on this cluster: GET sys/replication/dr/status shows it, and repeat this once it is over'
+  if (mode === 'primary')
+    return head?.mode === 'writing' ? '' : 'the end of a change of the role: repeat this in a few seconds'
+  const link = primaryOf(record)
+  if (!link)
+    return 'a primary: POST sys/replication/dr/secondary/update-primary has this cluster follow one, and what is lost is known by its journal'
+  if (head?.mode === 'applying' && head.link === (link.name ?? '')) return ''
+  return head?.mode === 'syncing'
+    ? 'the end of the sync that is under way: repeat this in a few seconds'
+    : 'the journal of the primary, which is compared with that of this cluster: repeat this in a few seconds'
+}
+
+type Mounts = Parameters<typeof inWords>[1]
+
+const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts, ...mounts.removing]
+
 /** An item that was fetched again and again; `given_up`: nothing waits for it any more. */
-const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey) => ({
-  ...{ kind, key: [pk, sk] as const, rounds, last_found: printTime(at) },
-  given_up: isGivenUp({ rounds }),
-  name: tagOf({ kind, pk, sk }),
+const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) => ({
+  ...{
+    kind,
+    key: [pk, sk] as const,
+    what: inWords({ kind, pk, sk }, mounts),
+    rounds,
+  },
+  ...{
+    last_found: printTime(at),
+    given_up: isGivenUp({ rounds }),
+    name: tagOf({ kind, pk, sk }),
+  },
 })
 
-/** Commits of the reports, a page of them; `next` is what `after` takes. */
+/**
+ * Commits of the reports, a page of them; `next` is what `after` takes. The first page comes with the counts of all.
+ */
 async function lostCells(
   call: Call<typeof divergenceFields>,
-): Promise<{ lost: readonly LostCell[]; next: string }> {
+): Promise<{ lost: readonly LostCell[]; next: string; counts?: Counts }> {
   const { after = '', limit = USUAL } = pageOf(call.given)
-  const [part = '', place = ''] = after.split('#')
-  const wanted = Math.min(limit, MOST)
+  const page = newPage(after, Math.min(limit, MOST))
+  const counts: Counts = { commits: 0, kinds: {} }
   const { store } = call.ports
-  const lost: LostCell[] = []
+  const [part = ''] = after.split('#')
   const seen = new Set<string>()
-  let size = 0
   let from = part
   let parts: readonly (Item<'report'> | undefined)[] =
     part === '' ? [] : await store.read([key('report', part)])
-  for (;;) {
-    for (const cell of parts.flatMap(one => (one ? cellsOf(one) : []))) {
-      if (cell.name <= `${part}#${place}` || seen.has(cell.position)) continue
-      size += JSON.stringify(cell.changes).length
-      if (lost.length === wanted || (lost.length > 0 && size > LARGEST))
-        return { lost, next: lost.at(-1)?.name ?? '' }
-      seen.add(cell.position)
-      lost.push(cell)
+  for (let read = 0; ; read += PARTS) {
+    for (const cell of parts.flatMap(one => (one ? cellsOf(one, mountsOf(call)) : []))) {
+      if (seen.has(cell.position)) continue
+      if (page.add(cell) !== 'before') seen.add(cell.position)
+      if (after === '') count(counts, cell)
     }
+    if (page.isFull() && after !== '') return page.found()
+    if (read >= MOST_PARTS) return { ...page.found(), counts: { ...counts, more: true } }
     parts = await store.list(partitions('report'), defined({ after: from || undefined, limit: PARTS }))
     from = parts.at(-1)?.sk ?? from
-    if (parts.length === 0) return { lost, next: '' }
+    if (parts.length === 0) return { ...page.found(), ...(after === '' ? { counts } : {}) }
+  }
+}
+
+/** Cells behind a name, until there are as many as are wanted. */
+function newPage(after: string, wanted: number) {
+  const lost: LostCell[] = []
+  let size = 0
+  let next = ''
+  return {
+    add: (cell: LostCell): 'before' | 'taken' | 'left' => {
+      if (cell.name <= after) return 'before'
+      size += JSON.stringify(cell.changes).length
+      const fits = next === '' && lost.length < wanted && (lost.length === 0 || size <= LARGEST)
+      if (fits) lost.push(cell)
+      else next = lost.at(-1)?.name ?? ''
+      return fits ? 'taken' : 'left'
+    },
+    isFull: () => next !== '',
+    found: () => ({ lost, next }),
+  }
+}
+
+function count(counts: Counts, { changes }: LostCell): void {
+  counts.commits += 1
+  for (const { kind, deleted } of changes) {
+    const of = counts.kinds[kind] ?? { written: 0, deleted: 0 }
+    counts.kinds[kind] = of
+    if (deleted) of.deleted += 1
+    else of.written += 1
   }
 }
 
 const PLACE_DIGITS = 6
 
-const cellsOf = ({ sk, data: { cells, cut, epoch } }: Item<'report'>): LostCell[] =>
+const cellsOf = ({ sk, data: { cells, cut, epoch } }: Item<'report'>, mounts: Mounts): LostCell[] =>
   cells.map(({ pos, id, at, changes, bare }, index) => ({
     name: `${sk}#${String(index).padStart(PLACE_DIGITS, '0')}`,
     ...{ position: pos, commit: id, time: printTime(at), cut, epoch },
-    changes: changes.map(change => shownChange(change, bare)),
+    changes: changes.map(change => shownChange(change, bare, mounts)),
     ...(bare ? { too_large: true as const } : {}),
   }))
 
 type LostChange = Report['cells'][number]['changes'][number]
 
-const shownChange = ({ kind, pk, sk, item }: LostChange, bare: true | undefined) => ({
+const shownChange = (
+  { kind, pk, sk, item }: LostChange,
+  bare: true | undefined,
+  mounts: Mounts,
+): ShownChange => ({
   kind,
-  key: [pk, sk] as [string, string],
+  key: [pk, sk],
+  what: inWords({ kind, pk, sk }, mounts, item),
   ...(item === undefined ? (bare ? {} : { deleted: true as const }) : { item }),
 })

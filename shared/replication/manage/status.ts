@@ -73,6 +73,8 @@ export interface ShownContact {
   since?: number
   /** where the primary may be reached, as it told */
   addresses?: readonly string[]
+  /** of a primary: the last position that it had given away */
+  seq?: number
   /** the last answer was a refusal */
   isRefused?: boolean
 }
@@ -186,7 +188,14 @@ const secondaryStatus = (record: ClusterRecord, { journal, contact, activationEr
     known_primary_cluster_addrs: known,
     last_remote_wal: link ? (journal?.frontier ?? 0) : 0,
     ...(link && contact?.since !== undefined ? { last_start: secondsOf(contact.since) } : {}),
-    primaries: link ? [peerOf(primary, primary, contact && byOwnClock(contact), now)] : [],
+    primaries: link
+      ? [
+          {
+            ...peerOf(primary, primary, contact && byOwnClock(contact), now),
+            ...lastHeard(contact, journal),
+          },
+        ]
+      : [],
     ...(activationError === undefined ? {} : { activation_error: activationError }),
     ...(journal?.diverging ? { diverging_items: journal.diverging } : {}),
     ...(journal?.sync
@@ -194,6 +203,15 @@ const secondaryStatus = (record: ClusterRecord, { journal, contact, activationEr
       : {}),
   }
 }
+
+/** How far the primary was when it was heard last: what lies between that and the own position is missing if it never comes back. */
+const lastHeard = (contact: ShownContact | undefined, journal: JournalFacts | undefined) =>
+  contact?.seq === undefined
+    ? {}
+    : {
+        last_position: Math.max(contact.seq, journal?.position ?? 0),
+        last_position_time: secondsOf(contact.at),
+      }
 
 // the primary dates its canaries, and its clock may be another
 const byOwnClock = (contact: ShownContact): ShownContact => ({

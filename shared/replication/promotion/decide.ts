@@ -47,6 +47,8 @@ export interface PromotionFacts {
   readonly copied: boolean
   /** what keeps this cluster from applying what it has; absent: nothing */
   readonly stuck?: string | undefined
+  /** the last position that the primary is known to have given away; absent: it has never told */
+  readonly heard?: number | undefined
   /** format of journal and link that this version speaks */
   readonly format: number
   /** epoch milliseconds: when this began to be gathered */
@@ -207,8 +209,18 @@ const checks: readonly Check[] = [
   },
 ]
 
+/** How much of what the primary had is known to be missing. What it did after it was heard last, nobody knows. */
+function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): string {
+  if (heard === undefined) return ''
+  const behind = heard - (head?.seq ?? 0)
+  return behind > 0
+    ? `: at least ${behind} positions, for it had given away position ${heard} when it was heard last, and all that came after`
+    : ': whatever came after it was heard last; of what it had told by then nothing is missing'
+}
+
 /** What a promotion that goes on has to tell. */
-function warningsOf({ primary, head, format, now }: PromotionFacts): string[] {
+function warningsOf(facts: PromotionFacts): string[] {
+  const { primary, head, format, now } = facts
   const at = `${head?.epoch}/${head?.seq}`
   if (primary.state === 'silent') {
     const last =
@@ -216,7 +228,7 @@ function warningsOf({ primary, head, format, now }: PromotionFacts): string[] {
         ? 'it has never answered'
         : `it answered last ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
     return [
-      `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here`,
+      `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here${missingText(facts)}`,
     ]
   }
   if (primary.state === 'refuses' || primary.state === 'none')

@@ -53,6 +53,7 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
     corrupted: isTreeCorrupted(record, check, diverging),
     reindexing: reindex !== undefined && isReindexing(reindex.data, record),
     stuck: puller?.data.fault,
+    heard: contact?.data.seq,
     now,
   }
 }

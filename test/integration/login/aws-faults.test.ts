@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Reply } from '../../support/api.ts'
+import { auditOf } from '../../support/audit.ts'
 import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
 import {
   errorsOf,
@@ -40,6 +41,10 @@ const iam = ({ mount, session }: World) => loginWith(mount, session, { role: 'ap
 
 /** The answer says which service failed and nothing of ours; nothing was written. */
 async function expectFault(world: World, reply: Reply, status: number, text: string): Promise<void> {
+  const told = auditOf(`${world.mount}/login`).at(-1)
+  expect(told, 'the audit log has the cause').toMatchObject({
+    reason: { why: expect.any(String) },
+  })
   expect([reply.status, errorsOf(reply)]).toEqual([status, text])
   expect(reply.headers['retry-after']).toBe(status === 503 ? '1' : undefined)
   expect(reply.text).not.toMatch(/arn:|AKIA|ASIA|127\.0\.0\.1|struck|https?:/)

@@ -39,9 +39,10 @@ describe('the header that ties a request to one server', () => {
     mount = await mountWith({ iam_server_id_header_value: ID })
   })
 
-  const missing = `the header ${OURS} is missing`
-  const mismatch = `the header ${OURS} does not have the expected value`
-  const unsigned = `the header ${OURS} is not among the signed headers`
+  const next = (name = OURS) => `sign the request with ${name} set to the mount’s iam_server_id_header_value`
+  const missing = `the header ${OURS} is missing: ${next()}`
+  const mismatch = `the header ${OURS} does not have the expected value: ${next()}`
+  const unsigned = `the header ${OURS} is not among the signed headers: ${next()}`
   const rows: [string, Headers, Headers, string][] = [
     ['missing', [], [], missing],
     ['signed, ours', [[OURS, ID]], [], ''],
@@ -60,6 +61,7 @@ describe('the header that ties a request to one server', () => {
     ['another case of the value', [[OURS, ID.toUpperCase()]], [], mismatch],
     ['a value that begins right', [[OURS, `${ID}.evil.example`]], [], mismatch],
     ['an empty value', [[OURS, '']], [], mismatch],
+    ['another value, the other spelling', [[THEIRS, 'x']], [], mismatch.replaceAll(OURS, THEIRS)],
     ['unsigned', [], [[OURS, ID]], unsigned],
     [
       'both unsigned',
@@ -89,6 +91,19 @@ describe('the header that ties a request to one server', () => {
       const answer = await login(mount, signed, added, { method })
       expect([answer.status, errorsOf(answer)]).toEqual([text === '' ? 200 : 400, text])
     })
+  })
+
+  test.each([
+    ['cloud', OURS],
+    ['aws', THEIRS],
+    ['aws-ec2', THEIRS],
+  ])('where it is missing at a mount of type %s, the refusal names %s', async (type, name) => {
+    const { path } = await freshMount(type)
+    await done('POST', `${path}/config/client`, {
+      iam_server_id_header_value: ID,
+    })
+    const answer = await login(path, [], [])
+    expect([answer.status, errorsOf(answer)]).toEqual([400, `the header ${name} is missing: ${next(name)}`])
   })
 
   test('a second SignedHeaders cannot make an unsigned header count', async () => {

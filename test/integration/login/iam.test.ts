@@ -143,7 +143,11 @@ describe('iam login', () => {
     const options = { at: Date.now() + minutes * MINUTE, ...(method ? { method } : {}) }
     const answer = await loginWith(mount, bob, { role: 'bob' }, options)
     expect(answer.status, answer.text).toBe(status)
-    if (status === 400) expect(errorsOf(answer)).toBe(NOT_ACCEPTED)
+    if (status === 200) return
+    const when = `it was signed 16 minutes ${minutes < 0 ? 'ago, and STS takes 15' : 'ahead of time'}`
+    expect(errorsOf(answer)).toBe(`${NOT_ACCEPTED}; by the clock here ${when}`)
+    const nowhere = await loginWith(`/auth/${fresh('none')}`, bob, { role: 'bob' }, options)
+    expect(errorsOf(nowhere)).toBe(errorsOf(answer))
   })
 
   test('a captured request works again within its time: nothing but the server ID binds it', async () => {

@@ -103,6 +103,16 @@ const anew: readonly Rule[] = [
     'bound_iam_principal_arn: the wildcard in arn:aws:iam::11112222* must come after the account ID',
   ],
   [
+    'a wildcard over the sessions of a role',
+    { bound_iam_principal_arn: 'arn:aws:sts::111122223333:assumed-role/x/*' },
+    'bound_iam_principal_arn: arn:aws:sts::111122223333:assumed-role/x/* names sessions, and a wildcard is compared with the role behind them: use arn:aws:iam::111122223333:role/x, with the path of the role if it has one, which admits all its sessions',
+  ],
+  [
+    'a wildcard over the sessions of roles',
+    { bound_iam_principal_arn: 'arn:aws-cn:sts::111122223333:assumed-role/x*' },
+    'bound_iam_principal_arn: arn:aws-cn:sts::111122223333:assumed-role/x* names sessions, and a wildcard is compared with the role behind them: use arn:aws-cn:iam::111122223333:role/x*, with the path of the role if it has one, which admits all its sessions',
+  ],
+  [
     'a principal that is none',
     { bound_iam_principal_arn: 'x' },
     'cannot resolve unique ID of x: not the ARN of a user, a role or an instance profile',

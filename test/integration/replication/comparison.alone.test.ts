@@ -99,7 +99,7 @@ test('an item that the primary gives otherwise each time is given up after three
   for (let rounds = 0; rounds < 8 && (await isDue()); rounds++) {
     await set.at('west').minute({ hashes: true })
     set.pass(30_000)
-    await pull(set.at('west').ports, lying, { deadline: set.clock.now() + 9000 })
+    await pull(set.at('west').as('on-pull'), lying, { deadline: set.clock.now() + 9000 })
   }
   expect(await isDue()).toBe(false)
   expect(toldOf('items do not stay in line')).toEqual([

@@ -85,7 +85,7 @@ describe('a secondary', () => {
     for (let hour = 0; hour < 24; hour++) {
       set.pass(HOUR)
       await set.tick({ hashes: hour % 8 === 0 })
-      await roundHandler(at('west').ports)({}, context)
+      await roundHandler(at('west').as('on-tidy-schedule'))({}, context)
       await set.settled()
     }
     expect(await all('west')).toEqual(before)

@@ -7,6 +7,7 @@ import { key } from '../../../shared/storage/kinds.ts'
 import { drillHandler } from '../../../shared/workers/drills.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import { commandsOf } from '../../support/runbook.ts'
+import { having } from '../../support/set/member-ports.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const DR = 'sys/replication/dr'
@@ -43,7 +44,7 @@ const TRIES = 4
 /** Does what the state machine does: each step until it is done, failures a few times; at the end the last word. */
 async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = async () => undefined) {
   const { ports } = set.at('east')
-  const handler = drillHandler(ports, { policy: 'drill', ask })
+  const handler = drillHandler(set.at('east').as('on-drill'), { policy: 'drill', ask })
   const operation = ports.entropy.uuid()
   const take = async (step: string): Promise<void> => {
     for (let tries = 1; ; )
@@ -175,13 +176,16 @@ describe('a drill does not begin', () => {
       },
     }
     const schedule = (at: string) =>
-      drillHandler({ ...set.at(at).ports, workflows }, { policy: 'drill', ask: asking() })({}, context)
+      drillHandler(having(set.at(at).as('on-drill'), { workflows }), { policy: 'drill', ask: asking() })(
+        {},
+        context,
+      )
     await schedule('west')
     expect(started).toEqual([])
     await schedule('east')
     await schedule('east')
     expect(started).toEqual(['drill'])
-    await drillHandler({ ...ports, workflows }, undefined)({}, context)
+    await drillHandler(having(set.at('east').as('on-drill'), { workflows }), undefined)({}, context)
     expect(started).toEqual(['drill'])
   })
 })

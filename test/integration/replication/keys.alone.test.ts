@@ -136,12 +136,16 @@ test('while a secondary that is connected has not the new key, the old one stays
 
 test('a secondary whose own KMS key is disabled takes nothing over, not by force either, and the primary serves', async () => {
   const given = { dr_operation_token: await operationToken() }
+  const asked = await set.at('west').request('POST', `${R}/license/status`, given, { token: '' })
+  expect(asked.status, 'the function is warm').toBe(200)
   set.at('west').kms.setEnabled(false)
-  // what is in memory still opens: only who unwraps it anew finds out, and then nobody opens anything
-  for (const [force, text] of [
-    [false, /keyring does not open.*force does not help/],
-    [true, /keyring of this cluster cannot be decrypted/],
+  // what is in memory still opens: only who unwraps it anew finds out, and without memory nobody opens anything
+  for (const [memory, force, text] of [
+    ['warm', false, /keyring does not open.*force does not help/],
+    ['warm', true, /keyring does not open.*force does not help/],
+    ['cold', true, /keyring of this cluster cannot be decrypted/],
   ] as const) {
+    if (memory === 'cold') set.at('west').newMemory()
     const reply = await set.at('west').request('POST', `${R}/promote`, { ...given, force }, { token: '' })
     expect([reply.status, reply.text]).toEqual([503, expect.stringMatching(text)])
     await set.settled()

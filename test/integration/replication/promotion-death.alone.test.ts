@@ -9,6 +9,7 @@ import { create, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { Crash, crashes } from '../../support/crash.ts'
 import { type promotions, readyToPromote } from '../../support/promotion.ts'
+import { having } from '../../support/set/member-ports.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000001'
@@ -42,8 +43,12 @@ const runOf = (
   ports: Partial<OperationRun['ports']> = {},
 ): OperationRun => {
   const own = set.at('west')
+  const { store, journal } = own.as('on-operation')
   return {
-    ports: { ...own.ports, store: watched(own.ports.store), journal: watched(own.ports.journal), ...ports },
+    ports: having<OperationRun['ports']>(own.as('on-operation'), {
+      ...{ store: watched(store), journal: watched(journal) },
+      ...ports,
+    }),
     connect: peer => watched(own.connect(peer)),
     deadline: Number.POSITIVE_INFINITY,
   }
@@ -161,7 +166,7 @@ describe('a promotion that is given up', () => {
 
   test('where the keyring does not open; not even force helps', async () => {
     await begun()
-    const { cipher } = set.at('west').ports
+    const { cipher } = set.at('west').as('on-operation')
     const closed = { ...cipher, decrypt: () => Promise.reject(new Error('KMS says no')) }
     const verdict = stepsOfPromotion.verify(runOf(undefined, { cipher: closed }), OPERATION)
     await expect(verdict).rejects.toThrow(/keyring does not open.*force does not help/)

@@ -1,6 +1,8 @@
+import * as v from 'valibot'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import { drStatus } from '../../support/dr-status.ts'
 import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../support/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
@@ -172,6 +174,30 @@ describe('a promotion without the primary', () => {
     expect(await policies('west')).not.toContain('lost')
     expect(await policies('west')).toContain('before')
     expect((await write('west', 'after')).status).toBe(204)
+  })
+
+  test('heard beyond what has come: the status tells by how much before anything is forced, and the warning counts it', async () => {
+    const { seq } = await set.at('west').head()
+    const heardAt = Math.floor(set.clock.now() / 1000) * 1000
+    await write('east', 'lost')
+    await write('east', 'lost-too')
+    // the heartbeat goes through, and no cell any more
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
+    await set
+      .at('west')
+      .pull()
+      .catch(() => undefined)
+    set.cut('east', 'west')
+    set.pass(61_000)
+    const status = (await set.at('west').ok('GET', '/sys/replication/dr/status')).body.data
+    const [peer] = v.parse(drStatus, status).mode === 'secondary' ? status.primaries : []
+    expect([status.last_remote_wal, peer.last_position]).toEqual([seq, seq + 2])
+    expect(peer.connection_status).toBe('disconnected')
+    expect(Date.parse(peer.last_position_time)).toBeGreaterThanOrEqual(heardAt)
+    const reply = await promote('west')
+    expect(reply.body.warnings[1]).toContain(
+      `at least 2 positions, for it had given away position ${seq + 2}`,
+    )
   })
 
   test('of a cluster that was demoted: with force it goes on where its own epoch ended', async () => {

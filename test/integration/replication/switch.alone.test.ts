@@ -15,7 +15,7 @@ const HANDLER = ['promote', 'update-primary']
 interface Lost {
   name: string
   position: string
-  changes: { kind: string; key: [string, string]; deleted?: true }[]
+  changes: { kind: string; key: [string, string]; what: string; deleted?: true }[]
 }
 
 let set: ClusterSet
@@ -96,7 +96,8 @@ describe('a planned switch, by one token that was made beforehand', () => {
     expect((await set.at('east').record()).life).toBe(life)
     expect((await set.at('east').head()).hold, 'no sync').toBe(hold + 1)
     expect((await set.at('east').request('GET', `${R}/divergence`)).body.data).toEqual({
-      ...{ lost: [], next: '', diverging: [] },
+      ...{ complete: true, waits_for: '', lost: [], next: '', diverging: [] },
+      counts: { commits: 0, kinds: {} },
     })
     expect((await post('east', 'primary/demote')).status, 'it follows again: no primary of any kind').toBe(
       400,
@@ -126,6 +127,18 @@ describe('a planned switch, by one token that was made beforehand', () => {
   })
 })
 
+/** Whoever asks before the journals are compared, and what differs is put right, is told to ask again. */
+async function seenIncomplete(stopsAt: ReturnType<ClusterSet['freezeAt']>[]): Promise<void> {
+  for (const { reached, thaw } of stopsAt) {
+    await reached
+    const { headers, body } = await set.at('east').ok('GET', `${R}/divergence`)
+    expect(body.data).toMatchObject({ complete: false, waits_for: expect.stringMatching(/repeat this/) })
+    expect(headers['retry-after']).toBe('2')
+    thaw()
+  }
+  await set.settled()
+}
+
 describe('after a disaster', () => {
   beforeEach(begun)
 
@@ -145,9 +158,30 @@ describe('after a disaster', () => {
     await set.tick()
     await set.tick()
     expect([await health('east'), await health('west')]).toEqual([472, 200])
+    const unasked = await set.at('east').ok('GET', `${R}/divergence`)
+    expect(unasked.body.data).toMatchObject({
+      complete: false,
+      waits_for: expect.stringMatching(/update-pri/),
+    })
+    // the journals are about to be compared; the report is stored, and nothing of it is taken back yet
+    const stopsAt = ['Echo', 'Items'].map(step =>
+      set.freezeAt({ cluster: 'east', process: 'on-pull', step, at: 1, when: 'before' }),
+    )
     const reply = await operate('east', 'update-primary', { token: await tokenOf('west', 'east') })
     expect(reply.status, reply.text).toBe(200)
+    await seenIncomplete(stopsAt)
+    const told = await set.at('east').ok('GET', `${R}/divergence`)
+    expect(told.body.data).toMatchObject({ complete: true, waits_for: '' })
+    expect(told.headers).not.toHaveProperty('retry-after')
     await areEqual()
+    expect((await set.at('east').ok('GET', `${R}/divergence`)).body.data).toEqual(told.body.data)
+    expect(told.body.data.counts).toEqual({
+      commits: 3,
+      kinds: {
+        policy: { written: 1, deleted: 1 },
+        'client-config': { written: 1, deleted: 0 },
+      },
+    })
 
     const divergence = async (query = '', token = set.at('east').token()) =>
       set.at('east').request('GET', `${R}/divergence${query}`, undefined, { token })
@@ -160,6 +194,9 @@ describe('after a disaster', () => {
       ['policy', 'lost', undefined],
       ['policy', 'kept', true],
       ['client-config', 'client', undefined],
+    ])
+    expect(lost.flatMap(({ changes }) => changes.map(({ what }) => what))).toEqual([
+      ...['policy lost', 'policy kept', 'client configuration of auth/cloud'],
     ])
     expect(lost.at(-1)?.position).toMatch(new RegExp(`^${end.epoch}/`))
     expect(JSON.stringify(body)).not.toContain(secret)

@@ -1,9 +1,11 @@
+import { usesOfFunction } from '../../../infra/build/uses.ts'
 import { newLicence } from '../../../infra/local/licence.ts'
 import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
+import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
 import type { CarryTo } from '../../../shared/link/carry.ts'
-import type { BusEvent, Clock, Deployment, Entropy, Ports } from '../../../shared/ports.ts'
+import type { BusEvent, Clock, Deployment, Entropy, FieldCipher, Ports } from '../../../shared/ports.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import type { ownKms } from '../own-kms.ts'
 import { addressFor } from './network.ts'
@@ -32,12 +34,17 @@ export interface Told {
   fields: unknown
 }
 
-/** The ports of a cluster's Lambdas, and what came out of them. There is no AWS but the tables, and a KMS of its own. */
+/**
+ * The ports of a cluster's Lambdas, and what came out of them. There is no AWS but the tables, and a KMS of its own.
+ * `ports` are for tests, which may do anything; `as` gives those of a function, behind its guard and with a memory of
+ * its own, as long as no new memory is asked for.
+ */
 export function portsOf(
   { name, tables, clock, transport, entropy, kms, carryTo }: PortSettings,
   { background, wake, workflow }: Started,
 ): {
   ports: Ports
+  as: (folder: string) => Ports
   told: Told[]
   audited: Record<string, unknown>[]
   events: BusEvent[]
@@ -51,11 +58,10 @@ export function portsOf(
     void told.push({ level, message, fields })
   const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, transport.connect)
   const copy = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>
-  const newCipher = () => kmsCipher({ store, clock, entropy, kms })
-  let current = newCipher()
+  const memory = newMemories(() => kmsCipher({ store, clock, entropy, kms }))
   const ports: Ports = {
     ...{ store, journal, journalView, clock, entropy, meter },
-    cipher: new Proxy(current, { get: (_, member) => Reflect.get(current, member) }),
+    ...memory.of('test'),
     genesis: kmsGenesis({ keyArn: `key of ${name}`, entropy, kms }),
     ...{ instances: noAws, principals: noAws, callerIdentity: noAws, accessKeys: noAws },
     background: { start: async job => background(copy(job)) },
@@ -67,13 +73,38 @@ export function portsOf(
     audit: { write: async entry => void audited.push(copy(entry)) },
     log: { info: note('info'), warn: note('warn'), error: note('error') },
     deployment: deploymentOf(name, clock.now()),
-    keyHints: new Map(),
-    memory: {},
   }
-  const newMemory = (): void => {
-    current = newCipher()
+  const functions = new Map<string, Ports>()
+  const as = (folder: string): Ports => {
+    const known =
+      functions.get(folder) ?? guardedPorts(having(ports, memory.of(folder)), usesOfFunction(folder))
+    functions.set(folder, known)
+    return known
   }
-  return { ports, told, audited, events, newMemory }
+  return { ports, as, told, audited, events, newMemory: memory.forget }
+}
+
+/** Ports of which some are others; the rest is looked at when it is asked for. */
+export const having = <P extends object>(ports: P, own: Partial<P>): P =>
+  new Proxy(ports, { get: (all, name) => Reflect.get(name in own ? own : all, name) })
+
+/** What environments keep between requests. */
+function newMemories(newCipher: () => FieldCipher) {
+  const held = new Map<string, FieldCipher>()
+  const cipherOf = (folder: string): FieldCipher => {
+    const cipher = held.get(folder) ?? newCipher()
+    held.set(folder, cipher)
+    return cipher
+  }
+  return {
+    of: (folder: string): Pick<Ports, 'cipher' | 'keyHints' | 'memory'> => ({
+      cipher: new Proxy(cipherOf(folder), { get: (_, name) => Reflect.get(cipherOf(folder), name) }),
+      keyHints: new Map(),
+      memory: {},
+    }),
+    /** all environments are new ones, as far as they hold keys */
+    forget: () => held.clear(),
+  }
 }
 
 const noAws = new Proxy({} as never, {

@@ -50,7 +50,7 @@ export function setMember(settings: MemberSettings) {
   const { name, simulation, net, tables, kms } = settings
   const { clock } = simulation
   const address = addressFor(name)
-  const { ports, told, audited, events, newMemory } = portsOf(
+  const { ports, as, told, audited, events, newMemory } = portsOf(
     { ...settings, clock, carryTo: net.carryFrom(name) },
     {
       background: payload => simulation.start(() => lambdas.job(payload)),
@@ -58,15 +58,15 @@ export function setMember(settings: MemberSettings) {
       workflow: (...given) => lambdas.workflow(...given),
     },
   )
-  const lambdas = lambdasOf(settings, ports)
-  const request = requester(settings, ports)
+  const lambdas = lambdasOf(settings, as)
+  const request = requester(settings, as)
   let token = ''
   /** a request as its function serves it; with the root token, unless another one is given */
   const rooted = (method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Reply> =>
     request(method, path, body, { token, ...options })
-  net.join(name, linkService(ports))
+  net.join(name, linkService(as('link')))
   return {
-    ...{ name, address, ports, told, audited, events, tables, kms, ...lambdas },
+    ...{ name, address, ports, as, told, audited, events, tables, kms, ...lambdas },
     request: rooted,
     /** from now on processes have nothing of the keyring in memory that those before them have, or wait for */
     newMemory,
@@ -106,25 +106,27 @@ const contextOf = ({ clock, entropy }: Pick<Ports, 'clock' | 'entropy'>, seconds
   } as Context
 }
 
+type As = ReturnType<typeof portsOf>['as']
+
 /** What workers do, each time as a process of its own. */
-function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
+function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   const { clock, run, start } = simulation
+  const context = (seconds: number) => contextOf({ clock, entropy }, seconds)
   const carryTo = net.carryFrom(name)
-  const connect = connectBy(carryTo, ports)
-  const notify = notifier(ports, carryTo)
-  const onOperation = operationHandler(ports, connect)
-  const invoke = (event: object) =>
-    run(name, 'on-operation', () => onOperation(event, contextOf(ports, WORKER_S)))
+  const [operating, journaling] = [as('on-operation'), as('on-journal')]
+  const connect = connectBy(carryTo, operating)
+  const onOperation = operationHandler(operating, connect)
+  const invoke = (event: object) => run(name, 'on-operation', () => onOperation(event, context(WORKER_S)))
+  const notify = notifier(journaling, carryTo)
+  const chasing = () => chase(journaling, carryTo)
   const journal = (event: object) =>
-    run(name, 'on-journal', () =>
-      journalHandler(ports, { notify, chase: () => chase(ports, carryTo) })(event),
-    )
+    run(name, 'on-journal', () => journalHandler(journaling, { notify, chase: chasing })(event))
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
     /** a background job: made three times at most */
     job: async (payload: unknown): Promise<void> => {
-      const work = () => jobHandler(ports)(payload, contextOf(ports, WORKER_S))
+      const work = () => jobHandler(as('on-job'))(payload, context(WORKER_S))
       for (let tries = 1; ; tries++)
         try {
           return await run(name, 'on-job', work)
@@ -134,18 +136,18 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
         }
     },
     /** a short run of the puller */
-    pull: () => run(name, 'on-pull', () => pullHandler(ports, carryTo)({}, contextOf(ports, PULL_S))),
+    pull: () => run(name, 'on-pull', () => pullHandler(as('on-pull'), carryTo)({}, context(PULL_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})
       await run(name, 'on-journal', async () => {
-        await closeCopy(ports)
-        await tendOperation(ports)
-        await finishStepDown(ports)
-        await tellRoleEvents(ports)
-        await fill(ports, 'all')
-        await trimJournal(ports)
-        await chase(ports, carryTo)
+        await closeCopy(journaling)
+        await tendOperation(journaling)
+        await finishStepDown(journaling)
+        await tellRoleEvents(journaling)
+        await fill(journaling, 'all')
+        await trimJournal(journaling)
+        await chasing()
       })
     },
     /** what on-journal does when cells have been written */
@@ -154,8 +156,8 @@ function lambdasOf({ name, simulation, net }: MemberSettings, ports: Ports) {
 }
 
 /** Hands requests to the functions of a cluster. */
-function requester({ name, model, simulation, answered }: MemberSettings, ports: Ports) {
-  const handlers = new Map(groups.map(group => [group.name, groupHandler(group, ports)]))
+function requester({ name, model, simulation, entropy, answered }: MemberSettings, as: As) {
+  const handlers = new Map(groups.map(group => [group.name, groupHandler(group, as(group.name))]))
   const folders = new Map(model.functions.map(one => [one.name, one.folder]))
   const find = routeFinder(model.routes)
   return async (method: string, path: string, body: unknown, options: CallOptions): Promise<Reply> => {
@@ -163,7 +165,7 @@ function requester({ name, model, simulation, answered }: MemberSettings, ports:
     const found = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0]) ?? ''
     const handler = handlers.get(folders.get(found) ?? found)
     if (!handler) throw new Error(`no function serves ${method} ${path}`)
-    const context = contextOf(ports, API_S)
+    const context = contextOf({ clock: simulation.clock, entropy }, API_S)
     return simulation.run(name, 'api', async () => {
       const reply = replyOf((await (handler(event, context) as Promise<unknown>)) as FrontAnswer)
       answered(name, `${method} ${path}`, reply.status)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { usesFor } from '../../../shared/adapters/aws/ports.ts'
+import { usesFor } from '../../../shared/adapters/aws/guard.ts'
 import { type Change, countDown, create, remove } from '../../../shared/storage/changes.ts'
 import { type Key, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
@@ -21,6 +21,13 @@ describe('which use a change needs, so that nothing works here that the grants r
     ['removing the keyring', remove(key('keyring')), []],
     ['storing what is known of a secondary', put(key('secondary', 'west')), ['link']],
     ['removing it', remove(key('secondary', 'west')), ['link']],
+    ['noting who follows', put(key('puller')), ['apply']],
+    ['forgetting who follows', remove(key('puller')), ['apply']],
+    ['forgetting what does not come right', remove(key('diverging')), ['apply']],
+    ['keeping an attempt', put(key('ceremony')), ['ceremony']],
+    ['removing an attempt, which dies by itself', remove(key('ceremony')), []],
+    ['storing an operation token', put(key('operation-token')), ['ceremony']],
+    ['voiding it', remove(key('operation-token')), ['operation-token']],
     ['storing anything else', put(key('policy', 'p')), ['write']],
     ['removing anything else', remove(key('tidy-run', 'm', 'x')), ['write']],
   ])('%s', (_, change, uses) => expect(usesFor(change)).toEqual(uses))

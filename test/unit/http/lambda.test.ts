@@ -7,8 +7,9 @@ import { ApiError } from '../../../shared/api/errors.ts'
 import { text } from '../../../shared/api/fields.ts'
 import type { FrontEvent } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
-import type { Log, Ports } from '../../../shared/ports.ts'
+import type { FrontProxy, Log, Ports } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import { sha256 } from '../../../shared/values/secret.ts'
 import { memoryStore } from '../support/memory-store.ts'
 import { clearCipher, mount, NOW } from '../tokens/support.ts'
 
@@ -17,7 +18,12 @@ type Handle = (call: Call) => Outcome | Promise<Outcome>
 let ids = 0
 
 /** A Lambda of one endpoint for anyone. */
-function handlerOf(handle: Handle, log: (level: string) => Log['info'], meter = callMeter()) {
+function handlerOf(
+  handle: Handle,
+  log: (level: string) => Log['info'],
+  meter = callMeter(),
+  proxy?: FrontProxy,
+) {
   const { store } = memoryStore([
     {
       ...key('cluster'),
@@ -32,6 +38,7 @@ function handlerOf(handle: Handle, log: (level: string) => Log['info'], meter = 
     clock: { now: () => NOW },
     entropy: { uuid: () => `r-${++ids}` },
     memory: {},
+    deployment: { proxy },
     audit: { write: async () => undefined },
     meter,
     log: { info: log('info'), warn: log('warn'), error: log('error') },
@@ -180,6 +187,47 @@ describe('requests under way at once in one environment', () => {
     expect(new Set(ids).size).toBe(3)
     const counted = ids.map(id => lines.find(line => line['id'] === id)?.['calls'])
     expect(counted).toEqual([{ dynamodb: 30 }, { dynamodb: 10 }, { dynamodb: 20 }])
+  })
+})
+
+describe('behind a proxy', () => {
+  const proxy = { secretHashes: [sha256('S3CRET of the proxy').toString('hex')], hops: 1 }
+  const chain = '10.0.0.1, 203.0.113.9, 192.0.2.1'
+  const through = { 'x-origin-secret': 'S3CRET of the proxy', 'x-forwarded-for': chain }
+  const sources: string[] = []
+  const lines: unknown[] = []
+  const handler = handlerOf(
+    call => {
+      sources.push(call.request.source)
+      return ok()
+    },
+    () => (_message, fields) => void lines.push(fields),
+    callMeter(),
+    proxy,
+  )
+  const ask = (headers: Record<string, string>) => handler(eventOf({ headers }), contextWith(15_000))
+
+  test('handlers are told who called the proxy', async () => {
+    expect((await ask(through)).statusCode).toBe(200)
+    expect(sources.splice(0)).toEqual(['203.0.113.9'])
+  })
+
+  test('who comes around it is told where to go, before anything is read, and the next one is served (CVE-2024-6468)', async () => {
+    for (const headers of [{}, { 'x-forwarded-for': chain }, { ...through, 'x-origin-secret': 'no' }]) {
+      const reply = await ask(headers)
+      expect([reply.statusCode, reply.headers['x-error-code']]).toEqual([403, 'misdirected'])
+      expect(reply.body).toMatch(/send requests to the address of the proxy/)
+      expect(lines.at(-1)).toMatchObject({ operation: 'refused early', status: 403, calls: {} })
+      expect(sources).toEqual([])
+    }
+    expect((await ask(through)).statusCode).toBe(200)
+    expect(sources.splice(0)).toHaveLength(1)
+    expect(JSON.stringify(lines)).not.toContain('S3CRET')
+  })
+
+  test('a chain that names nobody is refused with the setting to look at', async () => {
+    const reply = await ask({ ...through, 'x-forwarded-for': 'unknown, 192.0.2.1' })
+    expect([reply.statusCode, reply.body]).toEqual([400, expect.stringContaining('proxy.hops')])
   })
 })
 

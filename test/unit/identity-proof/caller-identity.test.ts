@@ -174,6 +174,18 @@ describe('answers that are no success', () => {
     expect(found).toEqual({ code: 'invalid_request', why: 'sts-refused', text: notAccepted, seen })
   })
 
+  test.each([
+    [undefined, ''],
+    [-300, ''],
+    [300, ''],
+    [301, '; by the clock here it was signed 5 minutes ago, and STS takes 15'],
+    [3725, '; by the clock here it was signed 62 minutes ago, and STS takes 15'],
+    [-3725, '; by the clock here it was signed 62 minutes ahead of time'],
+  ])('signed %s seconds ago: the text tells an age that matters%s', (age, more) => {
+    const found = readCallerIdentity(stsError(403, 'SignatureDoesNotMatch'), age)
+    expect(found).toMatchObject({ text: `${notAccepted}${more}` })
+  })
+
   test('what is no XML is no answer of STS, whatever its status', () => {
     expect(why({ status: 302, contentType: 'text/html', body: '<html/>' })).toBe('sts-answer')
   })
@@ -190,18 +202,18 @@ describe('answers that are no success', () => {
     try {
       return readCallerIdentity(answer)
     } catch (error) {
-      return error instanceof ApiError ? [error.code, error.retryAfter] : error
+      return error instanceof ApiError ? [error.code, error.retryAfter, error.reason?.['why']] : error
     }
   }
   test.each([
-    ['429', stsAnswer({}, { status: 429, contentType: 'text/html' }), ['busy', 1]],
-    ['400 Throttling', stsError(400, 'Throttling'), ['busy', 1]],
-    ['503 RequestLimitExceeded', stsError(503, 'RequestLimitExceeded'), ['busy', 1]],
-    ['500', stsError(500, 'InternalFailure'), ['provider_failed', undefined]],
+    ['429', stsAnswer({}, { status: 429, contentType: 'text/html' }), ['busy', 1, 'throttled']],
+    ['400 Throttling', stsError(400, 'Throttling'), ['busy', 1, 'throttled']],
+    ['503 RequestLimitExceeded', stsError(503, 'RequestLimitExceeded'), ['busy', 1, 'throttled']],
+    ['500', stsError(500, 'InternalFailure'), ['provider_failed', undefined, 'provider-failed']],
     [
       '502 of a proxy',
       { status: 502, contentType: 'text/html', body: '<html/>' },
-      ['provider_failed', undefined],
+      ['provider_failed', undefined, 'provider-failed'],
     ],
   ])('%s is a fault of the provider, not of the caller', (_, answer, fault) => {
     expect(failure(answer)).toEqual(fault)

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { type RequestInput, readSignedRequest } from '../../../shared/identity-proof/signed-request.ts'
+import { ageOf, type RequestInput, readSignedRequest } from '../../../shared/identity-proof/signed-request.ts'
 import {
   authorization,
   BODY,
   base64,
+  getInput,
   postInput,
   request,
   usualHeaders,
@@ -25,6 +26,20 @@ function refused(input: RequestInput): string {
 const url = (text: string) => postInput({}, { url: base64(text) })
 const body = (text: string) => postInput({}, { body: base64(text) })
 const signed = (value: unknown) => postInput({ Authorization: value })
+
+describe('the age of a signature', () => {
+  const now = Date.UTC(2026, 2, 1, 10, 30, 30)
+  test.each([
+    ['of its header', postInput(), 600],
+    ['of its query', getInput(), 600],
+    ['dated ahead', postInput({ 'X-Amz-Date': '20260301T103031Z' }), -1],
+    ['that names no time', getInput({ 'X-Amz-Date': '20269901T102030Z' }), undefined],
+    ['of a time in another form', postInput({ 'X-Amz-Date': '2026-03-01T10:20:30Z' }), undefined],
+    ['without a date', postInput({ 'X-Amz-Date': '' }), undefined],
+  ])('%s', (_, input, age) => {
+    expect(ageOf(request(input), now)).toBe(age)
+  })
+})
 
 describe('a POST request', () => {
   test('is taken apart', () => {

@@ -4,6 +4,7 @@ import { authorization, base64, getInput, postInput, request } from '../../build
 
 const rules: StsRules = {
   serverId: '',
+  serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
   allowedHeaders: [],
   endpoint: '',
   regionFromClient: false,

@@ -18,6 +18,7 @@ import {
 
 const rules: StsRules = {
   serverId: '',
+  serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
   allowedHeaders: [],
   endpoint: '',
   regionFromClient: false,

@@ -14,6 +14,7 @@ import {
 
 const usualRules: StsRules = {
   serverId: '',
+  serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
   allowedHeaders: [],
   endpoint: '',
   regionFromClient: false,

@@ -10,6 +10,7 @@ const VAULTS_SIGNED = 'host;x-vault-aws-iam-server-id'
 function judge(input: ReturnType<typeof postInput>, serverId = 'login.example.com'): string {
   const rebuilt = rebuildRequest(request(input), {
     serverId,
+    serverIdHeader: ours,
     allowedHeaders: [],
     endpoint: '',
     regionFromClient: false,
@@ -71,6 +72,7 @@ describe('the header that ties a request to one server', () => {
   test('the configured value is not told', () => {
     const rebuilt = rebuildRequest(request(postInput({ [ours]: 'x' })), {
       serverId: id,
+      serverIdHeader: ours,
       allowedHeaders: [],
       endpoint: '',
       regionFromClient: false,

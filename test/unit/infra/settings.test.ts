@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
 import { newAuthority } from '../../../infra/local/tls.ts'
 import { readSettings } from '../../../infra/settings.ts'
+import { sha256 } from '../../../shared/values/secret.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 
 const key = licenceKey()
@@ -24,6 +25,39 @@ const faultsOf = (given: unknown): string[] => {
     return faults.map(line => line.trim())
   }
 }
+
+describe('a proxy before the API', () => {
+  const hash = 'AB'.repeat(32)
+  const given = (proxy: object, more: object = { apiAddress: 'https://auth.example.com' }) => ({
+    ...{ stage: 'prod', proxy },
+    ...more,
+  })
+
+  test('is known by the hashes of one secret, or of two while they change; one hop is between unless told otherwise', () => {
+    expect(readSettings(given({ secretHashes: [hash] })).proxy).toEqual({
+      ...{ secretHashes: [hash.toLowerCase()], hops: 1 },
+    })
+    expect(faultsOf(given({ secretHashes: [hash, 'cd'.repeat(32)], hops: 2 }))).toEqual([])
+  })
+
+  test.each([
+    [{ secretHashes: [] }, 'proxy.secretHashes: must have the hash of a secret'],
+    [{ secretHashes: [hash, hash, hash] }, 'proxy.secretHashes: must have two hashes at most'],
+    [{ secretHashes: ['the secret itself'] }, 'proxy.secretHashes.0: must be a SHA-256'],
+    [{ secretHashes: [sha256('').toString('hex')] }, 'proxy.secretHashes.0: must be the hash of a secret'],
+    [{ secretHashes: [sha256('\n').toString('hex')] }, 'proxy.secretHashes.0: must be the hash of a secret'],
+    [{ secretHashes: [hash], hops: 0 }, 'proxy.hops'],
+    [{ hops: 1 }, 'proxy.secretHashes'],
+  ])('is refused as %j: it would be open, or closed to everybody', (proxy, fault) => {
+    expect(faultsOf(given(proxy)).join()).toContain(fault)
+  })
+
+  test('has an address, which others of a set are told', () => {
+    expect(faultsOf(given({ secretHashes: [hash] }, {}))).toEqual([
+      expect.stringMatching(/^proxy: needs apiAddress, the address of the proxy/),
+    ])
+  })
+})
 
 describe('settings of a deployment', () => {
   test('a stage is enough', () => {

@@ -149,9 +149,17 @@ describe('wildcards of principals', () => {
     'arn:aws:iam::1111*',
     'arn:aws:iam::111122223333*',
     'arn:aws:iam:*:111122223333:role/*',
-    'arn:aws:sts::111122223333:assumed-role/app/*',
   ])('%s is refused: it would admit the world, or nobody', arn => {
     expect(() => plan({ bound_iam_principal_arn: [APP, arn] })).toThrow('must come after the account ID')
+  })
+
+  test.each([
+    ['arn:aws:sts::111122223333:assumed-role/app/*', 'arn:aws:iam::111122223333:role/app,'],
+    ['arn:aws-cn:sts::111122223333:assumed-role/app*', 'arn:aws-cn:iam::111122223333:role/app*,'],
+    ['arn:aws:sts::111122223333:assumed-role/*', 'arn:aws:iam::111122223333:role/*,'],
+    ['arn:aws:sts::111122223333:*', 'arn:aws:iam::111122223333:role/*,'],
+  ])('%s names sessions, which no wildcard is compared with: the refusal names %s', (arn, instead) => {
+    expect(() => plan({ bound_iam_principal_arn: [APP, arn] })).toThrow(`use ${instead}`)
   })
 })
 

@@ -341,6 +341,8 @@ test('what a drill has lost are commits since its beginning; where that is not t
   const lost = [-1, 0, 5].map(ms => ({ time: new Date(START + ms).toISOString() }))
   answers['own sys/replication/dr/divergence'] = { data: { lost } }
   expect(await lostSince(run(), 'own', START)).toBe(2)
+  answers['own sys/replication/dr/divergence'] = { data: { lost, complete: false } }
+  expect(await lostSince(run(), 'own', START), 'more may come').toBeUndefined()
   answers['own sys/replication/dr/divergence'] = { status: 403, text: 'denied', data: { lost } }
   await expect(lostSince(run(), 'own', START)).rejects.toThrow('divergence of own answers 403: denied')
 })

@@ -235,6 +235,20 @@ describe('status of a secondary', () => {
     })
   })
 
+  test('tells how far its primary was when it was heard last, never less than what has come since', () => {
+    const peerAt = (seq: number) =>
+      (
+        shown({ record: own, journal: applying, contact: { ...contact, at: NOW - 90_000, seq } })[
+          'primaries'
+        ] as Record<string, unknown>[]
+      )[0]
+    expect(peerAt(230)).toMatchObject({
+      ...{ connection_status: 'disconnected', last_position: 230 },
+      last_position_time: '2026-01-02T03:02:35Z',
+    })
+    expect(peerAt(220)).toMatchObject({ last_position: 223 })
+  })
+
   test('tells how far a sync has come', () => {
     const syncing = { ...applying, doing: 'syncing', sync: { done: 3, total: 16 } } as const
     expect(shown({ record: own, journal: syncing, contact })['merkle_sync_progress']).toEqual({

@@ -86,6 +86,18 @@ describe('what is no obstacle', () => {
     expect(warnings[0]).toContain(`${EPOCH}/100`)
   })
 
+  test.each([
+    [undefined, /is not here$/],
+    [
+      103,
+      /: at least 3 positions, for it had given away position 103 when it was heard last, and all that came/,
+    ],
+    [100, /: whatever came after it was heard last; of what it had told by then nothing is missing$/],
+    [99, /nothing is missing$/],
+  ])('a silent primary that was heard at %s: what is known to be missing is counted', (heard, expected) => {
+    expect(decide({ ...silentFor(60_000), heard }).warnings[0]).toMatch(expected)
+  })
+
   test('all that is wrong but the silence still is', () => {
     expect(decide({ ...silentFor(60_000), corrupted: true }).refused?.text).toMatch(/corrupted/)
   })

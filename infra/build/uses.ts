@@ -1,0 +1,11 @@
+import { type Use, usesOf } from '../../shared/api/endpoint.ts'
+import { groups } from '../../shared/endpoints/all.ts'
+import { linkUses } from '../../shared/link/routes.ts'
+import { type Worker, workers } from '../../shared/workers/workers.ts'
+
+/** What a function reaches: a group's endpoints say it, or the table of workers; the link has no endpoints. */
+export const usesOfFunction = (name: string): readonly Use[] => {
+  const worker = (workers as Record<string, Worker>)[name]
+  if (name === 'link') return linkUses
+  return worker?.uses ?? usesOf(groups.find(one => one.name === name) ?? { name, endpoints: [] })
+}

@@ -1,0 +1,61 @@
+import type { Use } from '../../api/endpoint.ts'
+import type { Ports, Store } from '../../ports.ts'
+import { type Change, keyOf } from '../../storage/changes.ts'
+import { guards } from '../../storage/guards.ts'
+import { specOf } from '../../storage/kinds.ts'
+
+/** Which port belongs to which declared use; the others are there for everybody. */
+const gates: Partial<Record<keyof Ports, Use>> = {
+  instances: 'instances',
+  principals: 'principals',
+  callerIdentity: 'caller-identity',
+  accessKeys: 'access-keys',
+  background: 'background',
+  puller: 'pull',
+  workflows: 'workflow',
+  events: 'events',
+  genesis: 'genesis',
+  journal: 'journal',
+  authorities: 'authorities',
+  carryTo: 'peers',
+}
+
+/**
+ * Ports as a function has them that declares these uses. A port whose use was not declared throws when it is touched:
+ * without the grant that follows from the declaration it would fail on AWS only.
+ * @param ports looked at when one of them is asked for
+ */
+export function guardedPorts(ports: Ports, uses: readonly Use[]): Ports {
+  const store = guardedStore(ports.store, uses)
+  const open = (port: keyof Ports) => (port === 'store' ? store : ports[port])
+  const behind = (port: keyof Ports): PropertyDescriptor => {
+    const use = gates[port]
+    const closed = use !== undefined && !uses.includes(use)
+    return { enumerable: true, get: () => (closed ? undeclared(port, use) : open(port)) }
+  }
+  const names = Object.keys(ports) as (keyof Ports)[]
+  return Object.defineProperties({} as Ports, Object.fromEntries(names.map(name => [name, behind(name)])))
+}
+
+const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
+  ...store,
+  commit: (changes, cluster, options) => {
+    const missing = changes.map(usesFor).find(any => !any.some(use => uses.includes(use)))
+    return missing ? undeclared('store.commit', missing[0]) : store.commit(changes, cluster, options)
+  },
+  ...(uses.includes('scan') ? {} : { scan: () => undeclared('store.scan', 'scan') }),
+  ...(uses.includes('sweep') ? {} : { due: () => undeclared('store.due', 'sweep') }),
+})
+
+/** The uses of which a change needs one, as the grants have it. */
+export function usesFor(change: Change): readonly Use[] {
+  const { stores, deletes } = guards[specOf(keyOf(change).kind).guard ?? 'write']
+  if ('count' in change) return ['spend']
+  return 'put' in change ? stores : deletes
+}
+
+function undeclared(port: string, use: Use | undefined): never {
+  throw new Error(
+    use ? `${port} needs the use "${use}" in the endpoint table` : `${port}: no declared use allows that`,
+  )
+}

@@ -1,0 +1,76 @@
+import { isRoot } from '../../model/token.ts'
+import type { Kind, kinds, Stored } from '../../storage/kinds.ts'
+
+/** Kinds that every cluster of a set has: journals are about no others. */
+type Replicated = {
+  [K in Kind]: (typeof kinds)[K]['table'] extends 'data' ? K : never
+}[Kind]
+
+/** A thing as its key tells it, and as it was stored where that is known. */
+interface Thing<K extends Kind> {
+  /** the first part of its collection's name: accessor of a mount, say */
+  owner: string
+  /** the mount that it belongs to, in words */
+  mount: string
+  /** its own name in its collection */
+  name: string
+  data?: Partial<Stored[K]> | undefined
+}
+
+/** What a thing of each kind is called. Nothing of it is a secret: accessors and names, never a text that is encrypted or signed. */
+const words: { readonly [K in Replicated]: (thing: Thing<K>) => string } = {
+  mounts: () => 'the list of mounts',
+  'mounts-revision': () => 'revision of the list of mounts',
+  'client-config': ({ mount }) => `client configuration of ${mount}`,
+  'identity-config': ({ mount }) => `identity configuration of ${mount}`,
+  'tidy-settings': ({ name, mount }) => `tidy settings of the ${name} of ${mount}`,
+  certificate: ({ name, mount }) => `certificate ${name} of ${mount}`,
+  'sts-role': ({ name, mount }) => `STS role for account ${name} of ${mount}`,
+  role: ({ name, mount }) => `role ${name} of ${mount}`,
+  access: ({ name, mount }) => `access-list entry of instance ${name} at ${mount}`,
+  deny: ({ name, mount }) => `denial of the role tag ${tagInWords(name)} at ${mount}`,
+  token: ({ owner, data }) => `${data ? tokenInWords(data) : 'token'}, accessor ${owner}`,
+  child: ({ owner, name }) => `token with accessor ${name}, as a child of the one with accessor ${owner}`,
+  'token-role': ({ name }) => `token role ${name}`,
+  wrapped: ({ owner }) => `wrapped answer behind accessor ${owner}`,
+  policy: ({ name }) => `policy ${name}`,
+  alias: ({ name, mount }) => `entity alias ${name} at ${mount}`,
+  entity: ({ name }) => `entity ${name}`,
+  'alias-id': ({ name }) => `entity alias with the id ${name}`,
+  'recovery-key': () => 'the recovery key',
+  rotation: ({ mount }) => `rotation of the credentials of ${mount}`,
+}
+
+const tokenInWords = ({ login, role, policies, displayName }: Partial<Stored['token']>): string => {
+  if (login) return `token of role ${login.role}`
+  if (role) return `token of token role ${role}`
+  if (policies && isRoot({ policies })) return 'root token'
+  return displayName ? `token ${displayName}` : 'token'
+}
+
+/** A role tag without its signature: version, nonce and what it allows are names. */
+const tagInWords = (text: string): string => text.split(':').slice(0, -1).join(':') || 'of an older form'
+
+const isReplicated = (kind: string): kind is Replicated => Object.hasOwn(words, kind)
+
+/**
+ * What a thing is called by its key, for who decides whether it has to be made again.
+ * @param mounts those that are known here, removed ones included
+ * @param item as it was stored; absent: nobody knows
+ */
+export function inWords(
+  { kind, pk, sk }: { kind: string; pk: string; sk: string },
+  mounts: readonly { accessor: string; path: string }[],
+  item?: unknown,
+): string {
+  if (!isReplicated(kind)) return `${kind} ${sk}`
+  const [first = '', second = ''] = pk.split('#')
+  const found = mounts.find(({ accessor }) => accessor === first)
+  const thing = {
+    owner: first === 'token' ? second : first,
+    mount: found ? `auth/${found.path}` : `a mount that is not there (${first})`,
+    name: sk,
+    data: (item as { data?: object } | undefined)?.data,
+  }
+  return words[kind](thing as Thing<never>)
+}

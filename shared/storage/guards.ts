@@ -1,0 +1,27 @@
+/** Uses by name (`api/endpoint.ts`), of which one is enough. None: nobody may, whatever was declared. */
+interface Allowed {
+  stores: readonly string[]
+  deletes: readonly string[]
+}
+
+/**
+ * Who may store and who may delete items of a kind, by the column `guard` of the table of kinds. Both the ports of a
+ * function and the grants of its role follow from this.
+ */
+export const guards = {
+  /** what has no guard of its own */
+  write: { stores: ['write'], deletes: ['write'] },
+  /** tokens: one that is used up or revoked goes */
+  mint: { stores: ['mint'], deletes: ['spend', 'write'] },
+  /** keys without which nothing can be read again */
+  genesis: { stores: ['genesis'], deletes: [] },
+  record: { stores: ['genesis', 'role'], deletes: [] },
+  /** an attempt is replaced, or dies */
+  ceremony: { stores: ['ceremony'], deletes: [] },
+  'operation-token': { stores: ['ceremony'], deletes: ['operation-token'] },
+  link: { stores: ['link'], deletes: ['link'] },
+  /** a secondary's notes on its following: they end with it */
+  apply: { stores: ['apply'], deletes: ['apply'] },
+} as const satisfies Record<string, Allowed>
+
+export type Guard = keyof typeof guards
