@@ -81,8 +81,7 @@ export interface FieldCipher {
   decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
   /** a batch token's content, encrypted and decrypted again; undefined for anything that we did not encrypt */
   encryptToken(content: string): Promise<string>
-  /** `term`: identity of the one that encrypted it */
-  decryptToken(text: string): Promise<{ content: string; term: string } | undefined>
+  decryptToken(text: string): Promise<SealedToken | undefined>
   /**
    * The keyring for another cluster of the set: sealed to that one's X25519 key, 32 bytes, and bound to the set.
    * @param set UUID
@@ -102,7 +101,20 @@ export interface NewKeyring {
 }
 
 /** What is told of a term by who holds it. `id`: its identity. */
-export type TermMade = Pick<Term, 'number' | 'probe'> & { id: string }
+export type TermMade = Pick<Term, 'number' | 'probe'> & {
+  id: string
+  /** raw Ed25519 public key of this cluster's own signer of it, base64; absent: it has none */
+  signer?: string
+}
+
+/** A batch token as it was sealed: who signed it, and whether its term still counts, is told by the term's item. */
+export interface SealedToken {
+  content: string
+  /** identity of the term that encrypted it */
+  term: string
+  /** absent: a term of before, whose tokens bear none */
+  signature?: Buffer
+}
 
 /** Makes keys. Times are epoch milliseconds. */
 export interface Genesis {
@@ -120,6 +132,8 @@ export interface Genesis {
   importFrom(exported: string, own: KeyObject, set: string, now: number): Promise<NewKeyring>
   /** A keyring with the terms of another one besides, for reading. */
   unite(leading: Keyring, other: Keyring, now: number): Promise<NewKeyring>
+  /** A keyring with a signer of this cluster's own for the term that encrypts. */
+  withSigner(keyring: Keyring, now: number): Promise<NewKeyring>
 }
 
 /** Where a call to AWS goes, and as whom. */

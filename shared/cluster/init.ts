@@ -55,7 +55,7 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
   const changes = [
     create(key('cluster'), record),
     create(key('keyring'), keyring),
-    ...noteTerms(terms, [], now),
+    ...noteTerms(terms, [], now, record.id),
     create(place, { ...division, key: await cipher.encrypt(place, 'key', recovery.toString('base64')) }),
     ...storeMounts(undefined, firstMounts(ports.entropy.uuid)),
     ...issueService(rootToken(now), root).changes,

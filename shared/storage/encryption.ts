@@ -15,6 +15,8 @@ export interface Term {
   id: string
   /** what its texts begin with; after a forced promotion two terms may have one number */
   version: number
+  /** its batch tokens bear a signature */
+  signed: boolean
   /** AES-256: fields of items, and batch tokens */
   items: KeyObject
   tokens: KeyObject
@@ -34,9 +36,9 @@ export const termIdOf = (dataKey: Uint8Array): string =>
   Buffer.from(hkdfSync('sha256', dataKey, '', 'cloud-auth identity of a term', ID)).toString('base64url')
 
 /** The working keys that follow from a data key. */
-export const termOf = (version: number, dataKey: Uint8Array): Term => ({
+export const termOf = (version: number, dataKey: Uint8Array, signed = false): Term => ({
   id: termIdOf(dataKey),
-  version,
+  ...{ version, signed },
   items: derived(dataKey, 'items'),
   tokens: derived(dataKey, 'batch tokens'),
 })
@@ -70,10 +72,10 @@ export const encryptBatch = (term: Term, content: string, nonce: Buffer): string
 export const decryptBatch = (
   terms: readonly Term[],
   encrypted: string,
-): { content: string; term: string } | undefined =>
+): { content: string; term: Term } | undefined =>
   firstOf(terms, encrypted, (term, body) => {
     const content = decrypt(term.tokens, BATCH, body)
-    return content === undefined ? undefined : { content, term: term.id }
+    return content === undefined ? undefined : { content, term }
   })
 
 /** How a secret appears in the audit log. */

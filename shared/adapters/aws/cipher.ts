@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
+import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
-import type { Clock, Entropy, FieldCipher, Genesis, NewKeyring, Store } from '../../ports.ts'
+import type { Clock, Entropy, FieldCipher, Genesis, NewKeyring, SealedToken, Store } from '../../ports.ts'
 import { openBox, sealTo } from '../../storage/box.ts'
 import {
   auditHmac,
@@ -23,9 +24,13 @@ import {
   openEnvelope,
   united,
   withNextTerm,
+  withoutSigner,
+  withSigner,
 } from '../../storage/keyring.ts'
 import { key } from '../../storage/kinds.ts'
+import { signBatch, splitBatch } from '../../storage/signed-batch.ts'
 import { defined } from '../../values/defined.ts'
+import { rawPublic } from '../../values/raw-keys.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
 import { type HeldKeyring, hasTerm, heldKeyring, keyringHolder, storedKeyring } from './held-keyring.ts'
@@ -62,24 +67,42 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
         return open(await newerThan(held))
       }
     },
-    encryptToken: async content => encryptBatch((await current()).active, content, nonce()),
+    encryptToken: async content => {
+      const { active, signer } = await current()
+      // who has just taken over makes its signer before anything else
+      if (active.signed && !signer) throw new ApiError('busy', NO_SIGNER, { retryAfter: 2 })
+      return encryptBatch(active, signer ? signBatch(signer, content) : content, nonce())
+    },
     decryptToken: async text => {
       const held = await current()
       const version = versionIn(text)
-      const opened = decryptBatch(held.terms, text)
+      const opened = openedBatch(held, text)
       const old = clock.now() - held.readAt >= LOOK_AGAIN_MS
       if (opened || version === undefined || version < held.active.version || !old) return opened
-      return decryptBatch((await newerThan(held)).terms, text)
+      return openedBatch(await newerThan(held), text)
     },
     exportTo: async (recipient, set) => {
       // read anew: what is handed over must not be behind what the cluster record says
       const stored = await storedKeyring({ store, kms })
       const { id, keys } = stored
-      const keyring = sealTo(recipient, boxOf(set), JSON.stringify({ id, keys }), entropy.bytes)
+      const given = JSON.stringify({ id, keys: withoutSigner(keys) })
+      const keyring = sealTo(recipient, boxOf(set), given, entropy.bytes)
       return { keyring, term: newestTerm(keys) }
     },
     hmac: async text => auditHmac((await current()).hmacKey, text),
   }
+}
+
+const NO_SIGNER = 'this cluster has just taken over, and cannot make batch tokens yet'
+
+/** What a term signs is nothing without a signature; whose it is, the term's item tells. */
+function openedBatch({ terms }: HeldKeyring, text: string): SealedToken | undefined {
+  const opened = decryptBatch(terms, text)
+  if (!opened) return undefined
+  const { id, signed } = opened.term
+  if (!signed) return { content: opened.content, term: id }
+  const parts = splitBatch(opened.content)
+  return parts && { ...parts, term: id }
 }
 
 const boxOf = (set: string) => ({ purpose: 'keyring', set }) as const
@@ -102,17 +125,20 @@ export function kmsGenesis({
   }
 
   async function atWork(id: string, keys: Keys, now: number): Promise<NewKeyring> {
-    const { active, terms } = heldKeyring({ id, keys, edition: 0 }, now)
+    const { active, terms, signer } = heldKeyring({ id, keys, edition: 0 }, now)
+    const own = signer && rawPublic(signer).toString('base64')
     const encryptBy = (term: Term, ...[place, field, text]: Parameters<FieldCipher['encrypt']>) =>
       encryptField(term, place, field, text, entropy.bytes(NONCE_LENGTH))
     return {
       keyring: await enclosed(id, keys, now),
       cipher: { encrypt: async (...given) => encryptBy(active, ...given) },
-      terms: terms.map(term => ({
-        id: term.id,
-        number: term.version,
-        probe: encryptBy(term, key('term', term.id), 'probe', 'probe'),
-      })),
+      terms: terms.map(term =>
+        defined({
+          ...{ id: term.id, number: term.version },
+          probe: encryptBy(term, key('term', term.id), 'probe', 'probe'),
+          signer: term === active ? own : undefined,
+        }),
+      ),
     }
   }
 
@@ -129,6 +155,8 @@ export function kmsGenesis({
     },
     unite: async (leading, other, now) =>
       atWork(leading.id, united(await opened(leading), await opened(other)), now),
+    withSigner: async (keyring, now) =>
+      atWork(keyring.id, withSigner(await opened(keyring), entropy.bytes), now),
     withNextTerm: async (keyring, now, id = keyring.id) =>
       atWork(id, withNextTerm(await opened(keyring), entropy.bytes), now),
   }

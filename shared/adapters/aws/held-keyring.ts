@@ -5,6 +5,8 @@ import type { Clock, Store } from '../../ports.ts'
 import { hmacKeyOf, type Term, termOf } from '../../storage/encryption.ts'
 import { activeTerm, idOf, type Keys, openEnvelope } from '../../storage/keyring.ts'
 import { key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+import { privateKey } from '../../values/raw-keys.ts'
 import type { Kms } from './kms.ts'
 
 /** A keyring at work. */
@@ -13,6 +15,8 @@ export interface HeldKeyring {
   active: Term
   terms: readonly Term[]
   hmacKey: KeyObject
+  /** Ed25519: signs batch tokens of the active term; absent: this cluster has none for it, or needs none */
+  signer?: KeyObject
   edition: number
   /** epoch milliseconds */
   readAt: number
@@ -26,11 +30,14 @@ export interface StoredKeyring {
 }
 
 export function heldKeyring({ id, keys, edition }: StoredKeyring, readAt: number): HeldKeyring {
-  const terms = keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64')))
+  const terms = keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64'), one.signed))
   const wanted = idOf(activeTerm(keys))
   const active = terms.find(one => one.id === wanted)
   if (!active) throw new Error('the keyring has no term')
-  return { id, active, terms, hmacKey: hmacKeyOf(Buffer.from(keys.fixed, 'base64')), edition, readAt }
+  const own = keys.signer?.term === wanted ? keys.signer : undefined
+  const signer = own && privateKey('Ed25519', Buffer.from(own.seed, 'base64'))
+  const hmacKey = hmacKeyOf(Buffer.from(keys.fixed, 'base64'))
+  return defined({ id, active, terms, hmacKey, signer, edition, readAt })
 }
 
 /** Whether a keyring has a term. */

@@ -65,7 +65,7 @@ async function left(
     ...{ keyring: record.data.keyring, term: record.data.term, edition: record.data.edition ?? 0 },
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
-  const terms = noteTerms(made.terms, known, now)
+  const terms = noteTerms(made.terms, known, now, id)
   const position = posText(head)
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)

@@ -81,7 +81,7 @@ describe('initialisation', () => {
     expect(Buffer.from(await combine(three))).toEqual(Buffer.alloc(32, 5))
     expect(commits).toHaveLength(1)
     expect(commits[0]?.map(change => 'put' in change && [change.put.kind, change.expected])).toEqual([
-      ...['cluster', 'keyring', 'recovery-key', 'mounts'].map(kind => [kind, 'absent']),
+      ...['cluster', 'keyring', 'term', 'recovery-key', 'mounts'].map(kind => [kind, 'absent']),
       ['mounts-revision', 'any'],
       ['token', 'absent'],
     ])

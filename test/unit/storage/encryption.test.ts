@@ -46,7 +46,7 @@ describe('encrypted fields', () => {
       expect(texts.map(text => decryptField(terms, role, 'hmacKey', text))).toEqual(['here', 'there'])
     expect(() => decryptField([one], role, 'hmacKey', encrypt('there', other))).toThrow('cannot be decrypted')
     const token = encryptBatch(other, '{}', nonce)
-    expect(decryptBatch([one, other], token)).toEqual({ content: '{}', term: other.id })
+    expect(decryptBatch([one, other], token)).toEqual({ content: '{}', term: other })
     expect(decryptBatch([one], token)).toBeUndefined()
   })
 
@@ -117,7 +117,7 @@ describe('the term that an encrypted text names', () => {
 describe('batch tokens', () => {
   test('decrypt with the keyring that encrypted them', () => {
     expect(decryptBatch([two, one], encryptBatch(one, '{"a":1}', nonce))).toEqual({
-      ...{ content: '{"a":1}', term: one.id },
+      ...{ content: '{"a":1}', term: one },
     })
   })
 
