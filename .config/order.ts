@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isAlone } from '../test/support/running-file.ts'
 
 /** Files that take minutes of waiting and little work: what works goes on beside them. The longest stands first. */
-const WAITING = ['e2e/runbooks.test.ts', 'e2e/roles.test.ts', 'e2e/pair.test.ts', 'e2e/kill.test.ts']
+const WAITING = ['runbooks', 'roles', 'pair-again', 'pair', 'kill'].map(name => `e2e/${name}.test.ts`)
 
 /**
  * Begins with the files that wait, or a run would end with them, and the processors have nothing to do. Files that are

@@ -115,6 +115,11 @@ const fields = v.strictObject({
    * invocation of its function; otherwise anybody may
    */
   strictCeremony: v.optional(v.boolean(), false),
+  /**
+   * sys/health is 503, and not 200, while KMS does not open the keyring of a cluster that serves: environments that have
+   * opened it go on, and every new one fails
+   */
+  healthChecksKeyring: v.optional(v.boolean(), false),
   /** address of the API when it has a domain of its own; default: the one that API Gateway gives */
   apiAddress: v.optional(
     v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),
@@ -192,6 +197,16 @@ const fields = v.strictObject({
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
   /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */
   throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate: 500, burst: 1000 }),
+  /** the same for other clusters of a DR set, whose way to this one has a throttle of its own */
+  linkThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
+    rate: 100,
+    burst: 200,
+  }),
+  /** the same for probes of `sys/health` */
+  healthThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
+    rate: 50,
+    burst: 100,
+  }),
   /** environments kept free for logins, so that nothing else can starve them */
   loginConcurrency: v.optional(wholeNumber),
   /** environments that the account may have at once in this region; Lambda keeps 100 of them unreserved */

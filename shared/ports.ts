@@ -321,6 +321,8 @@ export interface Deployment {
   strictCeremony: boolean
   /** what stands before the front end; absent: callers reach it themselves */
   proxy?: FrontProxy | undefined
+  /** health is not 200 while KMS does not open the keyring */
+  healthChecksKeyring: boolean
   /** address under which clients reach this cluster; empty: the one that each request was sent to */
   apiAddress: string
   /** for functions that are told it: a JWT, empty when there is none, and the Ed25519 key that signs it, DER as base64 */
@@ -392,6 +394,8 @@ export interface Memory {
   /** serves refusals that do not depend on it, and only for seconds */
   cluster?: ClusterRead
   refusals?: Refusals
+  /** whether KMS opened the keyring when it was asked for health, epoch milliseconds */
+  keyring?: { at: number; opens: boolean }
 }
 
 /** Requests that an environment has refused for the role of its cluster, and not told of yet. */

@@ -1,5 +1,5 @@
 // An ec2 login as an instance does it: fetch the signed document from the metadata service, send it with a nonce of
-// your own. Keep the nonce where only this instance can read it: later logins need it.
+// your own. The instance's first login fixes the nonce. Keep it where only this instance can read it: later logins need it.
 //   BASE=http://127.0.0.1:8200/v1 ROLE=demo-ec2 NONCE=… [METADATA=http://169.254.169.254] node ec2-login.mjs
 const { BASE, ROLE, NONCE, METADATA = 'http://169.254.169.254' } = process.env
 
@@ -15,7 +15,10 @@ const answer = await fetch(`${BASE}/auth/cloud/login`, {
   body: JSON.stringify({ role: ROLE, nonce: NONCE, pkcs7: (await document.text()).replaceAll('\n', '') }),
 })
 const { auth, errors } = await answer.json()
-if (!answer.ok) throw new Error(errors.join('; '))
-process.stdout.write(
-  `${JSON.stringify({ policies: auth.policies, lease_duration: auth.lease_duration, metadata: auth.metadata })}\n`,
-)
+if (answer.ok) {
+  const { client_token, policies, lease_duration, metadata } = auth
+  process.stdout.write(`${JSON.stringify({ client_token, policies, lease_duration, metadata }, null, 2)}\n`)
+} else {
+  process.stderr.write(`${errors.join('\n')}\n`)
+  process.exitCode = 1
+}

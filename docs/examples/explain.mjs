@@ -1,6 +1,7 @@
-// Why does this login fail? The body of a login, and every check with the value it saw.
-//   BASE=… TOKEN=… ROLE=demo-ec2 METADATA=… node explain.mjs
-const { BASE, TOKEN, ROLE, METADATA = 'http://169.254.169.254' } = process.env
+// Would this login succeed, and if not, why? The body of a login, and every check with the value it saw. Without the nonce
+// of the instance's first login nothing else succeeds, so it is given here too.
+//   BASE=… TOKEN=… ROLE=demo-ec2 NONCE=… METADATA=… node explain.mjs
+const { BASE, TOKEN, ROLE, NONCE, METADATA = 'http://169.254.169.254' } = process.env
 
 const session = await fetch(`${METADATA}/latest/api/token`, {
   method: 'PUT',
@@ -12,13 +13,18 @@ const document = await fetch(`${METADATA}/latest/dynamic/instance-identity/rsa20
 const answer = await fetch(`${BASE}/auth/cloud/role/${ROLE}/explain`, {
   method: 'POST',
   headers: { 'x-vault-token': TOKEN },
-  body: JSON.stringify({ pkcs7: (await document.text()).replaceAll('\n', '') }),
+  body: JSON.stringify({ nonce: NONCE, pkcs7: (await document.text()).replaceAll('\n', '') }),
 })
 const { data, errors } = await answer.json()
-if (!answer.ok) throw new Error(errors.join('; '))
-process.stdout.write(`would succeed: ${data.login_would_succeed}\n`)
-for (const { check, verdict, seen, message } of data.checks) {
-  process.stdout.write(
-    `${verdict.padEnd(12)} ${check}${seen === undefined ? '' : `  saw ${JSON.stringify(seen)}`}${message ? `  ${message}` : ''}\n`,
-  )
+if (answer.ok) {
+  process.stdout.write(`would succeed: ${data.login_would_succeed}\n`)
+  for (const { check, verdict, seen, message = '' } of data.checks) {
+    const value = seen === undefined ? '' : `saw ${JSON.stringify(seen)}`
+    process.stdout.write(
+      `${[verdict.padEnd(12), check, value, message].filter(text => text !== '').join('  ')}\n`,
+    )
+  }
+} else {
+  process.stderr.write(`${errors.join('\n')}\n`)
+  process.exitCode = 1
 }

@@ -203,6 +203,7 @@ export class GroupFunction extends Construct {
         ? { DRILL_PEER: settings.drill.peer, DRILL_POLICY: settings.drill.policy }
         : {}),
       INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
+      HEALTH_CHECKS_KEYRING: name === 'system' ? String(settings.healthChecksKeyring) : undefined,
       STRICT_CEREMONY: name === 'ceremony' ? String(settings.strictCeremony) : undefined,
       CEREMONY_TABLE:
         uses.includes('ceremony') || uses.includes('operation-token') ? store.ceremony.tableName : undefined,

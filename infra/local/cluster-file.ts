@@ -8,6 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { resolve } from 'node:path'
 import { root } from '../checkout.ts'
 import { temporaryDirectory } from './temporary.ts'
 
@@ -39,14 +40,20 @@ interface Named {
   unlisted?: boolean
 }
 
-/** Makes the directory of a cluster: a temporary one where it keeps nothing. */
-export function makeDirectory({ memory, cluster }: Named): string {
-  if (memory) return temporaryDirectory()
-  mkdirSync(keptAt(cluster), { recursive: true })
-  return keptAt(cluster)
+/** Makes the directory of a cluster, unless it is there: a temporary one where it keeps nothing. */
+export function makeDirectory({ memory, cluster }: Named): { directory: string; isNew: boolean } {
+  if (memory) return { directory: temporaryDirectory(), isNew: true }
+  const directory = keptAt(cluster)
+  const isNew = !existsSync(directory)
+  mkdirSync(directory, { recursive: true })
+  return { directory, isNew }
 }
 
-const keptAt = (cluster: string): string => `${root}.local/${cluster}`
+/** Where clusters keep their state: `.local`, unless the environment names another directory. */
+const STATE = resolve(root, process.env['CLOUD_AUTH_STATE'] ?? '.local')
+
+/** The directory of a cluster that keeps its state. */
+export const keptAt = (cluster: string): string => `${STATE}/${cluster}`
 
 /** What is told of a cluster in its file. */
 interface Told {

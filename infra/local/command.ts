@@ -1,47 +1,15 @@
-import { parseArgs } from 'node:util'
 import { defined } from '../../shared/values/defined.ts'
 import { callsIn, type Demonstrated, demonstrate } from './demonstration.ts'
+import { endingOnSignals } from './ending.ts'
 import { HOME, WORKLOAD } from './home.ts'
-import { type Host, startHost } from './host.ts'
-import { remoteControl } from './provider/control.ts'
-import { endWith, runPair } from './run-pair.ts'
-
-const options = {
-  cluster: { type: 'string', default: 'local' },
-  port: { type: 'string', default: '8200' },
-  'link-port': { type: 'string', default: '0' },
-  'provider-port': { type: 'string', default: '0' },
-  'metadata-port': { type: 'string', default: '0' },
-  pair: { type: 'boolean', default: false },
-  provider: { type: 'string' },
-  region: { type: 'string', default: HOME.region },
-  memory: { type: 'boolean', default: false },
-  once: { type: 'boolean', default: false },
-  'ca-bundles': { type: 'string' },
-  'legacy-signatures': { type: 'boolean', default: false },
-  'one-at-a-time': { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
-} as const
+import type { Host } from './host.ts'
+import { startLasting } from './lasting-host.ts'
+import { type Asked, askedIn, HELP, UsageError } from './options.ts'
+import { runPair } from './run-pair.ts'
+import { heardOf, shownSecondary } from './stand.ts'
 
 /** As ordinary Lambdas: more environments, each for one request. */
 const ONE_AT_A_TIME = { environments: 8, requests: 1 }
-
-const HELP = `npm start [-- options]        a cluster on this machine, then a login of each type
-
-  --cluster NAME         name of the cluster; its state is kept in .local/NAME (local)
-  --port N               port of the API (8200; 0: any)
-  --link-port N          port on which other clusters reach this one, by gRPC (0: any)
-  --provider-port N      port of the imitated AWS (0: any)
-  --metadata-port N      port of the metadata service of the instance that logs in (0: any)
-  --pair                 two clusters: east, a DR primary, on the port N, and west, its secondary, on N + 1
-  --provider URL         an imitated AWS that runs already, of another cluster, say; then none is started
-  --region REGION        where the cluster pretends to be (us-east-1)
-  --memory               keep nothing
-  --once                 end after the demonstration
-  --one-at-a-time        each environment serves one request at a time, as an ordinary Lambda
-  --ca-bundles DIR       certificates of authorities that ca_file and ca_path may name
-  --legacy-signatures    accept SHA-1 and RSA-1024 identity documents
-`
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
@@ -56,61 +24,56 @@ function watch(functionName: string, line: string): void {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options })
-  if (values.help) return print(HELP)
-  if (values.pair) return runPair(pairOptions(values), print)
-  const host = await startHost(
-    defined({
-      cluster: values.cluster,
-      port: Number(values.port),
-      linkPort: Number(values['link-port']),
-      providerPort: Number(values['provider-port']),
-      metadataPort: Number(values['metadata-port']),
-      memory: values.memory,
-      region: values.region,
-      provider: values.provider === undefined ? undefined : providerAt(values.provider),
-      legacySignatures: values['legacy-signatures'],
-      caBundles: values['ca-bundles'],
-      capacity: values['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
-      onLine: watch,
-    }),
-  )
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => endWith(host))
-  }
+  const asked = askedIn(process.argv.slice(2), process.env)
+  const { once = false, port } = asked
+  if (asked.help) return print(HELP)
+  if (asked.pair) return runPair({ ...defined({ port }), once, ...hostOptions(asked) }, print)
+  const ending = endingOnSignals()
+  const host = await startLasting({ ...lastingOptions(asked), onLine: watch })
+  ending.runs(host)
   try {
-    introduce(host, values.memory)
-    for (const shown of await demonstrate(host, () => lastCalls)) describe(shown)
+    introduce(host, asked)
+    await show(host)
   } catch (error) {
-    if (values.once) {
+    if (once) {
       await host.close()
       throw error
     }
     print(`The demonstration failed: ${textOf(error)}\n${hint()}`)
   }
-  if (values.once) return host.close()
+  if (once) return host.close()
   print('Serving. Stop with Ctrl-C.')
 }
 
-/** What of the options a pair takes: names, regions and the provider are its own. */
-const pairOptions = (values: {
-  port: string
-  memory: boolean
-  once: boolean
-  'legacy-signatures': boolean
-  'one-at-a-time': boolean
-  'ca-bundles'?: string | undefined
-}) =>
+/** What a pair takes too. */
+const hostOptions = (asked: Asked) =>
   defined({
-    port: Number(values.port),
-    memory: values.memory,
-    once: values.once,
-    legacySignatures: values['legacy-signatures'],
-    caBundles: values['ca-bundles'],
-    capacity: values['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
+    memory: asked.memory ?? false,
+    legacySignatures: asked['legacy-signatures'],
+    caBundles: asked['ca-bundles'],
+    capacity: asked['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
   })
 
-const providerAt = (url: string) => ({ url, control: remoteControl(url) })
+const lastingOptions = (asked: Asked) => ({
+  ...hostOptions(asked),
+  ...defined({ providerPort: asked['provider-port'] }),
+  cluster: asked.cluster ?? 'local',
+  place: defined({
+    port: asked.port,
+    linkPort: asked['link-port'],
+    metadataPort: asked['metadata-port'],
+    region: asked.region,
+    aws: asked.aws,
+    provider: asked.provider,
+  }),
+})
+
+/** A login of each type; a secondary serves none, and tells where it stands. */
+async function show(host: Host): Promise<void> {
+  const seen = await heardOf(host, print)
+  if (seen.mode !== 'primary' && seen.mode !== 'disabled') return print(shownSecondary(host.cluster, seen))
+  for (const shown of await demonstrate(host, () => lastCalls)) describe(shown)
+}
 
 /** What is likely to be in the way of the demonstration. */
 const hint = (): string =>
@@ -118,7 +81,7 @@ const hint = (): string =>
     ? `Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account ${HOME.account}.\n`
     : ''
 
-function introduce(host: Host, memory: boolean): void {
+function introduce(host: Host, { memory = false }: Asked): void {
   print(
     'This host is for development, tests, drills and demonstrations. AWS is an imitation on this machine.\n',
   )
@@ -151,5 +114,5 @@ try {
   await main()
 } catch (error) {
   process.stderr.write(`${textOf(error)}\n`)
-  process.exitCode = 1
+  process.exitCode = error instanceof UsageError ? 2 : 1
 }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { askHost } from './dr-client.ts'
-import { HOME, WORKLOAD } from './home.ts'
+import { DEMONSTRATOR, HOME, WORKLOAD } from './home.ts'
 import type { Host } from './host.ts'
 import { signedLogin } from './workload.ts'
 
@@ -50,7 +50,7 @@ export async function loginProof({
   control,
 }: Pick<Shown, 'control'>): Promise<Record<string, string> & { role: string }> {
   const { account } = HOME
-  const session = await control.session({ account, role: ROLE_NAME, session: WORKLOAD.instanceId })
+  const session = await control.session({ account, role: ROLE_NAME, session: DEMONSTRATOR.instanceId })
   return { role: 'demo-iam', ...signedLogin(session) }
 }
 
@@ -58,17 +58,16 @@ async function makeWorkloads({ control }: Shown) {
   const { account } = HOME
   const role = await control.putRole({ account, name: ROLE_NAME })
   const profile = await control.putInstanceProfile({ account, name: ROLE_NAME, roles: [ROLE_NAME] })
-  const known = (await control.listInstances({ account, region: HOME.region })).some(
-    one => one.instanceId === WORKLOAD.instanceId,
-  )
-  if (!known)
-    await control.putInstance({
-      ...WORKLOAD,
-      imageId: 'ami-0de300000000000ff',
-      instanceProfileArn: profile.arn,
-      tags: { Name: 'demo' },
-    })
-  const { rsa2048 } = await control.documents(WORKLOAD)
+  const known = (await control.listInstances({ account, region: HOME.region })).map(one => one.instanceId)
+  for (const instance of [WORKLOAD, DEMONSTRATOR])
+    if (!known.includes(instance.instanceId))
+      await control.putInstance({
+        ...instance,
+        imageId: 'ami-0de300000000000ff',
+        instanceProfileArn: profile.arn,
+        tags: { Name: 'demo' },
+      })
+  const { rsa2048 } = await control.documents(DEMONSTRATOR)
   return {
     roleArn: role.arn,
     document: rsa2048.replaceAll('\n', ''),

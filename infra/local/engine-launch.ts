@@ -44,6 +44,7 @@ export async function launchEngine(
       env: { ...process.env, TOKIO_WORKER_THREADS: '1' },
     })
     const pid = child.pid ?? 0
+    endsWithThis(child)
     noteEngine(directory, pid)
     const stop = async () => {
       await ended(child, () => child.kill('SIGTERM'))
@@ -54,6 +55,23 @@ export async function launchEngine(
     forgetEngine(directory)
     if (tries === TRIES) throw new Error(`the engine does not start: ${fault}`)
   }
+}
+
+/** Engines of this process that have not ended. */
+const running = new Set<ChildProcess>()
+
+/** However this process exits, in the middle of something or not, its engine does: whoever is killed cannot see to it. */
+function endsWithThis(child: ChildProcess): void {
+  if (running.size === 0) process.once('exit', killAll)
+  running.add(child)
+  child.once('exit', () => {
+    running.delete(child)
+    if (running.size === 0) process.off('exit', killAll)
+  })
+}
+
+function killAll(): void {
+  for (const child of running) child.kill('SIGKILL')
 }
 
 const ended = (child: ChildProcess, end: () => void): Promise<void> =>

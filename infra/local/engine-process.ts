@@ -1,20 +1,12 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-
-/** Which process of which host works on a database. */
-interface Note {
-  pid: number
-  host: number
-}
+import { writeWhole } from './cluster-file.ts'
 
 const noteFile = (directory: string): string => `${directory}/engine.json`
 
-/** Notes the engine that this host has started. */
-export function noteEngine(directory: string, pid: number): void {
-  const note: Note = { pid, host: process.pid }
-  writeFileSync(`${noteFile(directory)}.new`, JSON.stringify(note))
-  renameSync(`${noteFile(directory)}.new`, noteFile(directory))
-}
+/** Notes the engine that this host has started: for operators, and whoever kills it. */
+export const noteEngine = (directory: string, pid: number): void =>
+  writeWhole(noteFile(directory), JSON.stringify({ pid, host: process.pid }))
 
 export const forgetEngine = (directory: string): void => rmSync(noteFile(directory), { force: true })
 
@@ -23,18 +15,13 @@ const PAUSE_MS = 10
 
 /**
  * Ends an engine that a host left behind when it was killed: two processes must not write to one database.
- * It is found by its command line, which names the database.
+ * It is found by its command line, which names the database. Whoever asks has the directory's lock, so no host works
+ * with it any more.
  *
- * @throws when the engine's host still runs, and when the engine cannot be ended
+ * @throws when the engine cannot be ended
  */
 export async function stopStaleEngine(directory: string, database: string): Promise<void> {
-  const note = readNote(directory)
-  for (const pid of enginesOn(database)) {
-    // an engine whose host died has another parent
-    if (note?.pid === pid && parentOf(pid) === note.host)
-      throw new Error(runningAlready(directory, note.host))
-    end(pid)
-  }
+  for (const pid of enginesOn(database)) end(pid)
   for (let tries = 0; tries < TRIES && enginesOn(database).length > 0; tries++) await setTimeout(PAUSE_MS)
   const [left] = enginesOn(database)
   if (left !== undefined) throw new Error(`process ${left} works on ${database} and cannot be ended`)
@@ -49,21 +36,10 @@ function end(pid: number): void {
   }
 }
 
-const runningAlready = (directory: string, host: number): string =>
-  `the cluster in ${directory} runs already, in process ${host}: stop it, or name another with --cluster`
-
-function readNote(directory: string): Note | undefined {
-  try {
-    return JSON.parse(readFileSync(noteFile(directory), 'utf8')) as Note
-  } catch {
-    return undefined
-  }
-}
-
 /** Processes that have opened a database; none where processes cannot be looked at. */
 function enginesOn(database: string): number[] {
   const pids = namesIn('/proc').filter(name => /^\d+$/.test(name))
-  return pids.filter(pid => fileOf(pid, 'cmdline').split('\0').includes(database)).map(Number)
+  return pids.filter(pid => commandOf(pid).split('\0').includes(database)).map(Number)
 }
 
 const namesIn = (directory: string): string[] => {
@@ -74,10 +50,10 @@ const namesIn = (directory: string): string[] => {
   }
 }
 
-/** A file that tells of a process; empty when the process has ended. */
-const fileOf = (pid: string, name: string): string => {
+/** The command line of a process; empty when it has ended. */
+const commandOf = (pid: string): string => {
   try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8')
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
   } catch {
     return ''
   }
@@ -85,11 +61,3 @@ const fileOf = (pid: string, name: string): string => {
 
 /** Whether a process is one that works on a database: a number alone may be another process's by now. */
 export const worksOn = (pid: number, database: string): boolean => enginesOn(database).includes(pid)
-
-// pid (name, which may hold anything) state parent …
-const parentOf = (pid: number): number =>
-  Number(
-    fileOf(String(pid), 'stat')
-      .replace(/^.*\) /s, '')
-      .split(' ')[1],
-  )

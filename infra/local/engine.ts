@@ -69,7 +69,7 @@ async function useExternal(
   return { url, client, close }
 }
 
-/** Takes hold of a directory before anything is written to it. @throws when a host works on it already */
+/** Ends what a host that was killed has left behind in a directory, whose lock the caller has. */
 export const endStaleEngine = (directory: string): Promise<void> =>
   stopStaleEngine(directory, fileIn(directory))
 

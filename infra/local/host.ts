@@ -14,10 +14,11 @@ import {
 } from './engine.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { EXECUTION_USER, HOME, WORKLOAD } from './home.ts'
-import { forgetOwnKeys, initialised } from './initialise.ts'
+import { initialised, type Keys, keepKeys } from './initialise.ts'
 import { startLambdaService } from './lambda-service.ts'
 import { type Lambdas, startLambdas } from './lambdas.ts'
 import { startLinkPort } from './link-port.ts'
+import { takeLock } from './lock.ts'
 import { checkPorts } from './loopback.ts'
 import type { Capacity } from './pool.ts'
 import type { Control } from './provider/control.ts'
@@ -27,6 +28,7 @@ import { startStorageTap } from './storage-tap-port.ts'
 import { startStreams } from './streams/poller.ts'
 import { startSweeper } from './sweeper.ts'
 import { synthesiseAndBundle } from './synth.ts'
+import { goesWithProcess } from './temporary.ts'
 import { unrouted } from './unrouted.ts'
 import { variablesOf, withLate } from './variables.ts'
 import { startWorkflows } from './workflows.ts'
@@ -57,8 +59,8 @@ export interface HostOptions {
   capacity?: Partial<Capacity>
   /** seconds instead of the template's, by function */
   timeouts?: Readonly<Record<string, number>>
-  /** an imitated AWS that runs already, in a process of its own or for another cluster */
-  provider?: { url: string; control: Control }
+  /** an imitated AWS in a process of its own, or another cluster's; default: one in this process. `directory`: the cluster's */
+  provider?: (directory: string) => Promise<Aws>
   /** addresses of this cluster and of the other one, and the policy, by which a drill switches between them */
   drill?: { own: string; peer: string; policy: string }
   /** where the cluster pretends to be; default: `HOME` */
@@ -67,13 +69,20 @@ export interface HostOptions {
   onLine?: (functionName: string, line: string) => void
 }
 
+/** An imitated AWS, as hosts use it; `close`: this one needs it no more. */
+export interface Aws {
+  url: string
+  control: Control
+  close(): Promise<void>
+}
+
 export interface Host extends ClusterFile {
   control: Control
   directory: string
   /** the variables that a function sees, and where its bundle is */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
-  /** tells no more of a root token and shares of its own: it has become a secondary, and has those of its primary */
-  forgetKeys(): void
+  /** tells, and keeps, the root token and shares of its set from now on; what it had is put aside */
+  adoptKeys(keys: Keys): void
   close(): Promise<void>
 }
 
@@ -96,15 +105,7 @@ interface Site {
 export async function startHost(options: HostOptions): Promise<Host> {
   if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
     throw new Error('the name of a cluster has letters, digits, "_", "-" and ".", 64 at most')
-  const { port, linkPort, providerPort, metadataPort } = options
-  await checkPorts({
-    port,
-    'link-port': linkPort,
-    'provider-port': providerPort,
-    'metadata-port': metadataPort,
-  })
-  const directory = makeDirectory(options)
-  const closers: Closers = options.memory ? [() => rmSync(directory, { recursive: true, force: true })] : []
+  const { directory, closers } = await hold(options)
   const close = () => closeAll(closers.reverse())
   try {
     await endStaleEngine(directory)
@@ -119,18 +120,56 @@ export async function startHost(options: HostOptions): Promise<Host> {
     const { file, ...rest } = await assemble({ options, directory, model, home, started })
     const told = tell(options, file)
     closers.push(told.end)
-    return {
+    const host: Host = {
       ...file,
       ...rest,
       directory,
       close,
-      forgetKeys: () => told.anew({ ...file, ...forgetOwnKeys(directory) }),
+      adoptKeys: ({ root_token, recovery_keys }) => {
+        keepKeys(directory, { root_token, recovery_keys })
+        Object.assign(host, { root_token, recovery_keys })
+        told.anew({ ...file, root_token, recovery_keys })
+      },
     }
+    return host
   } catch (error) {
     await close()
     throw error
   }
 }
+
+/**
+ * Takes hold of the cluster's directory and makes sure of its ports, before anything is begun.
+ * @throws what is in the way, and nothing has been begun then
+ */
+async function hold(options: HostOptions): Promise<{ directory: string; closers: Closers }> {
+  const { cluster, memory, port, linkPort, provider } = options
+  const { providerPort, metadataPort } = provider ? {} : options
+  const { directory, isNew } = makeDirectory(options)
+  const closers: Closers = memory ? [goesWithProcess(directory)] : []
+  try {
+    if (!memory) {
+      const lock = await takeLock(directory, 'host', holder => runningAlready(cluster, directory, holder))
+      closers.push(lock.close)
+    }
+    await checkPorts({
+      port,
+      'link-port': linkPort,
+      'provider-port': providerPort,
+      'metadata-port': metadataPort,
+    })
+    return { directory, closers }
+  } catch (error) {
+    await closeAll(closers.reverse())
+    if (isNew) rmSync(directory, { recursive: true, force: true })
+    throw error
+  }
+}
+
+const runningAlready = (cluster: string, directory: string, holder: number): Error =>
+  new Error(
+    `the cluster in ${directory} runs already, in process ${holder || 'of another start'}: stop it, or name another than ${cluster} with --cluster`,
+  )
 
 /** Ends all parts, whatever becomes of one of them: an engine that is left behind would hold the data. @throws the first fault */
 async function closeAll(closers: Closers): Promise<void> {
@@ -148,9 +187,9 @@ async function closeAll(closers: Closers): Promise<void> {
 /** Starts the parts in their order: AWS, the tables, the functions, and the gateway in front of them. */
 async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 'control' | 'runtimeOf'>> {
   const { options, directory, model, home, started } = site
-  const provider = options.provider ?? started(await startOwnProvider(site))
+  const provider = started(await (options.provider?.(directory) ?? startOwnProvider(site)))
   const { control } = provider
-  const metadata = await control.metadataPort({ ...WORKLOAD, port: options.metadataPort ?? 0 })
+  const metadata = await metadataOf(control, options.metadataPort)
   const credentials = await executionKey(site, control)
   const { engine, tap } = await startTables(site, credentials)
   const variables = variablesOf(options.cluster, directory, {
@@ -179,6 +218,16 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
     functions: Object.fromEntries(model.functions.map(one => [one.folder, one.name])),
   })
   return { file, control, runtimeOf: folder => runtimeOf(site, variables, folder) }
+}
+
+/** The metadata service of the instance that logs in; one that is there already stays where it is. */
+async function metadataOf(control: Control, port = 0): Promise<{ url: string }> {
+  try {
+    return await control.metadataPort({ ...WORKLOAD, port })
+  } catch (error) {
+    await checkPorts({ 'metadata-port': port })
+    throw error
+  }
 }
 
 async function startTables(

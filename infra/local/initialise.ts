@@ -1,26 +1,28 @@
+import { copyFileSync } from 'node:fs'
 import { type ClusterFile, textOf, writeWhole } from './cluster-file.ts'
 import { externalEngine } from './engine.ts'
 
-type Keys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
+/** Root token and recovery shares. */
+export type Keys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
 
 /**
- * Initialises a new cluster; the keys of an old one have been kept.
+ * Initialises a new cluster; the keys of an old one have been kept, and are told whatever its role is now: those of a
+ * former primary are its set's, and there may be no others.
  * @param url of its gateway
  */
 export async function initialised(url: string, directory: string): Promise<Keys> {
-  const file = `${directory}/keys.json`
   const answer = await fetch(`${url}/v1/sys/init`, { method: 'PUT', body: '{}' })
   if (answer.ok) {
     const { root_token, recovery_keys } = (await answer.json()) as Keys
-    writeWhole(file, JSON.stringify({ root_token, recovery_keys }))
+    keepKeys(directory, { root_token, recovery_keys })
     return { root_token, recovery_keys }
   }
-  if (await isSecondary(url)) return forgetOwnKeys(directory)
-  const known = textOf(file) ?? textOf(`${directory}/cluster.json`)
+  const known = textOf(fileOf(directory)) ?? textOf(`${directory}/cluster.json`)
   if (known) {
     const { root_token, recovery_keys } = JSON.parse(known) as Keys
     return { root_token, recovery_keys }
   }
+  if (await isSecondary(url)) return { root_token: "the primary's", recovery_keys: [] }
   const text = await answer.text()
   if (!text.includes('already initialised')) throw new Error(`the cluster cannot be initialised: ${text}`)
   throw new Error(
@@ -28,12 +30,16 @@ export async function initialised(url: string, directory: string): Promise<Keys>
   )
 }
 
-/** Keys that were made here mean nothing any more: those of the primary hold. */
-export function forgetOwnKeys(directory: string): Keys {
-  const keys: Keys = { root_token: "the primary's", recovery_keys: [] }
-  writeWhole(`${directory}/keys.json`, JSON.stringify(keys))
-  return keys
+/** Writes keys down. Others that stood there are put aside: nothing else may have them. */
+export function keepKeys(directory: string, keys: Keys): void {
+  const file = fileOf(directory)
+  const [before, now] = [textOf(file), JSON.stringify(keys)]
+  if (before === now) return
+  if (before !== undefined) copyFileSync(file, `${directory}/keys.until-${Date.now()}.json`)
+  writeWhole(file, now)
 }
+
+const fileOf = (directory: string): string => `${directory}/keys.json`
 
 async function isSecondary(url: string): Promise<boolean> {
   const answer = await fetch(`${url}/v1/sys/replication/dr/status`)

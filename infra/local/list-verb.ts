@@ -32,6 +32,8 @@ export function acceptingList(socket: Socket): Duplex {
   socket.on('end', () => stream.push(null))
   socket.on('error', error => stream.destroy(error))
   socket.on('close', () => stream.destroy())
+  // the server sets the time on the stream, which hands it on to the socket, and waits for the stream to tell its end
+  socket.on('timeout', () => stream.emit('timeout'))
   // what Node's server reads of a socket
   return Object.assign(stream, {
     remoteAddress: socket.remoteAddress,

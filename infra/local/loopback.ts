@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
@@ -36,6 +37,29 @@ export async function freePort(): Promise<number> {
   const { port } = new URL(await listen(server))
   await release(server)
   return Number(port)
+}
+
+/** Out of the range from which systems give ports to connections, so that nobody else has it after a restart. */
+const STEADY = { from: 10_000, count: 10_000 }
+
+/** A port that is free, for those who want to have it again when they start the next time. */
+export async function steadyPort(): Promise<number> {
+  const some = Array.from({ length: 100 }, () => STEADY.from + randomInt(STEADY.count))
+  for (const port of some) if (await firstFree(port)) return port
+  return freePort()
+}
+
+/** A port, if it is free; else 0: any. */
+export async function firstFree(port: number): Promise<number> {
+  if (port === 0) return 0
+  const server = createServer()
+  try {
+    await listen(server, port)
+  } catch {
+    return 0
+  }
+  await release(server)
+  return port
 }
 
 const release = async (server: Server): Promise<void> => {

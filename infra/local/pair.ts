@@ -1,47 +1,47 @@
-import { askReplication, drStatusOf, until } from './dr-client.ts'
-import { type Host, type HostOptions, startHost } from './host.ts'
-import { remoteControl } from './provider/control.ts'
+import { askHost, askReplication, until } from './dr-client.ts'
+import { type Aws, type Host, type HostOptions, startHost } from './host.ts'
+import { type NextStep, nextStep } from './joining.ts'
+import { operationToken } from './operation-token.ts'
+import { type Stand, standOf } from './stand.ts'
+import { counted, waiting } from './waiting.ts'
+
+/** A cluster of a pair, in this process or another. */
+export type Member = Omit<Host, 'runtimeOf' | 'close' | 'directory'>
 
 /** Two clusters of one DR set on this machine. */
-export interface ClusterPair {
-  /** the primary */
-  east: Host
-  /** its secondary */
-  west: Host
+export interface ClusterPair<M extends Member = Member> {
+  /** the primary at first */
+  east: M
+  /** its secondary at first */
+  west: M
   close(): Promise<void>
 }
 
-/** Where a cluster of the pair stands, as its status says. */
-export interface Stand {
-  mode: string
-  state: string
-  position: number
-  root: string
-  /** milliseconds; undefined: nothing has been heard of the other */
-  lag: number | undefined
+/** Where a pair has come to: undefined where nobody serves. */
+export interface Joined {
+  primary: Member
+  secondary: Member
 }
 
-const REGIONS = { east: 'us-east-1', west: 'us-west-2' }
+export const REGIONS = { east: 'us-east-1', west: 'us-west-2' }
 
 /** Seconds for which nobody may write before the secondary's own data are deleted. */
 const WIPE_WAIT = 30
 
 export type PairOptions = Omit<HostOptions, 'cluster' | 'region' | 'provider'>
 
-/** Starts both clusters, beside one imitated AWS; what they were before, they are again. */
-export async function startPair(options: PairOptions): Promise<ClusterPair> {
+/** Starts both clusters in this process, beside one imitated AWS: for rehearsals, which keep nothing. */
+export async function startPair(options: PairOptions): Promise<ClusterPair<Host>> {
   const { port } = options
-  const drill = drillsBetween(port)
-  const east = await startHost({ ...options, ...drill.east, cluster: 'east', region: REGIONS.east })
+  const east = await startHost({ ...options, cluster: 'east', region: REGIONS.east })
   try {
-    const provider = { url: east.provider_url, control: remoteControl(east.provider_url) }
+    const shared: Aws = { url: east.provider_url, control: east.control, close: async () => undefined }
     const west = await startHost({
       ...options,
-      ...drill.west,
       cluster: 'west',
       region: REGIONS.west,
       port: port === 0 ? 0 : port + 1,
-      provider,
+      provider: async () => shared,
     })
     const close = async () => {
       await west.close()
@@ -54,69 +54,130 @@ export async function startPair(options: PairOptions): Promise<ClusterPair> {
   }
 }
 
-/** By which addresses drills switch; without where ports are not known before. */
-function drillsBetween(port: number): Record<'east' | 'west', Pick<HostOptions, 'drill'>> {
-  if (port === 0) return { east: {}, west: {} }
-  const [east, west] = [port, port + 1].map(one => `http://127.0.0.1:${one}`) as [string, string]
-  const policy = 'drill'
-  return {
-    east: { drill: { own: east, peer: west, policy } },
-    west: { drill: { own: west, peer: east, policy } },
+type Say = (text: string) => void
+
+/** How the first secondary reaches its primary: `address`, `ca_file`. */
+type Reached = { address?: string; ca_file?: string }
+
+/**
+ * Has one of both follow the other, whatever they were before. Roles stay as they are: nobody is promoted here. What goes on
+ * by itself is waited for.
+ * @param say told what takes long, why, and how long still
+ * @returns undefined where it is for operators to say who serves
+ */
+export async function join(
+  pair: Pick<ClusterPair, 'east' | 'west'>,
+  say: Say,
+  reached: Reached = {},
+): Promise<Joined | undefined> {
+  for (;;) {
+    const next = await nextOf(pair, say)
+    if (next.do === 'leave') {
+      say(next.why)
+      return undefined
+    }
+    if (next.do === 'nothing') return agreed(pair[next.primary], pair[next.secondary])
+    if (next.do === 'enable') {
+      const { address = pair.east.link_address } = reached
+      await askReplication(pair[next.primary], 'primary/enable', { primary_cluster_addr: address })
+    }
+    if (next.do === 'admit') await admit(pair[next.primary], pair[next.secondary], say, reached)
+    if (next.do === 'follow') await follow(pair[next.primary], pair[next.secondary], say)
   }
+}
+
+/** What is to be done next; as long as something goes on by itself, that is waited for. */
+async function nextOf(
+  { east, west }: Pick<ClusterPair, 'east' | 'west'>,
+  say: Say,
+): Promise<Exclude<NextStep, { do: 'wait' }>> {
+  const look = async () => nextStep({ east: await standOf(east), west: await standOf(west) })
+  let next = await look()
+  while (next.do === 'wait') {
+    const { what, seconds, otherwise } = next
+    const isOver = await waiting({ what, seconds, say }, async () => {
+      next = await look()
+      return next.do !== 'wait' || next.what !== what
+    })
+    if (!isOver) return otherwise
+  }
+  return next
+}
+
+async function admit(
+  primary: Member,
+  secondary: Member,
+  say: Say,
+  { address: _, ...trusted }: Reached,
+): Promise<void> {
+  const id = secondary.cluster
+  say(
+    `Making ${id} a secondary takes ${WIPE_WAIT} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
+  )
+  // of an earlier attempt that was broken off
+  await askReplication(primary, 'primary/revoke-secondary', { id })
+  const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', { id })
+  const what = `${id} becomes a secondary`
+  await counted({ what, seconds: WIPE_WAIT + 15, say }, async () => {
+    await askReplication(secondary, 'secondary/enable', { token: wrapped?.token, ...trusted })
+    await until(
+      `${id} does not follow ${primary.cluster}`,
+      async () => (await standOf(secondary)).state === 'stream-wals',
+    )
+  })
+}
+
+/** A cluster that has all data of the set follows its primary: nothing is wiped. */
+async function follow(primary: Member, secondary: Member, say: Say): Promise<void> {
+  await agreed(primary, secondary)
+  const id = secondary.cluster
+  const what = `${id} follows ${primary.cluster}`
+  await counted({ what, seconds: 20, say }, async () => {
+    const operation = await operationToken(secondary)
+    // under the name that it had before, another of its keys may be known
+    await askReplication(primary, 'primary/revoke-secondary', { id })
+    const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', { id })
+    const body = { dr_operation_token: operation, token: wrapped?.token }
+    await askReplication(secondary, 'secondary/update-primary', body)
+    await until(
+      `${id} does not follow ${primary.cluster}`,
+      async () => (await standOf(secondary)).connection === 'ready',
+    )
+    await askReplication(secondary, 'secondary/operation-token/delete', { dr_operation_token: operation })
+  })
 }
 
 /**
- * Makes `west` the secondary of `east`, unless it is.
- * @param say told what takes long, and why
- * @param at how west reaches east: `address`, `ca_file`
+ * Has both tell the keys of their set: those that the primary takes, wherever they are written down. Where it takes none of
+ * them, all stay as they are.
  */
-export async function join(
-  { east, west }: ClusterPair,
-  say: (text: string) => void,
-  { address = east.link_address, ...trusted }: { address?: string; ca_file?: string } = {},
-): Promise<void> {
-  if ((await drStatusOf(west))['mode'] === 'secondary') return
-  if ((await drStatusOf(east))['mode'] !== 'primary')
-    await askReplication(east, 'primary/enable', { primary_cluster_addr: address })
-  await until('the journal of east is not built', async () => {
-    const { state, reindex_in_progress: building } = await drStatusOf(east)
-    return state === 'running' && building !== true
-  })
-  say(
-    `Making west a secondary takes ${WIPE_WAIT} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
-  )
-  // of an earlier attempt that was broken off
-  await askReplication(east, 'primary/revoke-secondary', { id: 'west' })
-  const { wrap_info: wrapped } = await askReplication(east, 'primary/secondary-token', { id: 'west' })
-  await askReplication(west, 'secondary/enable', { token: wrapped?.token, ...trusted })
-  await until('west does not follow east', async () => (await drStatusOf(west))['state'] === 'stream-wals')
-  west.forgetKeys()
+async function agreed(primary: Member, secondary: Member): Promise<Joined> {
+  const [own, other] = [await holds(primary, primary), await holds(primary, secondary)]
+  if (own && !other) secondary.adoptKeys(primary)
+  if (other && !own) primary.adoptKeys(secondary)
+  return { primary, secondary }
 }
+
+const holds = (primary: Member, { root_token }: Member): Promise<boolean> =>
+  askHost(primary, 'auth/token/lookup-self', undefined, root_token).then(
+    () => true,
+    () => false,
+  )
 
 /** Waits until both stand at one position with one root. @throws Error when they do not come to that */
-export async function settled({
-  east,
-  west,
-}: Pick<ClusterPair, 'east' | 'west'>): Promise<{ east: Stand; west: Stand }> {
-  let stands: { east: Stand; west: Stand } | undefined
-  await until('east and west do not come to one position and one root', async () => {
-    const [e, w] = await Promise.all([standOf(east), standOf(west)])
-    stands = { east: e, west: w }
-    return e.root !== '' && e.root === w.root && e.position === w.position
+export async function settled<Of extends Readonly<Record<string, Pick<Host, 'base_url'>>>>(
+  clusters: Of,
+): Promise<{ [Name in keyof Of]: Stand }> {
+  let stands: [string, Stand][] = []
+  const names = Object.keys(clusters)
+  await until(`${names.join(' and ')} do not come to one position and one root`, async () => {
+    stands = await Promise.all(
+      Object.entries(clusters).map(
+        async ([name, host]): Promise<[string, Stand]> => [name, await standOf(host)],
+      ),
+    )
+    const [one, other] = stands.map(([, stand]) => stand)
+    return one !== undefined && one.root !== '' && one.root === other?.root && one.position === other.position
   })
-  if (!stands) throw new Error('neither cluster answered')
-  return stands
-}
-
-async function standOf(host: Host): Promise<Stand> {
-  const status = await drStatusOf(host)
-  const peers = (status['secondaries'] ?? status['primaries'] ?? []) as readonly Record<string, string>[]
-  const age = peers[0]?.['replication_primary_canary_age_ms']
-  return {
-    mode: String(status['mode']),
-    state: String(status['state']),
-    position: Number(status['last_dr_wal'] ?? status['last_remote_wal']),
-    root: String(status['merkle_root'] ?? ''),
-    lag: age === undefined ? undefined : Number(age),
-  }
+  return Object.fromEntries(stands) as { [Name in keyof Of]: Stand }
 }

@@ -1,47 +1,75 @@
 import { demonstrate } from './demonstration.ts'
-import { join, type PairOptions, settled, startPair } from './pair.ts'
-import { commandsToCopy, describedStands, introducedPair } from './pair-text.ts'
+import { endingOnSignals } from './ending.ts'
+import { join, settled } from './pair.ts'
+import { type PairProcesses, type ProcessOptions, startPairProcesses } from './pair-processes.ts'
+import { commandsToCopy, introducedPair } from './pair-text.ts'
+import { describedStands, standOf } from './stand.ts'
 
-interface RunOptions extends PairOptions {
+type RunOptions = ProcessOptions & {
   /** end after the proof */
   once: boolean
 }
 
 /**
- * Runs two clusters: joins them, lets workloads log in on the primary, and shows that the secondary has it all.
+ * Runs two clusters, each a process: has one follow the other, whatever they were before, lets workloads log in on the
+ * primary, and shows that the secondary has it all. One that is killed stays away until somebody starts it.
  * @param print told what is to be read
  */
 export async function runPair(
   { once, ...options }: RunOptions,
   print: (text: string) => void,
 ): Promise<void> {
-  const pair = await startPair(options)
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => endWith(pair))
-  }
+  const ending = endingOnSignals()
+  const pair = await startPairProcesses(options)
+  ending.runs(pair)
+  const over = new AbortController()
+  const left = watched(pair, over.signal, print)
   try {
-    await join(pair, print)
-    print(introducedPair(pair))
-    for (const { type, role } of await demonstrate(pair.east, () => ({})))
-      print(`${type} login on east: a token for role ${role}`)
-    print('')
-    print(describedStands(await settled(pair)))
-    print(commandsToCopy(pair))
+    await Promise.race([shown(pair, once, print), left])
   } catch (error) {
+    over.abort()
     await pair.close()
     throw error
   }
-  if (once) return pair.close()
+  if (once) {
+    over.abort()
+    return pair.close()
+  }
   print('Serving. Stop both with Ctrl-C.')
+  await left
+  await pair.close()
+  throw new Error('both clusters have ended')
 }
 
-/** Ends this process with what it runs: with 1 where that could not be ended as it should. */
-export function endWith(running: { close(): Promise<void> }): void {
-  running.close().then(
-    () => process.exit(0),
-    error => {
-      process.stderr.write(`${error}\n`)
-      process.exit(1)
-    },
-  )
+/** @throws Error where it is to end with the proof, and there is none */
+async function shown(pair: PairProcesses, once: boolean, print: (text: string) => void): Promise<void> {
+  const joined = await join(pair, print)
+  if (!joined) {
+    const { east, west } = pair
+    print(describedStands({ east: await standOf(east), west: await standOf(west) }))
+    print(commandsToCopy({ primary: east, secondary: west }))
+    if (once) throw new Error('neither cluster follows the other')
+    return
+  }
+  const { primary, secondary } = joined
+  print(introducedPair(joined))
+  for (const { type, role } of await demonstrate(primary, () => ({})))
+    print(`${type} login on ${primary.cluster}: a token for role ${role}`)
+  print('')
+  print(describedStands(await settled({ [primary.cluster]: primary, [secondary.cluster]: secondary })))
+  print(commandsToCopy(joined))
+}
+
+/** Tells when a cluster ends that was not told to. @returns once both have @throws Error where one does before all is shown */
+async function watched(pair: PairProcesses, over: AbortSignal, print: (text: string) => void): Promise<void> {
+  const names = ['east', 'west'] as const
+  const ends = names.map(async (name, index) => {
+    const how = await pair.ended(name)
+    if (over.aborted) return
+    const other = names[1 - index]
+    print(
+      `${name} has ended (${how}). ${other} goes on. To have ${name} again: npm start -- --cluster ${name}`,
+    )
+  })
+  await Promise.all(ends)
 }

@@ -16,6 +16,10 @@ import type { DataStack } from './data.ts'
 /** A login has calls to the provider inside; everything else may take longer, but less than the gateway waits. */
 const TIMEOUT = { login: Duration.seconds(15), others: Duration.seconds(25) }
 
+/** Routes that have a throttle of their own: other clusters of a set, and those that ask whether this one serves. */
+const LINK_ROUTE = `${linkPath}{proxy+}`
+const HEALTH_ROUTE = '/v1/sys/health'
+
 interface ApiProps {
   settings: Settings
   store: DataStack
@@ -90,7 +94,7 @@ export class ApiStack extends Stack {
 
   /** Functions that the gateway calls, each with its paths. */
   private served() {
-    const paths = [...groups.map(pathsOfGroup), [`${linkPath}{proxy+}`], [DEFAULT_ROUTE]]
+    const paths = [...groups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
     return this.functions
       .map(({ node, lambda }, index) => ({ name: node.id, lambda, paths: paths[index] ?? [] }))
       .filter(one => one.paths.length > 0)
@@ -114,7 +118,11 @@ export class ApiStack extends Stack {
       'status',
       'responseLatency',
     ]
-    const { throttle } = settings
+    // as templates spell it: the CDK takes settings of routes as they are
+    const limit = ({ rate, burst }: Settings['throttle']) => ({
+      ThrottlingRateLimit: rate,
+      ThrottlingBurstLimit: burst,
+    })
     return new CfnStage(this, 'Stage', {
       apiId: api.ref,
       stageName: '$default',
@@ -124,8 +132,13 @@ export class ApiStack extends Stack {
         format: JSON.stringify(Object.fromEntries(fields.map(field => [field, `$context.${field}`]))),
       },
       defaultRouteSettings: {
-        throttlingRateLimit: throttle.rate,
-        throttlingBurstLimit: throttle.burst,
+        throttlingRateLimit: settings.throttle.rate,
+        throttlingBurstLimit: settings.throttle.burst,
+      },
+      // route keys as the import makes them: what strangers send elsewhere takes nothing from these
+      routeSettings: {
+        [`ANY ${LINK_ROUTE}`]: limit(settings.linkThrottle),
+        [`ANY ${HEALTH_ROUTE}`]: limit(settings.healthThrottle),
       },
     })
   }

@@ -70,10 +70,9 @@ export class WorkersStack extends Stack {
     name: string,
     { table, partitions }: NonNullable<Worker['stream']>,
     lambda: IFunction,
-    { settings, store }: Surroundings,
+    { store }: Surroundings,
   ): void {
     const { tableStreamArn: stream } = store[table]
-    if (stream !== undefined)
-      new StreamSource(this, `${name} source`, { settings, lambda, stream, partitions })
+    if (stream !== undefined) new StreamSource(this, `${name} source`, { lambda, stream, partitions })
   }
 }

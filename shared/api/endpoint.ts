@@ -131,6 +131,11 @@ export interface Endpoint {
   head?: true
   /** answers without the request being written to the audit log: probes by machines */
   unaudited?: true
+  /**
+   * answers where the keyring does not open: its entries of the audit log have no HMACs then, and say so. For what tells
+   * an operator that
+   */
+  withoutKeyring?: true
   /** reachable only by direct invocation of its Lambda (and on the embedded host) */
   unrouted?: true
   /** bytes of a body; default 1 MiB */

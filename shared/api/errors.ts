@@ -12,6 +12,11 @@ export const errorCodes = {
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
   },
   permission_denied: { status: 403, always: 'permission denied' },
+  /** clients log in again on `invalid token` beside status 403, and on nothing else: the incumbent's text to the letter */
+  invalid_token: {
+    status: 403,
+    always: '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n',
+  },
   bad_token: { status: 403, always: 'bad token' },
   misdirected: {
     status: 403,
@@ -57,6 +62,23 @@ export class ApiError extends Error {
     this.reason = details.reason
   }
 }
+
+/** Why a token is none, or no longer one: its holder has to get another. Every other denial leaves it as it is. */
+const NO_TOKEN: readonly string[] = [
+  'token-unknown',
+  'token-expired',
+  'token-spent',
+  'mount-gone',
+  'parent-gone',
+  'operation-token-unknown',
+  'batch-token-root',
+  'batch-token-unsigned',
+  'term-retired',
+]
+
+/** A denial. @param why goes to the audit log */
+export const denied = (why: string): ApiError =>
+  new ApiError(NO_TOKEN.includes(why) ? 'invalid_token' : 'permission_denied', '', { reason: { why } })
 
 /** A row of a table of refusals: what is wrong, and what to do next. */
 export const refused = (code: Code, wrong: string, next: string, details?: ErrorDetails): ApiError =>

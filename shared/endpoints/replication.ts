@@ -270,6 +270,7 @@ export const replicationGroup: Group = {
       licence: named,
       uses: ['journal', 'peers'],
       answers: 'data',
+      withoutKeyring: true,
       handle: showReadiness,
     }),
     endpoint({
@@ -280,6 +281,7 @@ export const replicationGroup: Group = {
       serves: 'secondary',
       uses: ['journal', 'peers'],
       answers: 'data',
+      withoutKeyring: true,
       handle: showSecondaryReadiness,
     }),
     endpoint({

@@ -1,6 +1,6 @@
 import type { Caller, Operator } from '../api/call.ts'
 import { type Endpoint, type Needed, policy } from '../api/endpoint.ts'
-import { ApiError } from '../api/errors.ts'
+import { ApiError, denied } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Capability } from '../model/policy.ts'
@@ -64,7 +64,7 @@ export async function admit(
 /**
  * Whether a DR operation token admits a request. Where the cluster is no secondary, only the token in the header is
  * looked at; a request without one stays anonymous.
- * @throws ApiError `permission_denied`, `invalid_request`
+ * @throws ApiError `permission_denied`, `invalid_token`, `invalid_request`
  * @see docs/spec/replication.md#operation-tokens
  */
 async function admitOperator(
@@ -96,7 +96,7 @@ async function admitOperator(
 /**
  * Who calls. On the first attempt one of the token's limited uses is taken, whatever comes of the request.
  * @param before what the attempt before found
- * @throws ApiError `permission_denied`
+ * @throws ApiError `permission_denied`, `invalid_token`
  */
 async function identify(intake: Intake, base: Base, ports: Ports, before: Alive | undefined): Promise<Alive> {
   if (before?.spent) return before
@@ -110,7 +110,7 @@ async function identify(intake: Intake, base: Base, ports: Ports, before: Alive 
 
 /**
  * Whether the caller may: its policies and entity, its ancestors, and the endpoint's subject in one read.
- * @throws ApiError `permission_denied`
+ * @throws ApiError `permission_denied`, `invalid_token`
  */
 export async function authorise(
   endpoint: Endpoint,
@@ -129,12 +129,10 @@ export async function authorise(
   return admitted
 }
 
-const denied = (why: string): ApiError => new ApiError('permission_denied', '', { reason: { why } })
-
 /**
  * The caller's rights, from its token's and its entity's policies. A token whose entity or an ancestor is gone has
  * none.
- * @throws ApiError `permission_denied`
+ * @throws ApiError `permission_denied`, `invalid_token`
  */
 async function loadCaller(
   { text, token, item }: Alive,

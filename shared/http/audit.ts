@@ -35,9 +35,10 @@ export interface Trail {
  * see, are there too. However much a request or its answer holds, an entry stays within its bound.
  * @see docs/spec/audit.md#entry
  */
-export function auditTrail(intake: Intake, { audit, cipher, clock }: Ports): Trail {
+export function auditTrail(intake: Intake, { audit, clock, ...ports }: Ports): Trail {
   let begun: Begun | undefined
   const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
+  const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(ports.cipher) : ports.cipher
   const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
     audit.write(
       await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
@@ -60,6 +61,25 @@ export function auditTrail(intake: Intake, { audit, cipher, clock }: Ports): Tra
   }
 }
 
+/** What stands in an entry in the place of an HMAC. */
+const NO_HMAC = 'not shown: the keyring does not open'
+
+/** HMACs, as long as the keyring opens. KMS is not waited for again once it has failed. */
+function hmacsWhereItOpens(cipher: Pick<FieldCipher, 'hmac'>): Hmacs {
+  let failed = false
+  return {
+    hmac: async text => {
+      if (failed) return NO_HMAC
+      return cipher.hmac(text).catch(() => {
+        failed = true
+        return NO_HMAC
+      })
+    },
+  }
+}
+
+type Hmacs = Pick<FieldCipher, 'hmac'>
+
 /** What the first entry told and the second one repeats. */
 interface Begun {
   told: Readonly<Record<string, unknown>>
@@ -70,7 +90,7 @@ interface Begun {
 }
 
 /** The path, with the HMAC of what may be a secret in it. */
-async function shownPath({ facts: { path }, found }: Intake, cipher: FieldCipher): Promise<string> {
+async function shownPath({ facts: { path }, found }: Intake, cipher: Hmacs): Promise<string> {
   const secret = secretIn(path, found)
   return secret !== '' && path.endsWith(secret)
     ? `${path.slice(0, -secret.length)}${await cipher.hmac(secret)}`
@@ -109,7 +129,7 @@ async function requestOf(
   { found, facts, token, raw, given }: Intake,
   path: string,
   { mount, tuned }: CallerSeen,
-  cipher: FieldCipher,
+  cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
   const fields = 'miss' in found ? {} : found.endpoint.fields
   const tunedKeys = shownKeys(tuned, 'request')
@@ -135,7 +155,7 @@ async function requestOf(
 async function unknownIn(
   raw: Intake['raw'],
   known: ReadonlySet<string>,
-  cipher: FieldCipher,
+  cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
   const unknown = Object.entries(raw).filter(([name]) => !known.has(name))
   if (unknown.length === 0) return {}
@@ -180,7 +200,7 @@ async function responseOf(
   ending: Ending,
   endpoint: Endpoint | undefined,
   { path, shown }: Pick<Begun, 'path' | 'shown'>,
-  cipher: FieldCipher,
+  cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
   if ('error' in ending) return { status: errorCodes[ending.error.code].status }
   const { answer, wrapped } = ending
@@ -216,7 +236,7 @@ const isSecretAnswer = (endpoint: Endpoint | undefined, name: string): boolean =
 async function hashed(
   values: Readonly<Record<string, unknown>>,
   isSecret: (name: string) => boolean,
-  cipher: FieldCipher,
+  cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
   const entries = Object.entries(values).map(async ([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,4 +1,4 @@
-import { ApiError } from '../api/errors.ts'
+import { ApiError, denied } from '../api/errors.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } from '../model/token.ts'
@@ -68,7 +68,7 @@ export interface Alive {
 /**
  * The token behind what was presented, if it lives and may be used from this address.
  * @param facts `term`: the item of the term that sealed a batch token
- * @throws ApiError `permission_denied`, always the same
+ * @throws ApiError `invalid_token` for what is no token, or no longer one, `permission_denied` for anything else
  * @see docs/spec/tokens.md#use
  */
 export function authenticate(
@@ -77,7 +77,6 @@ export function authenticate(
   facts: { mounts: MountTable; source: string; now: number; term: Item<'term'> | undefined },
 ): Alive {
   const token = presented?.batch?.token ?? item?.data
-  const denied = (why: string) => new ApiError('permission_denied', '', { reason: { why } })
   if (!presented || !token) throw denied(presented ? 'token-unknown' : 'token-missing')
   const fault = presented.batch && batchFault(presented.batch, facts.term, facts.now)
   if (fault) throw denied(fault)
@@ -96,7 +95,7 @@ const TRIES = 10
  * Takes one of a token's limited uses, before it is even looked at what the token may do. The last use takes
  * the token away; the request that took it goes on. A DR secondary writes no tokens, so none with limited uses is
  * good there.
- * @throws ApiError `permission_denied` when the uses are spent
+ * @throws ApiError `invalid_token` when the uses are spent
  * @see docs/spec/tokens.md#limited-uses
  */
 export async function takeUse(
@@ -106,8 +105,7 @@ export async function takeUse(
 ): Promise<Alive> {
   const { item: _, ...spent } = alive
   let item = alive.item
-  if (item && item.data.numUses > 0 && !isActive(cluster.record))
-    throw new ApiError('permission_denied', '', { reason: { why: 'uses-not-counted-here' } })
+  if (item && item.data.numUses > 0 && !isActive(cluster.record)) throw denied('uses-not-counted-here')
   for (let tries = 0; item && item.data.numUses > 0; tries++) {
     const numUses = item.data.numUses - 1
     const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)
@@ -119,7 +117,7 @@ export async function takeUse(
       throw new ApiError('busy', 'too many concurrent requests with this token; try again', { retryAfter: 1 })
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
     ;[item] = await store.read([item])
-    if (!item) throw new ApiError('permission_denied', '', { reason: { why: 'token-spent' } })
+    if (!item) throw denied('token-spent')
   }
   return alive
 }

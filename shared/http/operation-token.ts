@@ -1,4 +1,4 @@
-import { ApiError } from '../api/errors.ts'
+import { denied } from '../api/errors.ts'
 import { isGenerated } from '../ceremony/generated-token.ts'
 import { operationTokenMissing, operationTokenUnreadable } from '../ceremony/refusals.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
@@ -12,7 +12,7 @@ import { type Alive, authenticate, present, termOf } from './authenticate.ts'
  * Who holds the DR operation token of a request: `generated` stands for the one that was made from recovery shares,
  * otherwise the holder of a batch token, which is valid; what its policies allow is for the caller to check.
  * @param raw parameters as sent
- * @throws ApiError `invalid_request` without a token, `permission_denied` for one that is not valid
+ * @throws ApiError `invalid_request` without a token, `invalid_token` or `permission_denied` for one that is not valid
  */
 export async function operatorOf(
   raw: Readonly<Record<string, unknown>>,
@@ -37,5 +37,3 @@ export async function operatorOf(
   if (alive.token.parent !== undefined) throw denied('operation-token-not-orphan')
   return alive
 }
-
-const denied = (why: string): ApiError => new ApiError('permission_denied', '', { reason: { why } })

@@ -2,6 +2,7 @@ import type { Answer, Auth } from '../api/call.ts'
 import { ApiError, errorCodes } from '../api/errors.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import { defined } from '../values/defined.ts'
+import { isByRole } from './refusals.ts'
 import type { HttpResponse } from './request.ts'
 
 const HEADERS = {
@@ -98,13 +99,25 @@ export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
   }),
 })
 
+/**
+ * Whether the client should ask another cluster: who keeps a connection never looks up again where the name of the
+ * service leads by now. @see docs/spec/transport.md#kept-connections
+ */
+const leadsElsewhere = (error: ApiError): boolean =>
+  error.code === 'path_disabled' || isByRole(error) || error.reason?.['why'] === 'handing-over'
+
 /** A failure on the wire. @see docs/spec/transport.md#errors */
 export function renderError(error: ApiError): HttpResponse {
   const row: { status: number; always?: string } = errorCodes[error.code]
   const text = row.always ?? error.message
   return {
     status: row.status,
-    headers: { ...HEADERS, 'x-error-code': error.code, ...retryIn(error.retryAfter) },
+    headers: defined({
+      ...HEADERS,
+      'x-error-code': error.code,
+      connection: leadsElsewhere(error) ? 'close' : undefined,
+      ...retryIn(error.retryAfter),
+    }),
     body: JSON.stringify({ errors: text === '' ? [] : [text] }),
   }
 }

@@ -77,6 +77,7 @@ type StsRefusal = Refusal & { seen?: Record<string, unknown> }
 
 /** Seconds from which on the age of a signature is worth a word. STS takes signatures for fifteen minutes. */
 const OFF = 5 * 60
+const DAY = 24 * 60 * 60
 
 /**
  * The one text for every request that proves nothing; a mount that does not exist has no other. So nothing is in it but
@@ -84,13 +85,10 @@ const OFF = 5 * 60
  * @param age seconds since the request was signed, by the clock here
  */
 export function notAccepted(age = 0): Refusal {
-  const minutes = Math.round(Math.abs(age) / 60)
-  const clock =
-    age > OFF
-      ? `; by the clock here it was signed ${minutes} minutes ago, and STS takes 15`
-      : age < -OFF
-        ? `; by the clock here it was signed ${minutes} minutes ahead of time`
-        : ''
+  const off = Math.abs(age)
+  const time = off > DAY ? 'more than a day' : `${Math.round(off / 60)} minutes`
+  const when = age > 0 ? `${time} ago, and STS takes 15 minutes` : `${time} ahead of time`
+  const clock = off > OFF ? `; by the clock here it was signed ${when}` : ''
   return refusal(
     'sts-refused',
     `STS answered that the request is not signed validly, or no longer: check the credentials, the clock and the region that it was signed for${clock}`,

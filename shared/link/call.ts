@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock, Entropy } from '../ports.ts'
 import type { Line } from '../replication/position.ts'
-import type { Carry, Method } from './carry.ts'
+import { type Carry, FrontAnswered, type Method } from './carry.ts'
 import { type LinkCaller, outcomeOf, readOutcome, signCall } from './envelope.ts'
 import type { Answer } from './gen/link_pb.ts'
 import { forms, type Question, type Reply } from './messages.ts'
-import { LinkRefused, LinkSilent, LinkUnbelieved } from './source.ts'
+import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from './source.ts'
 
 /** One end of a link. */
 export interface End {
@@ -21,6 +21,8 @@ export interface CallMeans {
   carry: Carry
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
+  /** epoch milliseconds: nobody is waited for any longer, whatever is asked; absent: each call has its own time */
+  until?: number | undefined
 }
 
 /** Milliseconds that a call may take. */
@@ -42,23 +44,27 @@ export type Ask = <M extends Method>(
 
 /**
  * Asks the other end. Every call has a later time than the one before, so that none can be played back.
- * @throws LinkRefused, LinkSilent, LinkUnbelieved
+ * @throws LinkRefused, LinkSilent, LinkUnsigned, LinkUnbelieved
  */
-export function asker({ set, from, signing, otherKey }: End, { carry, clock, entropy }: CallMeans): Ask {
+export function asker({ set, from, signing, otherKey }: End, means: CallMeans): Ask {
+  const { carry, clock, entropy, until = Number.POSITIVE_INFINITY } = means
   let last = 0
   return async (method, question, line) => {
-    last = Math.max(clock.now(), last + 1)
+    const now = clock.now()
+    last = Math.max(now, last + 1)
     const caller: LinkCaller = { set, from, line }
     const nonce = entropy.bytes(NONCE)
     const { question: asked, answer: answered } = forms[method]
     // the form of a method fits its question: TypeScript cannot follow that through the table
     const body = (asked.write as (value: typeof question) => Uint8Array)(question)
     const call = signCall(method, caller, body, { signing, nonce, time: last })
-    const answer = await carry(method, call, PATIENCE[method] ?? USUAL).catch((error: unknown) => {
+    const patience = Math.min(PATIENCE[method] ?? USUAL, until - now)
+    if (patience <= 0) throw new LinkSilent(`no time is left for ${method}`)
+    const answer = await carry(method, call, patience).catch((error: unknown) => {
       throw silent(`no answer to ${method}`, error)
     })
     const outcome = outcomeOf(otherKey, method, nonce, answer)
-    if (!outcome) throw new LinkUnbelieved(unbelievable(method, answer))
+    if (!outcome) throw unbelievable(method, answer)
     if ('refusal' in outcome) {
       const { code, text, addresses } = outcome.refusal
       throw new LinkRefused(code, text, addresses)
@@ -75,14 +81,17 @@ function readReply<T>(read: () => T): T {
   }
 }
 
-const silent = (text: string, cause: unknown): LinkSilent =>
-  cause instanceof LinkSilent
-    ? cause
-    : new LinkSilent(`${text}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+function silent(text: string, cause: unknown): LinkSilent {
+  if (cause instanceof LinkSilent) return cause
+  const why = `${text}: ${cause instanceof Error ? cause.message : String(cause)}`
+  return cause instanceof FrontAnswered ? new LinkUnsigned(why, { cause }) : new LinkSilent(why, { cause })
+}
 
 /** What somebody says whom nobody need believe may still help to find the fault. */
-function unbelievable(method: Method, answer: Answer): string {
+function unbelievable(method: Method, answer: Answer): LinkSilent {
   const outcome = readOutcome(answer)
   const said = outcome && 'refusal' in outcome ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
-  return `the answer to ${method} is not signed by the key of this set's primary${said}`
+  return answer.signature.length === 0
+    ? new LinkUnsigned(`the answer to ${method} is not signed at all${said}`)
+    : new LinkUnbelieved(`the answer to ${method} is not signed by the key of this set's primary${said}`)
 }

@@ -16,8 +16,13 @@ export const methods = [
 
 export type Method = (typeof methods)[number]
 
-/** Carries a call and brings its answer. @throws when none comes in time */
+/** Carries a call and brings its answer. @throws FrontAnswered; whatever else when none comes in time */
 export type Carry = (method: Method, call: Call, timeoutMs: number) => Promise<Answer>
 
 /** Makes what carries calls to some addresses. @param to `ca`: certificates in PEM, instead of the usual ones */
 export type CarryTo = (to: { addresses: readonly string[]; ca?: string | undefined }) => Carry
+
+/** Somebody answered what is no answer of the link: the front of a cluster that cannot answer itself, as it seems. */
+export class FrontAnswered extends Error {
+  override readonly name = 'FrontAnswered'
+}

@@ -186,6 +186,17 @@ export class LinkSilent extends Error {
   }
 }
 
+/**
+ * Somebody answered, and signed nothing: the front of a cluster whose storage is gone, a gateway that throttles, or
+ * anybody. Whether the cluster behind it serves, nobody knows.
+ */
+export class LinkUnsigned extends LinkSilent {
+  constructor(text: string, options?: ErrorOptions) {
+    super(text, options)
+    this.name = 'LinkUnsigned'
+  }
+}
+
 /** Somebody answered whom nobody need believe: whoever is asked lives, and has other keys, or another lives there. */
 export class LinkUnbelieved extends LinkSilent {
   constructor(text: string) {

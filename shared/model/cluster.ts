@@ -35,6 +35,8 @@ export interface ClusterRecord {
   generation?: number
   /** the role change that runs; another one has to wait. Absent: none */
   operation?: string
+  /** the role change that was given up, if the last one was */
+  failed?: string
   /** name of the table in which this cluster became primary, or was admitted by one: in another one this record is a restored copy */
   home?: string
 }

@@ -20,6 +20,8 @@ export interface OperationState {
   step: string
   startedAt: number
   changedAt: number
+  /** the step that comes next begins then; absent: as soon as it can */
+  waitsUntil?: number
   /** of an activation, and of a secondary that takes another primary by token */
   activation?: ActivationInput
   reindex?: ReindexInput
@@ -43,7 +45,8 @@ export interface WaitingExecution {
 
 /** Why an operation was given up, in the words that its caller is told. */
 export interface OperationFault {
-  code: 'invalid_request' | 'busy' | 'activation_failed' | 'internal'
+  /** `passed_over`: what it was begun for is not there any more, and the text says what to do instead */
+  code: 'invalid_request' | 'busy' | 'activation_failed' | 'passed_over' | 'internal'
   text: string
 }
 

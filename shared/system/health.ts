@@ -5,12 +5,15 @@ import { text } from '../api/fields.ts'
 import { type ClusterRecord, isActive, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
+import { openKeyring } from './keyring.ts'
 import { licenceOfHealth } from './license-status.ts'
 
 /** Overrides of the status by situation; each takes a number. @see docs/spec/cluster.md#health */
 export const healthFields = {
   uninitcode: text('Status when not initialised; default 501'),
-  sealedcode: text('Accepted for compatibility: this service has no sealed state'),
+  sealedcode: text(
+    'Status of an active cluster whose keyring does not open, where that is looked at; default 503',
+  ),
   removedcode: text('Accepted for compatibility'),
   drsecondarycode: text('Status of a DR secondary; default 472'),
   haunhealthycode: text('Accepted for compatibility: there are no standby nodes'),
@@ -25,6 +28,7 @@ const situations = {
   uninitialised: { status: 501, override: 'uninitcode' },
   secondary: { status: 472, override: 'drsecondarycode' },
   changing: { status: 503, override: undefined },
+  sealed: { status: 503, override: 'sealedcode' },
   active: { status: 200, override: 'activecode' },
 } as const
 
@@ -58,10 +62,33 @@ export async function health(call: Call<typeof healthFields>): Promise<Outcome> 
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
   const { head } = record?.mode === 'primary' ? await journalSeen(call, undefined) : {}
-  const { status, override } = situations[situationOf(record, head, call.ports.deployment)]
+  const situation = situationOf(record, head, call.ports.deployment)
+  const sealed = situation === 'active' && record !== undefined && (await isSealed(call, record))
+  const { status, override } = situations[sealed ? 'sealed' : situation]
   const wanted = override === undefined ? undefined : call.given[override]
-  const body = healthOf(call, record, head)
+  const body = { ...healthOf(call, record, head), sealed }
   return answer({ kind: 'plain', status: Number(wanted ?? status), body })
+}
+
+/** Milliseconds for which an environment believes what KMS said: anybody may ask for health as often as they like. */
+const KEYRING_MS = 10_000
+
+/**
+ * Whether every function that begins now would fail, for KMS does not open the keyring, where the deployment wants that
+ * to be looked at (`healthChecksKeyring`).
+ */
+async function isSealed(
+  { ports, now }: Pick<Call, 'ports' | 'now'>,
+  record: ClusterRecord,
+): Promise<boolean> {
+  const { deployment, memory, cipher, log } = ports
+  if (!deployment.healthChecksKeyring) return false
+  if (memory.keyring && now - memory.keyring.at < KEYRING_MS && now >= memory.keyring.at)
+    return !memory.keyring.opens
+  const opened = await openKeyring(cipher, record)
+  memory.keyring = { at: now, opens: !('fault' in opened) }
+  if ('fault' in opened) log.error('the keyring does not open', { why: opened.fault })
+  return 'fault' in opened
 }
 
 function healthOf(
@@ -73,7 +100,6 @@ function healthOf(
   const license = licenceOfHealth(ports.deployment)
   return {
     initialized: record !== undefined,
-    sealed: false,
     standby: false,
     performance_standby: false,
     replication_performance_mode: 'disabled',

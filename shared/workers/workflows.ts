@@ -1,4 +1,5 @@
 import type { OperationName } from '../model/operation.ts'
+import { CLOSING_S } from '../replication/activation/closing.ts'
 import { promotionSteps } from '../replication/promotion/stand.ts'
 
 /** A state machine that runs the steps of an operation one after the other. */
@@ -21,8 +22,7 @@ export const workflows = {
   activation: {
     summary: 'makes this cluster the DR secondary of another',
     authority: 'POST sys/replication/dr/secondary/enable',
-    // whoever read the cluster record before `close` has stopped writing by it before anything is wiped
-    steps: ['handshake', 'close', { seconds: 30 }, 'wipe', 'sync', 'serve'],
+    steps: ['handshake', 'close', { seconds: CLOSING_S }, 'wipe', 'sync', 'serve'],
   },
   'merkle-check': {
     summary: 'checks the tree of this cluster against what stands in its tables',

@@ -17,7 +17,7 @@ import { linkHandler } from '../../shared/http/link.ts'
 import type { CarryTo } from '../../shared/link/carry.ts'
 import { notACall } from '../../shared/link/refusals.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
-import { LinkRefused, LinkSilent } from '../../shared/link/source.ts'
+import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.ts'
 import { sha256 } from '../../shared/values/secret.ts'
 import { linkGateway } from '../support/link.ts'
 import { closedPort, rawServer, webServer } from '../support/server.ts'
@@ -158,6 +158,7 @@ describe('connections', () => {
     const [first, second] = [await closedPort(), await closedPort()]
     const attempt = admitted([first, second])
     await expect(attempt).rejects.toThrow(LinkSilent)
+    await expect(attempt).rejects.not.toThrow(LinkUnsigned)
     await expect(attempt).rejects.toThrow(first)
     await expect(attempt).rejects.toThrow(second)
   })
@@ -172,8 +173,26 @@ describe('connections', () => {
     const { source } = follower(w, 'west', {
       carry: (method, call) => carry(method, call, 300),
     })
-    await expect(source.keyring({ term: 1 })).rejects.toThrow(LinkSilent)
+    const attempt = source.keyring({ term: 1 })
+    await expect(attempt).rejects.toThrow(LinkSilent)
+    await expect(attempt).rejects.not.toThrow(LinkUnsigned)
     expect(count()).toBe(1)
+  })
+
+  test('a server that takes calls and ends their connections has not answered', async () => {
+    const { url } = await rawServer(onTestFinished, socket => socket.on('data', () => socket.destroy()))
+    const attempt = admitted([url])
+    await expect(attempt).rejects.toThrow(LinkSilent)
+    await expect(attempt).rejects.not.toThrow(LinkUnsigned)
+  })
+
+  test('a front that answers in its cluster’s stead has, at whichever of the addresses, and its status is told', async () => {
+    const { url } = await webServer(onTestFinished, (_, response) => {
+      response.writeHead(503, { 'content-type': 'application/json' }).end('{}')
+    })
+    const attempt = admitted([await closedPort(), url, await closedPort()])
+    await expect(attempt).rejects.toThrow(LinkUnsigned)
+    await expect(attempt).rejects.toThrow(`${url}: [unavailable] HTTP 503`)
   })
 })
 
@@ -254,13 +273,15 @@ describe('what is not trusted', () => {
   test.each([
     [200, 'text/html', '<html>'],
     [200, 'application/grpc-web+proto', 'not what it says'],
+    [429, 'application/json', '{"message":"Too Many Requests"}'],
     [500, 'application/json', '{"message":"Internal Server Error"}'],
+    [504, 'text/plain', ''],
     [404, 'application/json', '{"message":"Not Found"}'],
   ])('what somebody else answers: %i %s', async (status, type, body) => {
     const { url } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(status, { 'content-type': type }).end(body)
     })
-    await expect(admitted([url])).rejects.toThrow(LinkSilent)
+    await expect(admitted([url])).rejects.toThrow(LinkUnsigned)
   })
 })
 

@@ -8,8 +8,8 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { root } from '../../infra/checkout.ts'
+import { awsAt } from '../../infra/local/aws-process.ts'
 import { type Host, startHost } from '../../infra/local/host.ts'
-import { remoteControl } from '../../infra/local/provider/control.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { replicationBench } from './replication.ts'
 import { tidyCost } from './tidy.ts'
@@ -206,8 +206,10 @@ const directory = mkdtempSync(`${tmpdir()}/cloud-auth-bench-`)
 const provider = await providerProcess()
 
 async function measureLogins(floor: string): Promise<void> {
-  const shared = { url: provider.url, control: remoteControl(provider.url) }
-  const host = await startHost({ cluster: 'bench', port: 0, memory: true, provider: shared })
+  const host = await startHost({
+    ...{ cluster: 'bench', port: 0, memory: true },
+    provider: () => awsAt(provider.url),
+  })
   try {
     const world = await makeWorld(host, INSTANCES)
     await ownCost(host, world, floor)

@@ -2,12 +2,12 @@ import { availableParallelism, cpus } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { readAssembly } from '../../infra/local/assembly.ts'
+import { awsAt } from '../../infra/local/aws-process.ts'
 import { askReplication, drStatusOf, until } from '../../infra/local/dr-client.ts'
 import { clientOf } from '../../infra/local/engine.ts'
 import { HOME } from '../../infra/local/home.ts'
 import { type Host, startHost } from '../../infra/local/host.ts'
 import { join } from '../../infra/local/pair.ts'
-import { remoteControl } from '../../infra/local/provider/control.ts'
 import { synthesise } from '../../infra/local/synth.ts'
 import { callMeter, systemClock, systemEntropy } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
@@ -50,7 +50,7 @@ export async function replicationBench(provider: { url: string }, tools: BenchTo
   const shared = {
     port: 0,
     memory: true,
-    provider: { url: provider.url, control: remoteControl(provider.url) },
+    provider: () => awsAt(provider.url),
   }
   const east = await startHost({ ...shared, cluster: 'east' })
   try {
@@ -180,7 +180,7 @@ async function units(host: Host, world: World, { print, results }: BenchTools): 
 /** Makes the second host a secondary. */
 async function joined(pair: { east: Host; west: Host }, { print, results }: BenchTools): Promise<void> {
   let [from, to] = [0, 0]
-  const joining = join({ ...pair, close: async () => undefined }, () => undefined)
+  const joining = join(pair, () => undefined)
   const watched = (async () => {
     while (to === 0) {
       const state = (await drStatusOf(pair.west).catch(() => ({}) as Record<string, unknown>))['state']

@@ -1,62 +1,82 @@
-import { SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from 'vitest'
-import { disaster, type Rehearsal, startRehearsal, switchOver } from '../../infra/local/drill/drill.ts'
-import { WORKLOAD } from '../../infra/local/home.ts'
+import {
+  disaster,
+  type Met,
+  type Rehearsal,
+  startRehearsal,
+  switchOver,
+} from '../../infra/local/drill/drill.ts'
+import { DEMONSTRATOR } from '../../infra/local/home.ts'
 import type { Host } from '../../infra/local/host.ts'
+import type { ClusterPair } from '../../infra/local/pair.ts'
+import { temporaryDirectory } from '../../infra/local/temporary.ts'
 import { call } from '../support/api.ts'
-import { commandsOf, perform, type Shell } from '../support/runbook.ts'
+import { eventually } from '../support/killed-hosts.ts'
+import { blocksOf } from '../support/pages.ts'
+import { openShell, type Shell } from '../support/shell.ts'
 import { storyOf } from '../support/story.ts'
 
-// What the runbooks say is done here as it stands there, against two clusters under load, in the order of a bad week.
+// What the runbooks say is pasted here into a bash as it stands there, against two clusters under load, in the order of a
+// bad week. They lie where readers have them, in .local/, of a folder of their own.
 
+const R = '/sys/replication/dr'
+const checkout = temporaryDirectory()
 let rehearsal: Rehearsal
 let shell: Shell
 beforeAll(async () => {
   // some logins at any moment are enough to lose one: more of them are for drills
   // and the pair of the test beside this one has the same names
   const options = { port: 0, memory: true, unlisted: true, pauseMs: 500 }
-  rehearsal = await startRehearsal(options, () => undefined)
-  const { east, west, root } = rehearsal
-  const shares = east.recovery_keys.map((share, index) => [`SHARE_${index + 1}`, share])
-  shell = {
-    variables: {
-      ...{ EAST: east.base_url, WEST: west.base_url, TOKEN: root },
-      ...{ WEST_PROMOTION: machineOf(west, 'promotion') },
-      ...Object.fromEntries(shares),
-    },
-    startExecution: (stateMachineArn, input) =>
-      statesOf(west)
-        .send(new StartExecutionCommand({ stateMachineArn, input }))
-        .then(() => undefined),
-  }
+  rehearsal = await startRehearsal(options, () => undefined, setUp)
 }, 240_000)
-afterAll(() => rehearsal?.close())
+afterAll(async () => {
+  shell?.close()
+  await rehearsal?.close()
+  rmSync(checkout, { recursive: true, force: true })
+})
 beforeEach(() =>
   onTestFailed(() => {
     for (const host of [rehearsal.east, rehearsal.west]) process.stderr.write(`${storyOf(host)}\n`)
   }),
 )
 
-const machineOf = (host: Host, workflow: string): string =>
-  `${host.runtimeOf('replication').environment['WORKFLOWS']}${workflow}`
-
-const statesOf = (host: Host): SFNClient =>
-  new SFNClient({
-    endpoint: host.states_url,
-    region: 'us-west-2',
-    credentials: { accessKeyId: 'an operator', secretAccessKey: 'of the console' },
-  })
-
-/** Some commands of a runbook: those up to the promotion, those behind it, or all. */
-async function follow(name: string, part: 'promote' | 'rest' | 'all' = 'all', as = shell): Promise<void> {
-  const commands = commandsOf(name)
-  const behind = commands.findIndex(command => command.includes('secondary/promote')) + 1
-  const [from, to] = { promote: [0, behind], rest: [behind, commands.length], all: [0, commands.length] }[
-    part
-  ]
-  expect(commands.slice(from, to).length).toBeGreaterThan(0)
-  for (const command of commands.slice(from, to)) await perform(command, as)
+/** Pastes the blocks of a page; `from` and `to` cut them. */
+async function follow(page: string, from = 0, to?: number, at = shell): Promise<string> {
+  const blocks = blocksOf(page).slice(from, to)
+  expect(blocks.length).toBeGreaterThan(0)
+  let printed = ''
+  for (const block of blocks) printed += (await at.paste(block)).stdout
+  return printed
 }
+
+/** Where in a page the block with the promotion stands. */
+const promotionIn = (page: string): number =>
+  blocksOf(page).findIndex(block => block.includes('secondary/promote ')) + 1
+
+/** A shell as the pages want it, on this machine. */
+async function opened(): Promise<Shell> {
+  const one = openShell({ cwd: checkout })
+  for (const heading of ['The shell', 'On a laptop', 'The prepared token'])
+    for (const block of blocksOf('README', heading)) await one.paste(block)
+  return one
+}
+
+/** Writes down where the clusters are, then makes a set of them by the page, through a balancer in front of east. */
+async function setUp(pair: ClusterPair<Host>, { address, ca_file }: Met): Promise<void> {
+  for (const [name, { control: _, runtimeOf, forgetKeys, close, ...told }] of Object.entries(hostsOf(pair))) {
+    mkdirSync(`${checkout}/.local/${name}`, { recursive: true })
+    writeFileSync(
+      `${checkout}/.local/${name}/cluster.json`,
+      JSON.stringify({ ...told, link_address: address }),
+    )
+  }
+  shell = await opened()
+  await shell.paste(`CA_FILE=${ca_file}`)
+  const [, , , ...blocks] = blocksOf('set-up')
+  for (const block of blocks) await shell.paste(block)
+}
+const hostsOf = ({ east, west }: Pick<ClusterPair<Host>, 'east' | 'west'>) => ({ east, west })
 
 /** The worker that looks every minute, now. */
 const minuteOf = (host: Host) =>
@@ -76,8 +96,18 @@ test('a cluster beside another one’s imitated AWS lives in its own region, wit
 // each begins where the one before it has ended
 describe('the runbooks, one after the other', () => {
   test('a token is prepared', async () => {
-    await follow('README')
-    expect(shell.variables['OPERATION']).toMatch(/^hvb\./)
+    const [prepare = '', ask = ''] = blocksOf('README', 'Who may do it')
+    await shell.paste(prepare)
+    const token = await shell.value('OPERATION')
+    expect(token).toMatch(/^hvb\./)
+    // who reads on takes longer than the policy takes to the other cluster
+    await eventually(async () => {
+      const path = `${R}/secondary/readiness`
+      const asked = await call(rehearsal.west.base_url, 'POST', path, { dr_operation_token: token })
+      return asked.status === 200 ? true : undefined
+    })
+    const { stdout } = await shell.paste(ask)
+    expect(stdout.match(/"ready": true/g)).toHaveLength(2)
   })
 
   test('planned switch: west takes over, nothing is lost, never do two serve', async () => {
@@ -90,8 +120,8 @@ describe('the runbooks, one after the other', () => {
       rehearsal,
       { from: east, to: west },
       {
-        promote: () => follow('planned-switch', 'promote'),
-        rejoin: () => follow('planned-switch', 'rest'),
+        promote: () => follow('planned-switch', 0, promotionIn('planned-switch')),
+        rejoin: () => follow('planned-switch', promotionIn('planned-switch')),
       },
     )
     expect(switched).toMatchObject({ lost: [], mostAtOnce: 1 })
@@ -101,7 +131,7 @@ describe('the runbooks, one after the other', () => {
     // what was used there is not given back here, and who had logged in there is known here
     expect((await lookUp(west)).body.data.num_uses).toBe(1)
     expect([(await lookUp(west)).status, (await lookUp(west)).status]).toEqual([200, 403])
-    const pkcs7 = (await east.control.documents(WORKLOAD)).rsa2048.replaceAll('\n', '')
+    const pkcs7 = (await east.control.documents(DEMONSTRATOR)).rsa2048.replaceAll('\n', '')
     const login = (nonce: string) =>
       call(west.base_url, 'POST', '/auth/cloud/login', { role: 'demo-ec2', pkcs7, nonce })
     const stranger = await login('of somebody else')
@@ -115,37 +145,51 @@ describe('the runbooks, one after the other', () => {
     const switched = await switchOver(
       rehearsal,
       { from: west, to: east },
-      { promote: () => follow('failback', 'promote'), rejoin: () => follow('failback', 'rest') },
+      { promote: () => follow('failback', 0, 1), rejoin: () => follow('failback', 1) },
     )
     expect(switched).toMatchObject({ lost: [], mostAtOnce: 1 })
     expect((await call(east.base_url, 'GET', '/sys/health')).status).toBe(200)
   })
 
+  test('drill: its policy is written, and one is started by hand; this pair lacks the setting, so it stops', async () => {
+    const started = JSON.parse(await follow('drill')) as { executionArn: string }
+    const describe = `$AWS_EAST stepfunctions describe-execution --execution-arn ${started.executionArn}`
+    const ended = await eventually(async () => {
+      const { status, error } = JSON.parse((await shell.paste(describe)).stdout)
+      return status === 'RUNNING' ? undefined : { status, error }
+    })
+    expect(ended).toEqual({ status: 'FAILED', error: 'DrillStopped' })
+  })
+
   test('disaster: west takes over by force; east closes by itself, follows, and names what was lost', async () => {
     const { west } = rehearsal
     const found = await disaster(rehearsal, {
-      promote: () => follow('disaster', 'promote'),
+      promote: () => follow('disaster', 0, 2),
       healed: () => minuteOf(west),
-      rejoin: () => follow('disaster', 'rest'),
+      rejoin: () => follow('disaster', 2),
     })
     expect(found.lost.length).toBeGreaterThan(0)
     expect(found.reported.toSorted()).toEqual(found.lost.toSorted())
   })
 
   test('lost shares: holders of shares make a token on the secondary, which is east now', async () => {
-    const { EAST = '', WEST = '' } = shell.variables
-    const swapped: Shell = { ...shell, variables: { ...shell.variables, EAST: WEST, WEST: EAST } }
-    await follow('lost-shares', 'all', swapped)
-    expect(swapped.variables['OPERATION']).toMatch(/^hvs\./)
+    await swapped()
+    await shell.paste('OPERATION=')
+    const [first = '', second = '', last = ''] = blocksOf('lost-shares')
+    for (const block of [first, second]) await shell.paste(block)
+    expect(await shell.value('OPERATION')).toMatch(/^hvs\./)
+    await shell.paste(last)
   })
 
   test('restore: the set ends, and another one begins', async () => {
-    const { EAST = '', WEST = '' } = shell.variables
     await rehearsal.load.end()
-    await follow('restore', 'all', { ...shell, variables: { ...shell.variables, EAST: WEST, WEST: EAST } })
-    expect((await call(WEST, 'GET', '/sys/replication/dr/status')).body.data).toMatchObject({
+    await follow('restore')
+    expect((await call(rehearsal.west.base_url, 'GET', `${R}/status`)).body.data).toMatchObject({
       mode: 'primary',
       known_secondaries: [],
     })
   })
 })
+
+/** West is the primary by now: the pages call it east. */
+const swapped = () => shell.paste('WAS=$EAST; EAST=$WEST; WEST=$WAS')

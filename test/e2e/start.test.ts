@@ -1,15 +1,25 @@
 import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { ClusterFile } from '../../infra/local/cluster-file.ts'
 import { call } from '../support/api.ts'
+import { eventually } from '../support/killed-hosts.ts'
 import {
+  awsOf,
   cleanUp,
   clusterFile,
+  enginePid,
   folderOf,
   foreignKeys,
   freshCluster,
+  isEngineOf,
+  isRunning,
+  type Run,
   start,
   startIn,
 } from '../support/npm-start.ts'
+
+/** What differs from start to start. */
+const changing = ({ pid, lambda_url, states_url }: ClusterFile) => ({ pid, lambda_url, states_url })
 
 // What a stranger types: `npm start`. It ends its set-up with a login of each type, keeps serving, can be stopped,
 // and finds its data again; `--once` ends by itself.
@@ -26,17 +36,39 @@ describe('npm start', () => {
       call(base, 'GET', '/auth/cloud/role/demo-iam', undefined, { token: known.root_token })
     const role = await read(known.base_url)
     expect(role.status).toBe(200)
-    first.child.kill('SIGTERM')
+    const [engine, aws] = [enginePid(cluster), awsOf(cluster)]
+    expect([isEngineOf(cluster, engine), isRunning(aws.pid)]).toEqual([true, true])
+    first.child.kill('SIGINT')
     expect(await first.ended).toBe(0)
-    expect(existsSync(`${folderOf(cluster)}/engine.json`), 'the engine was stopped').toBe(false)
+    expect(isEngineOf(cluster, engine), 'the engine').toBe(false)
+    expect(isRunning(aws.pid), 'the imitated AWS').toBe(false)
 
     const second = start('--cluster', cluster, '--port', '0')
     await second.until('Serving.')
-    const again = clusterFile(cluster)
-    expect(again).toMatchObject({ root_token: known.root_token, recovery_keys: known.recovery_keys })
-    expect((await read(again.base_url)).body.data).toEqual(role.body.data)
-    second.child.kill('SIGINT')
-    expect(await second.ended).toBe(0)
+    expect(clusterFile(cluster)).toEqual({ ...known, ...changing(clusterFile(cluster)) })
+    expect((await read(known.base_url)).body.data).toEqual(role.body.data)
+    expect(awsOf(cluster).url).toBe(aws.url)
+    second.child.kill('SIGKILL')
+    await second.ended
+    await eventually(() => !isRunning(awsOf(cluster).pid) || undefined)
+  })
+
+  test('of two starts at once one serves, and the other says in one line who does; a second Ctrl-C ends it at once, with all that it started', async () => {
+    const runs = [start('--cluster', cluster, '--port', '0'), start('--cluster', cluster, '--port', '0')]
+    const refused = await Promise.race(runs.map(run => run.ended.then(code => ({ run, code }))))
+    const run = runs.find(one => one !== refused.run) as Run
+    expect(refused.code, refused.run.output()).toBe(1)
+    expect(refused.run.output()).toMatch(
+      new RegExp(`^the cluster in \\S+ runs already, in process ${run.child.pid}: stop it, .*\n$`),
+    )
+    await run.until('Serving.')
+    expect(run.output()).toMatch(/ec2 login: [\s\S]*iam login: /)
+    const engine = enginePid(cluster)
+    run.child.kill('SIGINT')
+    run.child.kill('SIGINT')
+    await run.ended
+    await eventually(() => !isEngineOf(cluster, engine) || undefined)
+    await eventually(() => !isRunning(awsOf(cluster).pid) || undefined)
   })
 
   test('a cluster in memory tells its addresses in the file of the kept one of its name, which is as it was afterwards; keys of another account stop the demonstration only, and a port in use any start', async () => {
@@ -73,12 +105,15 @@ describe('npm start', () => {
     expect(clusterFile(cluster), 'what it told has ended with it').toEqual(known)
   })
 
-  test('an option that does not exist is told in one line', async () => {
-    const odd = start('--cluster', '../elsewhere')
-    expect(await odd.ended).toBe(1)
-    expect(odd.output()).toContain('the name of a cluster')
-    const unknown = start('--nonsense')
-    expect(await unknown.ended).toBe(1)
-    expect(unknown.output().trim().split('\n')).toEqual([expect.stringContaining('--nonsense')])
+  test('a command line that cannot be meant is told in one line, with code 2, and nothing is begun', async () => {
+    for (const [wrong, options] of [
+      ['--nonsense', ['--nonsense']],
+      ["'forgotten'", ['forgotten']],
+      ['--region', ['--pair', '--region', 'us-east-1']],
+    ] as const) {
+      const run = start(...options)
+      expect(await run.ended, run.output()).toBe(2)
+      expect(run.output().trim().split('\n')).toEqual([expect.stringContaining(wrong)])
+    }
   })
 })

@@ -377,15 +377,12 @@ const OWN_LOG = ['logs:CreateLogStream', 'logs:PutLogEvents']
 /** Of the carrier: it keeps what it could not deliver. */
 const KEPT: Record<string, string[]> = {
   'on-audit-entries': ['sqs:SendMessage'],
-  // whoever is told by a stream reads it, and leaves what nobody could process in a queue
+  // whoever is told by a stream reads it
   'on-journal': [
     'dynamodb:DescribeStream',
     'dynamodb:GetRecords',
     'dynamodb:GetShardIterator',
     'dynamodb:ListStreams',
-    'sqs:GetQueueAttributes',
-    'sqs:GetQueueUrl',
-    'sqs:SendMessage',
   ],
 }
 
@@ -692,6 +689,22 @@ describe('what a stranger can make this cost', () => {
     expect(limits(kept)).toEqual([{ ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 }])
     expect(limits(resources)).toEqual([{ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 }])
   })
+
+  test('takes nothing from other clusters of the set, nor from probes: their routes have throttles of their own', () => {
+    const from = resourcesOf({
+      ...{ stage: 'test', linkThrottle: { rate: 7, burst: 8 }, healthThrottle: { rate: 5, burst: 6 } },
+    })
+    const [[, stage] = []] = ofType(from, 'AWS::ApiGatewayV2::Stage')
+    const [[, api] = []] = ofType(from, 'AWS::ApiGatewayV2::Api')
+    expect(stage?.Properties.RouteSettings).toEqual({
+      'ANY /cloudauth.link.v1.LinkService/{proxy+}': { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 8 },
+      'ANY /v1/sys/health': { ThrottlingRateLimit: 5, ThrottlingBurstLimit: 6 },
+    })
+    // a stage does not take settings of a route that is not there
+    const paths = Object.keys((api?.Properties.Body as Definition | undefined)?.paths ?? {})
+    for (const key of Object.keys(stage?.Properties.RouteSettings))
+      expect(paths).toContain(key.replace('ANY ', ''))
+  })
 })
 
 describe('a proxy before the API', () => {
@@ -794,6 +807,15 @@ describe('recovery shares', () => {
       return STRICT_CEREMONY === undefined ? [] : [[Properties.Description, STRICT_CEREMONY]]
     })
     expect(told).toEqual([['cloud-auth: ceremony', 'true']])
+  })
+
+  test('whether health looks at the keyring is told to the function that answers it, and to no other', () => {
+    const from = resourcesOf({ stage: 'probing', healthChecksKeyring: true })
+    const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
+      const { HEALTH_CHECKS_KEYRING } = Properties.Environment.Variables
+      return HEALTH_CHECKS_KEYRING === undefined ? [] : [[Properties.Description, HEALTH_CHECKS_KEYRING]]
+    })
+    expect(told).toEqual([['cloud-auth: system', 'true']])
   })
 })
 

@@ -46,7 +46,7 @@ export const insist = (method: string, path: string, body?: unknown): Promise<Re
   whileBusy(() => api(method, path, body))
 
 /** Sends again while the answer is "busy", as clients do: while the role of a cluster changes it may be. */
-export async function whileBusy(send: () => Promise<Reply>): Promise<Reply> {
+async function whileBusy(send: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const reply = await send()
     if (reply.status !== 503 || tries === 20) return reply

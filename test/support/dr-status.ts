@@ -31,7 +31,20 @@ const fence = v.strictObject({
   since: time,
 })
 
+const names = { id: v.string(), name: v.string(), step: v.string() }
+
+/** What changes the role, and what went wrong last. */
+const underWay = {
+  operation: v.optional(
+    v.strictObject({ ...names, since: time, waits_until: v.union([time, v.literal('')]), error: v.string() }),
+  ),
+  last_error: v.optional(
+    v.strictObject({ text: v.string(), time, operation: v.optional(v.strictObject(names)) }),
+  ),
+}
+
 const common = {
+  ...underWay,
   cluster_id: v.string(),
   merkle_root: root,
   corrupted_merkle_tree: v.boolean(),
@@ -46,7 +59,7 @@ const common = {
 
 /** The `data` of GET sys/replication/dr/status, by mode. */
 export const drStatus = v.variant('mode', [
-  v.strictObject({ mode: v.literal('disabled') }),
+  v.strictObject({ mode: v.literal('disabled'), ...underWay }),
   v.strictObject({
     mode: v.literal('primary'),
     state: v.picklist(['running', 'idle']),

@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { root } from '../../infra/checkout.ts'
 import type { ClusterFile } from '../../infra/local/cluster-file.ts'
 import { worksOn } from '../../infra/local/engine-process.ts'
+import { type ProviderNote, providerNote } from '../../infra/local/provider/note.ts'
 
 /** A process that runs what `npm start` runs. */
 export interface Run {
@@ -73,6 +74,18 @@ export const clusterFile = (cluster: string): ClusterFile =>
 /** The process of a kept cluster's engine. */
 export const enginePid = (cluster: string): number =>
   (JSON.parse(readFileSync(`${folderOf(cluster)}/engine.json`, 'utf8')) as { pid: number }).pid
+
+/** What a kept cluster's imitated AWS says of itself. */
+export const awsOf = (cluster: string): ProviderNote => providerNote(folderOf(cluster)) as ProviderNote
+
+/** Whether a process runs: one that has ended, and that nobody has asked about yet, has no command line any more. */
+export function isRunning(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+  } catch {
+    return false
+  }
+}
 
 /** Whether a process is a kept cluster's engine: of a process that has ended, the number may be another's by now. */
 export const isEngineOf = (cluster: string, pid: number): boolean =>

@@ -17,7 +17,7 @@ declare module 'vitest' {
 /** One host for all integration tests; each test file makes a mount of its own on it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const host = await startHost({ cluster: 'test', port: 0, memory: true })
-  const { control: _control, forgetKeys: _forget, runtimeOf, close, ...known } = host
+  const { control: _control, adoptKeys: _adopt, runtimeOf, close, ...known } = host
   const { environment } = runtimeOf('generate-root')
   const variable = (name: string): string => environment[name] ?? ''
   provide('cluster', {

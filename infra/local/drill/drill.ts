@@ -6,7 +6,7 @@ import { askReplication, drStatusOf, until } from '../dr-client.ts'
 import type { Host } from '../host.ts'
 import type { LinkTap } from '../link-tap.ts'
 import { startLinkTap } from '../link-tap.ts'
-import { join, type PairOptions, settled, startPair } from '../pair.ts'
+import { type ClusterPair, join, type PairOptions, settled, startPair } from '../pair.ts'
 import { newAuthority } from '../tls.ts'
 import { failoverToken } from './failover-token.ts'
 import { type Watched, watchHealth } from './health.ts'
@@ -42,10 +42,21 @@ export interface Rehearsal {
 /** `pauseMs`: milliseconds for which each workload rests between two logins. */
 type RehearsalOptions = PairOptions & { pauseMs?: number }
 
-/** Starts a pair under load. @param say told what takes long */
+/** What west knows as east's address, and what vouches for the certificate there: a file that `caBundles` ships. */
+export interface Met {
+  address: string
+  ca_file: string
+}
+
+/**
+ * Starts a pair under load.
+ * @param say told what takes long
+ * @param joined makes west the secondary of east; another may do it instead
+ */
 export async function startRehearsal(
   { pauseMs, ...options }: RehearsalOptions,
   say: (text: string) => void,
+  joined: (pair: ClusterPair, met: Met) => Promise<unknown> = (pair, met) => join(pair, say, met),
 ): Promise<Rehearsal> {
   const authority = newAuthority('drill')
   const caBundles = mkdtempSync(`${tmpdir()}/cloud-auth-`)
@@ -56,7 +67,7 @@ export async function startRehearsal(
   try {
     // as behind a balancer, which ends TLS by a certificate of the organisation's own
     const tap = await startLinkTap(new URL(east.base_url).origin, authority.issue('east'))
-    await join(pair, say, { address: tap.url, ca_file: 'drill.pem' })
+    await joined(pair, { address: tap.url, ca_file: 'drill.pem' })
     await demonstrate(east, () => ({}))
     const token = await failoverToken(east)
     const load = startLoad(east, await loginProof(east), pauseMs)

@@ -1,20 +1,29 @@
+import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { startProvider } from './provider.ts'
+import { writeWhole } from '../cluster-file.ts'
+import { HOME } from '../home.ts'
+import { takeLock } from '../lock.ts'
+import { TAKEN } from './note.ts'
+import { type ProviderOptions, startProvider } from './provider.ts'
 
 // Usage: node infra/local/provider/main.ts [--port N] [--state FILE]
-const { values } = parseArgs({ options: { port: { type: 'string' }, state: { type: 'string' } } })
+//        node infra/local/provider/main.ts --directory DIR [--port N] [--region REGION]
+// With a directory it keeps its state there, says there where it is, and ends when nobody needs it any more.
 
-const provider = await startProvider({
-  port: Number(values.port ?? 0),
-  ...(values.state === undefined ? {} : { stateFile: values.state }),
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string' },
+    state: { type: 'string' },
+    directory: { type: 'string' },
+    region: { type: 'string', default: HOME.region },
+  },
 })
-process.stdout.write(`${JSON.stringify({ url: provider.url })}\n`)
 
 let stopping = false
-const stop = () => {
+function stop(work: Promise<unknown>): void {
   if (stopping) return
   stopping = true
-  provider.close().then(
+  work.then(
     () => process.exit(0),
     error => {
       process.stderr.write(`${error}\n`)
@@ -22,4 +31,32 @@ const stop = () => {
     },
   )
 }
-process.once('SIGTERM', stop).once('SIGINT', stop)
+
+async function main(more: ProviderOptions): Promise<void> {
+  const provider = await startProvider({ port: Number(values.port ?? 0), ...more })
+  if (values.directory !== undefined) {
+    const { url } = provider
+    writeWhole(`${values.directory}/aws.json`, JSON.stringify({ url, pid: process.pid }))
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(provider.close()))
+  process.stdout.write(`${JSON.stringify({ url: provider.url })}\n`)
+}
+
+/** What is kept in a directory, by the one process that has it. */
+async function inDirectory(directory: string): Promise<ProviderOptions> {
+  await takeLock(directory, 'aws', () => new Error('another process has it')).catch(() => process.exit(TAKEN))
+  return {
+    stateFile: `${directory}/provider.json`,
+    home: { ...HOME, region: values.region },
+    onBusEvent: event => appendFileSync(`${directory}/events.ndjson`, `${JSON.stringify(event)}\n`),
+    leases: { directory, onNone: saved => stop(saved) },
+  }
+}
+
+await main(
+  values.directory === undefined
+    ? values.state === undefined
+      ? {}
+      : { stateFile: values.state }
+    : await inDirectory(values.directory),
+)

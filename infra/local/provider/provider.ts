@@ -2,6 +2,7 @@ import { HOME } from '../home.ts'
 import { endServer, listen } from '../loopback.ts'
 import { type Control, localControl } from './control.ts'
 import type { Authority } from './documents/authority.ts'
+import { countLeases } from './leases.ts'
 import { createProviderServer } from './server.ts'
 import { type Home, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
 
@@ -19,6 +20,8 @@ export interface ProviderOptions {
   clock?: () => number
   /** Signers of identity documents, where the state file has none; absent: new ones when first needed. */
   authority?: Authority
+  /** Counts who needs it, as the provider of a directory; `onNone` is told when nobody does, with what is still to be saved. */
+  leases?: { directory: string; onNone: (saved: Promise<void>) => void }
 }
 
 /** A running provider. */
@@ -37,10 +40,11 @@ export interface RunningProvider {
  * @throws when the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
-  const { home = HOME, stateFile, onBusEvent, clock = Date.now, authority } = options
+  const { home = HOME, stateFile, onBusEvent, clock = Date.now, authority, leases } = options
   const aws = { ...openImitatedAws(home, stateFile, clock), ...(onBusEvent ? { onBusEvent } : {}) }
   if (authority) aws.state.authority ??= authority
   const server = createProviderServer(aws)
+  if (leases) countLeases(server, leases.directory, () => leases.onNone(aws.saved()))
   const url = await listen(server, options.port)
   return {
     url,

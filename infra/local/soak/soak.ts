@@ -92,7 +92,7 @@ async function startSoak(
     // west takes the address at which it is asked to join for its own, by which others reach it
     const through = { ...west, base_url: `${taps.west.url}/v1` }
     // it goes on by itself where that takes longer than a request may
-    await insist(() => join({ east, west: through, close: pair.close }, say, { address: taps.east.url }))
+    await insist(() => join({ east, west: through }, say, { address: taps.east.url }))
     await demonstrate(east, () => ({}))
     const token = await failoverToken(east)
     const load = startPacedLoad(east, await loginProof(east), rate)

@@ -39,6 +39,7 @@ const schema = v.object({
   DRILL_POLICY: text,
   INIT_PGP_KEYS: text,
   STRICT_CEREMONY: flag,
+  HEALTH_CHECKS_KEYRING: flag,
   PLAIN_ENDPOINTS: flag,
   ASSUMABLE_ROLES: text,
   SERVICE_VERSION: v.optional(v.string(), '0.0.0'),
@@ -107,6 +108,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     proxy: e.PROXY_SECRETS
       ? { secretHashes: e.PROXY_SECRETS.split(','), hops: Number(e.PROXY_HOPS) }
       : undefined,
+    healthChecksKeyring: e.HEALTH_CHECKS_KEYRING,
     apiAddress: e.API_ADDRESS,
     license: { text: e.LICENSE, publicKey: e.LICENSE_PUBLIC_KEY },
     tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE, ceremony: e.CEREMONY_TABLE },

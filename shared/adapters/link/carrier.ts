@@ -1,7 +1,7 @@
 import { rootCertificates } from 'node:tls'
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
-import type { CarryTo, Method } from '../../link/carry.ts'
+import { type CarryTo, FrontAnswered, type Method } from '../../link/carry.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from '../../link/gen/link_pb.ts'
 import type { Authorities } from '../../ports.ts'
 import { agents, overLivingConnection } from '../aws/connections.ts'
@@ -53,7 +53,8 @@ export function linkCarrier(authorities?: Authorities): CarryTo {
     return async (method, call, timeoutMs) => {
       if (order.length === 0) throw new Error('no address of the other cluster is known')
       const end = Date.now() + timeoutMs
-      const faults: unknown[] = []
+      const faults: string[] = []
+      let answered = false
       for (const [index, address] of order.entries()) {
         const share = Math.max(1, (end - Date.now()) / (order.length - index))
         try {
@@ -62,9 +63,10 @@ export function linkCarrier(authorities?: Authorities): CarryTo {
           return answer
         } catch (error) {
           faults.push(`${address}: ${error instanceof Error ? error.message : String(error)}`)
+          answered ||= isAnswered(error)
         }
       }
-      throw new Error(faults.join('; '))
+      throw answered ? new FrontAnswered(faults.join('; ')) : new Error(faults.join('; '))
     }
   }
 }
@@ -118,6 +120,14 @@ function peerOf(baseUrl: string, ca: string | undefined): Peer {
     },
   }
 }
+
+/** What connections fail with. */
+const faulty: readonly Code[] = [Code.DeadlineExceeded, Code.Canceled, Code.Aborted, Code.Unavailable]
+
+/** Whether somebody has answered, with a status or with what cannot be read, and not only a connection has failed. */
+const isAnswered = (error: unknown): boolean =>
+  error instanceof ConnectError &&
+  ([...error.metadata].length > 0 || (error.cause === undefined && !faulty.includes(error.code)))
 
 /** A refusal comes as an error that carries the signed answer. @throws what carries none */
 function answerIn(error: unknown): Answer {

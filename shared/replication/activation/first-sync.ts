@@ -1,3 +1,4 @@
+import { isLasting } from '../../link/source.ts'
 import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { admissionLost, setLeft } from '../operation/faults.ts'
@@ -11,6 +12,7 @@ import {
   standing,
   standingToEnd,
   toStep,
+  withFailed,
   withoutOperation,
 } from '../operation/run.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
@@ -25,7 +27,8 @@ const PAUSE_MS = 1000
  */
 export async function firstSync(run: OperationRun, id: string): Promise<StepResult> {
   const { ports, connect, deadline } = run
-  const { record } = await standing(run, id)
+  const { record, operation } = await standing(run, id)
+  if (operation.data.status !== 'running') return DONE
   if (record.data.life !== id) throw setLeft()
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   if (!follower) return AGAIN
@@ -34,7 +37,7 @@ export async function firstSync(run: OperationRun, id: string): Promise<StepResu
     await followCarefully(follower, {
       pause: PAUSE_MS,
       warning: 'the first sync was interrupted',
-      givenUp: admissionLost,
+      givenUp: error => (isLasting(error) ? admissionLost(error) : undefined),
     })
   }
   return AGAIN
@@ -77,7 +80,7 @@ export const abandon: OperationEnd = async (run, id, fault) => {
   const failed = toStep(stand, run.ports.clock.now(), { status, activation, fault })
   // nothing was touched yet; later the puller goes on with the sync
   const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
-  const back = holds && !midway ? [replace(record, record, { ...withoutOperation(record.data), mode })] : []
+  const back = holds && !midway ? [replace(record, record, { ...withFailed(record.data, id), mode })] : []
   const [pending] = await run.ports.store.read([key('pending-link')])
   const forget = pending?.data.operation === id && !wiped ? [remove(pending)] : []
   return commitStep(run, [failed, ...back, ...forget], stand)

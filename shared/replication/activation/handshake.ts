@@ -34,17 +34,20 @@ export async function handIn(
   next: string,
   ofSet?: string,
 ): Promise<StepResult> {
-  const stand = await standing(run, id)
+  const before = await standing(run, id)
   const { ports } = run
   const pending = key('pending-link')
   const [kept] = await ports.store.read([pending])
   if (kept?.data.operation === id) return DONE
-  const pair = await ownPair(run, stand)
+  const pair = await ownPair(run, before)
   if (!pair) return AGAIN
-  const activation = await tokenOf(run, stand, linkPair(pair))
+  const activation = await tokenOf(run, before, linkPair(pair))
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfOtherSet()
-  const activated = await handedIn(run, stand, activation, linkPair(pair))
-  const link = await pendingLink(run, stand, { activation, activated, pair })
+  const activated = await handedIn(run, before, activation, linkPair(pair))
+  const link = await pendingLink(run, before, { activation, activated, pair })
+  // asking takes seconds, and nothing is committed by a record that is old
+  const stand = await standing(run, id)
+  if (stand.operation.data.status !== 'running') return DONE
   const { token: _, ...input } = stand.operation.data.activation ?? { primaryApiAddr: '' }
   const now = ports.clock.now()
   return commitStep(run, [put(pending, link), toStep(stand, now, { step: next, activation: input })], stand)
@@ -78,6 +81,9 @@ async function tokenOf(
   return { ...activation, token }
 }
 
+/** Milliseconds for which the primary is waited for: the request that began it waits a little longer. */
+const PATIENCE_MS = 18_000
+
 async function handedIn(
   { ports, connect }: OperationRun,
   { operation, record }: OperationStand,
@@ -87,7 +93,8 @@ async function handedIn(
   const { apiAddress, version } = ports.deployment
   const { primaryApiAddr = '', ca, address = apiAddress } = operation.data.activation ?? {}
   const otherKey = Buffer.from(primaryKey, 'base64url').toString('base64')
-  const link = connect({ set, id, pair, otherKey, addresses: [primaryApiAddr || addr], ca })
+  const addresses = [primaryApiAddr || addr]
+  const link = connect({ set, id, pair, otherKey, addresses, ca, until: ports.clock.now() + PATIENCE_MS })
   try {
     return await link.activate({ token, cluster: record.data.id, address, version })
   } catch (error) {

@@ -22,6 +22,7 @@ import {
 } from '../operation/run.ts'
 import { roleEventChange } from '../role-event.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
+import { CLOSING_S } from './closing.ts'
 import { ownPair } from './handshake.ts'
 
 /**
@@ -35,7 +36,8 @@ export async function close(run: OperationRun, id: string): Promise<StepResult> 
   if (record.data.operation !== id) return notOurs()
   const now = run.ports.clock.now()
   const closed: ClusterRecord = { ...record.data, mode: 'bootstrapping' }
-  return commitStep(run, [replace(record, record, closed), toStep(stand, now, { step: 'wipe' })], stand)
+  const next = { step: 'wipe', waitsUntil: now + CLOSING_S * 1000 }
+  return commitStep(run, [replace(record, record, closed), toStep(stand, now, next)], stand)
 }
 
 const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.life === id
@@ -80,12 +82,15 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
 }
 
 /** The record names the set, its keyring and the link: from here on there is only one way. */
-async function takeKeys(run: OperationRun, stand: OperationStand, id: string): Promise<StepResult> {
+async function takeKeys(run: OperationRun, before: OperationStand, id: string): Promise<StepResult> {
   const { ports } = run
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
   const link = pending.data
-  await seeAdmitted(run, stand, link)
+  await seeAdmitted(run, before, link)
+  // asking takes seconds, and nothing is committed by a record that is old
+  const stand = await standing(run, id)
+  if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.life === id) return AGAIN
   const [own] = await ports.store.read([key('keyring')])
   const changed: Partial<ClusterRecord> = {
     ...linkedBy(link, id, stand.operation.data.activation),
@@ -111,6 +116,9 @@ async function takeKeys(run: OperationRun, stand: OperationStand, id: string): P
   return AGAIN
 }
 
+/** Milliseconds for which the primary is waited for before the wipe. */
+const PATIENCE_MS = 5000
+
 /**
  * Half a minute has passed since the handshake, and behind this there is only one way: whoever was revoked meanwhile would
  * be emptied for nothing. A primary that is silent now, or refuses what may pass, is as good as it was.
@@ -124,7 +132,8 @@ async function seeAdmitted(
   const pair = await ownPair(run, stand)
   if (!pair) return
   const { ca } = stand.operation.data.activation ?? {}
-  const link = run.connect({ set, id, pair: linkPair(pair), otherKey, addresses: addrs, ca })
+  const until = run.ports.clock.now() + PATIENCE_MS
+  const link = run.connect({ set, id, pair: linkPair(pair), otherKey, addresses: addrs, ca, until })
   await link.keyring({ term: 0 }).catch((error: unknown) => {
     if (isLasting(error)) throw primarySaid(error)
   })

@@ -11,16 +11,23 @@ import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { wholeRoot } from '../tree.ts'
-import type { JournalFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
+import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** What a secondary keeps of its following, and the journal, read with the request's first read. */
 export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [
     ...[key('contact'), key('puller'), key('reindex'), key('fences')],
     ...[key('tree-check'), key('tree-reindex'), key('diverging')],
+    ...operationKeys(ports.memory.cluster?.record),
   ] as const,
   ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { life: record.life })),
 })
+
+/** Where the operation stands that holds the record, or that was given up last. */
+const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failed'> | undefined) => {
+  const id = record?.operation ?? record?.failed
+  return id === undefined ? [] : [key('operation', id)]
+}
 
 type Looking = Pick<Call, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
   ports: Pick<Ports, 'store' | 'journalView'>
@@ -33,7 +40,8 @@ type Looking = Pick<Call, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
 export async function lookAt(call: Looking): Promise<StatusFacts> {
   const { cluster, now, fetched, ports } = call
   const record = cluster?.record
-  if (!record || record.mode === 'disabled') return { record, now }
+  const operation = record && (await operationFacts(call, record))
+  if (!record || record.mode === 'disabled') return { record, now, ...defined({ operation }) }
   const [looked, secondaries] = await Promise.all([
     journalSeen(call, record.life),
     record.mode === 'primary' ? ports.store.list(partitions('secondary')) : [],
@@ -55,7 +63,27 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
       }),
       contact: contact && contactFacts(contact),
       activationError,
+      operation,
     }),
+  }
+}
+
+/**
+ * The operation that holds the record, or the one that was given up last. Which one it is is guessed by the record that
+ * the environment has read last; who guessed wrong reads once more.
+ */
+async function operationFacts(
+  { fetched, ports }: Looking,
+  record: ClusterRecord,
+): Promise<OperationFacts | undefined> {
+  const [place] = operationKeys(record)
+  if (!place) return undefined
+  const item = fetched.has(place) ? fetched.get(place) : (await ports.store.read([place]))[0]
+  if (!item) return undefined
+  const { name, step, startedAt, changedAt, waitsUntil, fault } = item.data
+  return {
+    ...{ id: item.sk, name, step, startedAt, changedAt, isRunning: record.operation !== undefined },
+    ...defined({ waitsUntil, error: fault?.text }),
   }
 }
 
@@ -141,7 +169,7 @@ const secondaryFacts = ({ id, expires, address, apiAddress, contact }: Secondary
 const contactFacts = ({ canaryAt, refused, ...contact }: PrimaryContact): StatusFacts['contact'] => ({
   ...contact,
   ...(canaryAt === 0 ? {} : { canaryAt }),
-  ...(refused ? { isRefused: true } : {}),
+  ...(refused ? { refused: { at: refused.at, text: refused.text } } : {}),
 })
 
 /** How many items have been gone through; the total is that of an earlier pass, or what has been seen. */

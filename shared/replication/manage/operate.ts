@@ -5,6 +5,7 @@ import type { OperationState } from '../../model/operation.ts'
 import type { Ports } from '../../ports.ts'
 import { create, remove, replace } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { isWaiting, makingWay } from '../operation/giving-way.ts'
 import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
 import { operationRuns, roleChanging } from './refusals.ts'
 
@@ -27,7 +28,7 @@ export function newOperation({ entropy }: Pick<Ports, 'entropy'>): Operating {
 /**
  * Begins an operation: stored in one commit with the record, which it keeps from others until it has ended, and then
  * given to its workflow: to an execution that somebody has started by hand and that waits, or to a new one. One that
- * cannot be started now is started within a minute.
+ * cannot be started now is started within a minute. It takes the place of one that waits for another cluster.
  * @param record as it was read; other changes of it may go along
  * @param waiting the execution that is adopted
  * @throws ApiError `busy` when another change of the role is under way
@@ -40,11 +41,16 @@ export async function beginOperation(
   waiting?: Item<'waiting'>,
 ): Promise<void> {
   const { ports, now } = call
-  if (record.data.operation !== undefined) throw roleChanging()
+  const running = record.data.operation
+  const ends = running === undefined ? [] : await makingWay(running, name, ports)
+  if (!ends) throw roleChanging()
   const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...input }
   const data: ClusterRecord = { ...record.data, operation: id }
   const adopted = waiting ?? (await waitingExecution(name, ports))
-  const changes = [create(place, state), replace(record, record, data), ...(adopted ? [remove(adopted)] : [])]
+  const changes = [
+    ...[create(place, state), replace(record, record, data), ...ends],
+    ...(adopted ? [remove(adopted)] : []),
+  ]
   const begun = await ports.store.commit(changes, clusterOf(call))
   if (begun !== 'done') throw roleChanging()
   await runWorkflow(name, id, adopted, ports)
@@ -67,7 +73,8 @@ export async function awaitOperation(
     if (!item) throw new ApiError('internal', `there is no operation ${id}`)
     if (item.data.status !== 'running' || enough(item.data)) return item.data
     const { name, step, position } = item.data
-    if (clock.now() >= end) throw operationRuns(name, id, step, position)
+    if (clock.now() >= end)
+      throw operationRuns(name, id, step, { position, waits: isWaiting({ name, step }) })
     await clock.sleep(EVERY)
   }
 }

@@ -104,11 +104,19 @@ export const diffNeedsPrimary = (): ApiError =>
     'leave it out',
   )
 
-export const operationRuns = (name: string, id: string, step: string, position = ''): ApiError =>
+/** @param at `waits`: it waits for another cluster, and another operation may take its place */
+export const operationRuns = (
+  name: string,
+  id: string,
+  step: string,
+  { position = '', waits }: { position?: string | undefined; waits: boolean },
+): ApiError =>
   refused(
     'busy',
     `the operation ${id} (${name}) goes on by itself; its step is ${step}${position && `, at position ${position}`}`,
-    'GET sys/replication/dr/status shows what becomes of it',
+    waits
+      ? 'GET sys/replication/dr/status shows what becomes of it; it waits for another cluster, and POST sys/replication/dr/secondary/update-primary, or a promotion with force, takes its place'
+      : 'GET sys/replication/dr/status shows what becomes of it',
     { retryAfter: 5 },
   )
 

@@ -15,8 +15,24 @@ export interface StatusFacts {
   contact?: ShownContact | undefined
   /** why a secondary that has nothing was given up by its activation */
   activationError?: string
+  /** that holds the cluster record, or was given up last */
+  operation?: OperationFacts
   /** epoch milliseconds */
   now: number
+}
+
+/** A change of the cluster's role. Times are epoch milliseconds. */
+export interface OperationFacts {
+  id: string
+  name: string
+  /** that comes next, or where it was given up */
+  step: string
+  startedAt: number
+  changedAt: number
+  isRunning: boolean
+  waitsUntil?: number
+  /** why it was given up, or what went wrong where it goes on */
+  error?: string
 }
 
 export interface JournalFacts {
@@ -75,8 +91,8 @@ export interface ShownContact {
   addresses?: readonly string[]
   /** of a primary: the last position that it had given away */
   seq?: number
-  /** the last answer was a refusal */
-  isRefused?: boolean
+  /** the last question came to nothing: when, and what was said */
+  refused?: { at: number; text: string }
 }
 
 /** Milliseconds without a heartbeat after which a peer counts as lost; they come every ten seconds. */
@@ -90,13 +106,40 @@ const NEVER_REINDEXED = '0'
 const ROOT_DIGITS = 40
 
 const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
-  contact !== undefined && !contact.isRefused && now - contact.at < LOST_MS
+  contact !== undefined && !contact.refused && now - contact.at < LOST_MS
 
 /** The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret. @see docs/spec/replication.md#status */
 export function statusOf(facts: StatusFacts): Record<string, unknown> {
   const { record } = facts
-  if (!record || record.mode === 'disabled') return { mode: 'disabled' }
-  return record.mode === 'primary' ? primaryStatus(record, facts) : secondaryStatus(record, facts)
+  if (!record || record.mode === 'disabled') return { mode: 'disabled', ...underWay(facts) }
+  const shown = record.mode === 'primary' ? primaryStatus(record, facts) : secondaryStatus(record, facts)
+  return { ...shown, ...underWay(facts) }
+}
+
+/** What changes the role, and what went wrong last: of an operation that was given up, or of asking the primary. */
+function underWay({ operation, now, record, ...facts }: StatusFacts): Record<string, unknown> {
+  const contact = record && primaryOf(record) ? facts.contact : undefined
+  if (operation?.isRunning) return { operation: shownOperation(operation, now), ...lastError(contact) }
+  return operation?.error === undefined ? lastError(contact) : lastError(contact, operation)
+}
+
+const shownOperation = (
+  { id, name, step, startedAt, waitsUntil = 0, error = '' }: OperationFacts,
+  now: number,
+) => ({
+  ...{ id, name, step, since: secondsOf(startedAt) },
+  waits_until: waitsUntil > now ? secondsOf(waitsUntil) : '',
+  error,
+})
+
+/** The later one of both. */
+function lastError(contact: ShownContact | undefined, failed?: OperationFacts): Record<string, unknown> {
+  const { at = 0, text = '' } = contact?.refused ?? {}
+  if (failed && failed.changedAt >= at) {
+    const { id, name, step, changedAt, error } = failed
+    return { last_error: { text: error, time: secondsOf(changedAt), operation: { id, name, step } } }
+  }
+  return text === '' ? {} : { last_error: { text, time: secondsOf(at) } }
 }
 
 const epochOf = (ms: number | undefined): string | undefined =>

@@ -40,6 +40,8 @@ interface Rule {
   refused?: Partial<Record<ClusterMode, (facts: Facts) => ApiError | undefined>>
   /** is taken while the role changes, too: it changes none, and must not wait for one that does */
   whileChanging?: true
+  /** begins an operation that takes the place of one that waits: that is judged when it begins */
+  takesOver?: true
 }
 
 const rules: Readonly<Record<RoleCall, Rule>> = {
@@ -54,10 +56,12 @@ const rules: Readonly<Record<RoleCall, Rule>> = {
   'secondary/generate-public-key': { refused: { primary: noKeyForAPrimary } },
   // its row is for every role: an answer that is remembered comes before its refusal
   'secondary/promote': {
+    takesOver: true,
     refused: { disabled: () => notASecondary('disabled'), primary: () => notASecondary('primary') },
   },
-  'secondary/disable': {},
+  'secondary/disable': { takesOver: true },
   'secondary/update-primary': {
+    takesOver: true,
     refused: {
       secondary: ({ record, byAddresses }) =>
         byAddresses && !knowsPrimary(record) ? addressesNeedLink() : undefined,
@@ -79,10 +83,10 @@ export function transitionRefusal(
   record: ClusterRecord,
   change: RequestedChange = {},
 ): ApiError | undefined {
-  const { refused, whileChanging } = rules[call]
+  const { refused, whileChanging, takesOver } = rules[call]
   const refusal = refused?.[record.mode]?.({ ...change, record })
   if (refusal) return refusal
-  return record.operation !== undefined && !whileChanging ? roleChanging() : undefined
+  return record.operation !== undefined && !whileChanging && !takesOver ? roleChanging() : undefined
 }
 
 /** @throws ApiError where the cluster does not take the call */

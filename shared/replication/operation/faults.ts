@@ -1,5 +1,5 @@
 import type { ClusterMode } from '../../model/cluster.ts'
-import type { OperationFault } from '../../model/operation.ts'
+import type { OperationFault, OperationName } from '../../model/operation.ts'
 
 /*
  * Why steps of operations give up, one row for each. Whoever asked for the operation is told the text, with what to do
@@ -40,6 +40,14 @@ export const noRecord = () => failed('internal', 'this cluster is not initialise
 export const stepFailed = (at: string, error: string) => failed('internal', `the step ${at} failed: ${error}`)
 
 export const roleTaken = () => failed('internal', 'another change of the role of this cluster is under way')
+
+/** @param name of the operation that has taken its place */
+export const takenOver = (name: OperationName) =>
+  failed(
+    'passed_over',
+    `another operation was asked for, and has taken the place of this one: ${name}`,
+    'GET sys/replication/dr/status shows what becomes of it',
+  )
 
 // of an activation, and of an update of the primary by token
 
@@ -136,6 +144,14 @@ export const handoverSilent = () =>
 
 export const handoverRefused = (why: string) =>
   failed('busy', `the primary does not hand over: ${why}; nothing has changed on either cluster`, OR_FORCE)
+
+/** @param why what was answered: it tells what has become of this cluster there */
+export const primaryPassed = (why: string) =>
+  failed(
+    'passed_over',
+    `whoever answers for the primary has begun another epoch, or follows another one: ${why}`,
+    'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token that it has made; or promote it by force, if it shall be the primary itself',
+  )
 
 export const restMissing = (end: number, here: number) =>
   failed('busy', `the primary’s journal ends at position ${end}, and nothing beyond ${here} comes`, OR_FORCE)

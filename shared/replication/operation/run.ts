@@ -73,7 +73,10 @@ export const toStep = (
   { operation }: Pick<OperationStand, 'operation'>,
   now: number,
   change: Partial<OperationState>,
-): Change => replace(operation, operation, { ...operation.data, ...change, changedAt: now })
+): Change => {
+  const { waitsUntil: _, ...state } = operation.data
+  return replace(operation, operation, { ...state, ...change, changedAt: now })
+}
 
 /** Commits, or says that something was changed meanwhile: then the step is done again. */
 export async function commitStep(
@@ -84,9 +87,16 @@ export async function commitStep(
   return (await ports.store.commit(changes, cluster)) === 'done' ? DONE : AGAIN
 }
 
-export function withoutOperation({ operation: _, ...record }: ClusterRecord): ClusterRecord {
+/** The record once the operation that held it has done what it was begun for. */
+export function withoutOperation({ operation: _, failed: __, ...record }: ClusterRecord): ClusterRecord {
   return record
 }
+
+/** The record once the operation that held it was given up: status says why, until another one succeeds. */
+export const withFailed = (record: ClusterRecord, id: string): ClusterRecord => ({
+  ...withoutOperation(record),
+  failed: id,
+})
 
 /** The operation has done what it was begun for, and the cluster is free for another one. */
 export const endOperation: OperationStep = (run, id) => overWith(run, id, { status: 'done', step: '' })
@@ -99,7 +109,8 @@ async function overWith(run: OperationRun, id: string, change: Partial<Operation
   const { operation, record } = stand
   const holds = record.data.operation === id
   if (operation.data.status !== 'running' && !holds) return DONE
-  const free = holds ? [replace(record, record, withoutOperation(record.data))] : []
+  const after = change.status === 'failed' ? withFailed(record.data, id) : withoutOperation(record.data)
+  const free = holds ? [replace(record, record, after)] : []
   // a token that was not used is not kept
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
   const input = operation.data.activation ? { activation } : {}

@@ -14,8 +14,13 @@ export type PrimaryFacts =
       readonly told?: PrimaryTold
     }
   | { readonly state: 'refuses'; readonly text: string }
-  /** when it answered last, epoch milliseconds; absent: never */
-  | { readonly state: 'silent'; readonly heardAt?: number }
+  | {
+      readonly state: 'silent'
+      /** when it answered last, epoch milliseconds; absent: never */
+      readonly heardAt?: number
+      /** what somebody answered in its stead who signed nothing; absent: nobody did */
+      readonly front?: string
+    }
 
 /** Where a primary is. `skew`: milliseconds by which its clock is ahead. */
 export interface PrimaryTold {
@@ -77,9 +82,21 @@ interface Check {
 
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
-/** Whether a primary has been silent for so long that nobody need wait for it. */
+/**
+ * Whether a primary has been silent for so long that nobody need wait for it. Behind a front that answers it may be
+ * serving: a gateway that throttles the link says nothing about clients.
+ */
 const isLost = (primary: PrimaryFacts, now: number): boolean =>
-  primary.state === 'silent' && primary.heardAt !== undefined && now - primary.heardAt >= LOST_MS
+  primary.state === 'silent' &&
+  primary.front === undefined &&
+  primary.heardAt !== undefined &&
+  now - primary.heardAt >= LOST_MS
+
+/** What is wrong where nothing opens that the keyring has encrypted; undefined: something does. */
+export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
+  opened > 0
+    ? undefined
+    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used`
 
 /** One row for each obstacle. @see docs/spec/replication.md#promotion */
 const checks: readonly Check[] = [
@@ -106,10 +123,7 @@ const checks: readonly Check[] = [
     name: 'keyring',
     code: 'busy',
     overridden: false,
-    finds: ({ keyring }) =>
-      keyring.opened > 0
-        ? undefined
-        : 'the keyring does not open: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used',
+    finds: ({ keyring }) => keyringClosed(keyring),
   },
   {
     name: 'keyring-terms',
@@ -189,6 +203,8 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ primary, now }) => {
       if (primary.state !== 'silent' || isLost(primary, now)) return undefined
+      if (primary.front !== undefined)
+        return `somebody answers at the primary’s address, and not the primary, which may be serving behind it: ${primary.front}`
       return primary.heardAt === undefined
         ? 'the primary does not answer, and has never answered'
         : `the primary does not answer, and answered ${seconds(now - primary.heardAt)} s ago`

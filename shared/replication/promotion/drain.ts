@@ -1,4 +1,6 @@
-import { notPromotable, restMissing } from '../operation/faults.ts'
+import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
+import { key } from '../../storage/kinds.ts'
+import { notPromotable, OperationFailed, primaryPassed, restMissing } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { posText } from '../position.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
@@ -8,7 +10,7 @@ import { readyHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds for which the rest of a journal that was handed over is waited for. */
-const PATIENCE = { graceful: 5 * 60_000, forced: 30_000 }
+const PATIENCE = { graceful: 5 * 60_000, forced: 5000 }
 const PAUSE_MS = 200
 
 /**
@@ -16,16 +18,22 @@ const PAUSE_MS = 200
  * happens to this cluster before that. A demoted cluster gives its own journal its exact end instead.
  */
 export const drainAll: OperationStep = async (run, id) => {
-  const stand = await promotionAt(run, id, 'drain')
-  if (!stand) return DONE
+  const before = await promotionAt(run, id, 'drain')
+  if (!before) return DONE
   const { ports } = run
-  const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
+  const { force } = before.promotion
+  const until = before.operation.data.changedAt + (force ? PATIENCE.forced : PATIENCE.graceful)
+  const hasTime = () => ports.clock.now() < run.deadline
+  const follower = await newFollower(ports, run.connect, { hasTime, until })
   if (!follower) throw notPromotable()
   follower.handsOff = true
-  if ((await received(run, stand, follower)) === 'time') return AGAIN
-  const ready = await readyHead(ports, follower, stand.promotion)
+  if ((await received(run, before, { follower, until })) === 'time') return AGAIN
+  const ready = await readyHead(ports, follower, before.promotion)
   if (!ready) return AGAIN
   const position = posText(ready.head)
+  // waiting may have taken minutes, and nothing is committed by a record that is old
+  const stand = await promotionAt(run, id, 'drain')
+  if (!stand) return DONE
   const warnings = [...stand.promotion.warnings, ...ready.warnings]
   return commitStep(run, [promotionTo(stand, ports.clock.now(), 'claim', { warnings }, { position })], stand)
 }
@@ -34,10 +42,9 @@ export const drainAll: OperationStep = async (run, id) => {
 async function received(
   run: OperationRun,
   { promotion: { end, force }, operation }: PromotionStand,
-  follower: Follower,
+  { follower, until }: { follower: Follower; until: number },
 ): Promise<'received' | 'time'> {
-  const { clock, journal } = run.ports
-  const until = operation.data.changedAt + (force ? PATIENCE.forced : PATIENCE.graceful)
+  const { clock, journal, store } = run.ports
   while (end) {
     const head = await journal.head()
     if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.seq >= end.seq) break
@@ -46,10 +53,27 @@ async function received(
       throw restMissing(end.seq, head.seq)
     }
     if (clock.now() >= run.deadline) return 'time'
-    await followCarefully(follower, {
-      pause: PAUSE_MS,
-      warning: 'the rest of the journal was asked for in vain',
+    // somebody may have given it up meanwhile
+    const [now] = await store.read([key('operation', operation.sk)])
+    if (now?.data.status !== 'running') return 'time'
+    const passed = await followCarefully(follower, {
+      ...{ pause: PAUSE_MS, warning: 'the rest of the journal was asked for in vain' },
+      givenUp: isPassedOver,
+    }).catch((error: unknown) => {
+      // by force it goes on without the rest
+      if (force && error instanceof OperationFailed) return 'passed' as const
+      throw error
     })
+    if (passed) break
   }
   return 'received'
 }
+
+/**
+ * Who answers otherwise than for the moment gives the rest to nobody who asks as this cluster does: another epoch has
+ * begun there, or another cluster answers.
+ */
+const isPassedOver = (error: unknown): OperationFailed | undefined =>
+  error instanceof LinkUnbelieved || (error instanceof LinkRefused && error.code !== 'unavailable')
+    ? primaryPassed(error.message)
+    : undefined

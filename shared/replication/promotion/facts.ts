@@ -1,8 +1,9 @@
-import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
+import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../link/source.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { versionIn } from '../../storage/encryption.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
+import { openKeyring } from '../../system/keyring.ts'
 import { defined } from '../../values/defined.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
@@ -19,7 +20,7 @@ import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 export interface FactsRun {
   readonly ports: FollowerPorts
   readonly connect: Connect
-  /** epoch milliseconds */
+  /** epoch milliseconds: the primary is not waited for any longer, whatever it does */
   readonly deadline: number
 }
 
@@ -61,14 +62,16 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
 const isReindexing = ({ life, stage }: TreeReindex, record: ClusterRecord): boolean =>
   life === record.life && stage !== 'done' && stage !== 'failed'
 
-/** Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. */
+/**
+ * Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. Where KMS does
+ * not do that, it is not asked again for each of them.
+ */
 export async function triedKeyring(
   { store, cipher }: Pick<FollowerPorts, 'store' | 'cipher'>,
   record: ClusterRecord,
 ): Promise<PromotionFacts['keyring']> {
-  // one that is remembered proves nothing
-  cipher.expect({ keyring: '', term: 0 })
-  cipher.expect(record)
+  const keyring = await openKeyring(cipher, record)
+  if ('fault' in keyring) return { opened: 0, failed: [keyring.fault] }
   const [[mounts], terms] = await Promise.all([store.read([key('mounts')]), store.list(partitions('term'))])
   const configs = await store.read(
     (mounts?.data.mounts ?? []).map(({ accessor }) => key('client-config', accessor)),
@@ -93,8 +96,7 @@ export async function triedKeyring(
     if (works) opened += 1
     else failed.push(`${field} of a ${place.kind}, of term ${versionIn(text) ?? 0}`)
   }
-  const newest = await cipher.encrypt(key('cluster'), 'probe', 'probe').then(versionIn, () => undefined)
-  if (opened > 0 && newest !== record.term) failed.push(`whatever term ${record.term} encrypted`)
+  if (opened > 0 && keyring.term !== record.term) failed.push(`whatever term ${record.term} encrypted`)
   return { opened, failed }
 }
 
@@ -119,20 +121,26 @@ async function askedPrimary(
   head: Head,
   { silent, puller }: { silent: PrimaryFacts; puller: Pick<Item<'puller'>, 'data'> | undefined },
 ): Promise<PrimaryFacts> {
-  const hasTime = () => ports.clock.now() < deadline
-  const follower = await newFollower(ports, connect, { hasTime, told: puller?.data })
+  const { clock } = ports
+  const hasTime = () => clock.now() < deadline
+  const follower = await newFollower(ports, connect, { hasTime, told: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
+  let front: { front?: string } = {}
   for (let tries = 1; ; tries++) {
+    const started = clock.now()
     try {
       return await answered(follower, head)
     } catch (error) {
+      if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
       // one that has followed another primary since has other keys: it lives, and knows better
-      if (!(error instanceof LinkRefused || error instanceof LinkUnbelieved)) {
-        if (error instanceof LinkSilent) return silent
-        throw error
-      }
-      if (tries === TRIES) return { state: 'refuses', text: error.message }
-      await ports.clock.sleep(PAUSE_MS)
+      const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
+      if (error instanceof LinkUnsigned) front = { front: error.message }
+      const over = tries === TRIES || clock.now() + PAUSE_MS >= deadline
+      if (refuses && over) return { state: 'refuses', text: error.message }
+      if (over || !(refuses || error instanceof LinkUnsigned))
+        // one that answered the first question, and not the second, answered just now
+        return { ...silent, ...front, ...(follower.source ? { heardAt: started } : {}) }
+      await clock.sleep(PAUSE_MS)
     }
   }
 }

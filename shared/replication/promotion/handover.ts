@@ -1,17 +1,19 @@
-import { type HandedOver, LinkRefused, LinkSilent } from '../../link/source.ts'
-import { handoverRefused, handoverSilent } from '../operation/faults.ts'
+import { type HandedOver, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
+import { handoverRefused, handoverSilent, primaryPassed } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { epochAt } from '../position.ts'
 import { ask, type Follower } from '../secondary/follower.ts'
 import { newFollower } from '../secondary/new-follower.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
-/** Milliseconds for which a primary that does not answer any more is asked again. */
-const PATIENCE_MS = 15_000
+/** Milliseconds within which a primary that does not answer is asked again, and at whose end nobody waits any more. */
+const PATIENCE = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
 const PAUSE_MS = 500
+/** Milliseconds for one who goes on with it when that time has passed. */
+const LAST_TRY_MS = 1000
 
-/** What became of asking the primary once. */
-type Asked = { end: HandedOver; epoch: string } | { refused: string } | 'silent'
+/** What became of asking the primary once. `another`: whoever answers has other keys than it had */
+type Asked = { end: HandedOver; epoch: string } | { refused: string; another?: true } | 'silent'
 
 /**
  * Has the primary end its epoch for this cluster, and notes the end. That it is asked is noted first: from then on it
@@ -19,33 +21,38 @@ type Asked = { end: HandedOver; epoch: string } | { refused: string } | 'silent'
  * falls silent now, is done without.
  */
 export const askHandover: OperationStep = async (run, id) => {
+  const before = await promotionAt(run, id, 'handover')
+  if (!before) return DONE
+  const { clock } = run.ports
+  const { asks, askedAt, force } = before.promotion
+  if (!asks) return commitStep(run, [promotionTo(before, clock.now(), 'drain', {})], before)
+  if (askedAt === undefined) {
+    await commitStep(run, [promotionTo(before, clock.now(), 'handover', { askedAt: clock.now() })], before)
+    return AGAIN
+  }
+  const { ask, wait } = force ? PATIENCE.forced : PATIENCE.graceful
+  const asked = await askOnce(run, Math.max(askedAt + wait, clock.now() + LAST_TRY_MS))
+  if (asked === 'silent' && clock.now() + PAUSE_MS < askedAt + ask) {
+    await clock.sleep(PAUSE_MS)
+    return AGAIN
+  }
+  // asking takes seconds, and nothing is committed by a record that is old
   const stand = await promotionAt(run, id, 'handover')
   if (!stand) return DONE
-  const { ports } = run
-  const now = ports.clock.now()
-  const { asks, askedAt, force } = stand.promotion
-  if (!asks) return commitStep(run, [promotionTo(stand, now, 'drain', {})], stand)
-  if (askedAt === undefined) {
-    await commitStep(run, [promotionTo(stand, now, 'handover', { askedAt: now })], stand)
-    return AGAIN
-  }
-  const asked = await askOnce(run)
-  if (asked === 'silent' && now - askedAt < PATIENCE_MS) {
-    await ports.clock.sleep(PAUSE_MS)
-    return AGAIN
-  }
   if (asked === 'silent' || 'refused' in asked)
     return force ? without(run, stand, asked) : failed(run, stand, asked)
   const end = { epoch: asked.epoch, seq: asked.end.seq, of: asked.end.epoch }
-  return commitStep(run, [promotionTo(stand, ports.clock.now(), 'drain', { end })], stand)
+  return commitStep(run, [promotionTo(stand, clock.now(), 'drain', { end })], stand)
 }
 
-async function askOnce({ ports, connect, deadline }: OperationRun): Promise<Asked> {
-  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
+/** @param until epoch milliseconds: for so long it is waited for */
+async function askOnce({ ports, connect, deadline }: OperationRun, until: number): Promise<Asked> {
+  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline, until })
   if (!follower) return { refused: 'this cluster is no secondary any more' }
   try {
     return await handedOver(follower)
   } catch (error) {
+    if (error instanceof LinkUnbelieved) return { refused: error.message, another: true }
     if (error instanceof LinkSilent) return 'silent'
     if (!(error instanceof LinkRefused)) throw error
     return error.code === 'unavailable' ? 'silent' : { refused: error.message }
@@ -73,6 +80,8 @@ function without(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
 
 async function failed(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
   if (asked === 'silent') throw handoverSilent()
+  // an earlier try may have ended the epoch of whoever was there then
+  if (asked.another) throw primaryPassed(asked.refused)
   // it said no: then it has ended nothing for this cluster
   const { askedAt: _, ...promotion } = stand.promotion
   const now = run.ports.clock.now()

@@ -7,7 +7,7 @@ import { defined } from '../../values/defined.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { addressOf } from '../manage/addresses.ts'
 import { awaitOperation, beginOperation, newOperation } from '../manage/operate.ts'
-import { changeFailed, givenUp, roleChanging } from '../manage/refusals.ts'
+import { changeFailed, givenUp } from '../manage/refusals.ts'
 import { checkTransition } from '../manage/transitions.ts'
 import { waitingExecution } from '../operation/waiting.ts'
 
@@ -38,11 +38,18 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   if (!item) throw new ApiError('not_initialised')
   const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr')
   if (call.operator === undefined) return repeated(call, item, address)
-  if (record.operation !== undefined) return joined(call, record.operation, address)
+  const running = await runningOf(call, record.operation)
+  const joins = running && (await isSame(call, running.promotion, address))
+  if (joins) return outcomeOf(await awaitOperation(running.id, ports))
   const waiting = await waitingExecution('promotion', ports)
   const force = given.force ?? waiting?.data.options['force'] === true
   const request = await requestOf(call, address)
-  const promotion: PromotionState = defined({ force, request, warnings: [], address: address || undefined })
+  // how far the journal of the primary goes is known as long as somebody has asked it to hand over
+  const { end } = running?.promotion ?? {}
+  const promotion: PromotionState = defined({
+    ...{ force, request, warnings: [] },
+    ...{ address: address || undefined, end },
+  })
   const operating = newOperation(ports)
   await beginOperation(operating, item, { name: 'promotion', step: 'verify', promotion }, call, waiting)
   return outcomeOf(await awaitOperation(operating.id, ports))
@@ -54,19 +61,21 @@ const requestOf = (call: Call<typeof promoteFields>, address: string): Promise<s
     JSON.stringify([call.raw['dr_operation_token'] ?? '', call.given.force ?? false, address]),
   )
 
+/** The promotion that is under way, if it is one. */
+async function runningOf({ ports }: Call<typeof promoteFields>, operation: string | undefined) {
+  const [item] = operation === undefined ? [] : await ports.store.read([key('operation', operation)])
+  const { promotion } = item?.data ?? {}
+  return item && promotion ? { id: item.sk, promotion } : undefined
+}
+
 /** On a secondary, where the operation token was checked: whoever asks for the same thing waits for the same thing. */
-async function joined(
+async function isSame(
   call: Call<typeof promoteFields>,
-  operation: string,
+  promotion: PromotionState,
   address: string,
-): Promise<Outcome> {
-  const { ports, given } = call
-  const [running] = await ports.store.read([key('operation', operation)])
-  const { promotion } = running?.data ?? {}
-  if (!promotion) throw roleChanging()
-  const alike = promotion.force === (given.force ?? false) && (promotion.address ?? '') === address
-  if (!alike && !sameSecret(promotion.request, await requestOf(call, address))) throw roleChanging()
-  return outcomeOf(await awaitOperation(operation, ports))
+): Promise<boolean> {
+  const alike = promotion.force === (call.given.force ?? false) && (promotion.address ?? '') === address
+  return alike || sameSecret(promotion.request, await requestOf(call, address))
 }
 
 /** On a cluster that is no secondary (any more) no operation token counts: only the very same request is answered. */
@@ -91,7 +100,7 @@ async function repeated(
 function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
   if (status === 'done') return { answer: nothing([BECOMING, ...(promotion?.warnings ?? [])]) }
   if (fault?.code === 'invalid_request') throw givenUp('invalid_request', fault.text)
-  throw fault?.code === 'busy'
+  throw fault?.code === 'busy' || fault?.code === 'passed_over'
     ? givenUp('busy', fault.text, 5)
     : changeFailed(fault?.text ?? 'the promotion failed')
 }

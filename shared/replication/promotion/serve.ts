@@ -14,6 +14,7 @@ import {
   type StepResult,
   standingToEnd,
   toStep,
+  withFailed,
   withoutOperation,
 } from '../operation/run.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
@@ -94,7 +95,8 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
   if (promotion.claimed) return endPromotion(run, { ...stand, promotion })
-  const asked = promotion.askedAt !== undefined
+  // what was handed over to a cluster that was passed over since is not there any more
+  const asked = promotion.askedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
   if (head?.mode === 'draining' && !(await resumed(run, head))) return AGAIN
   const over = asked
@@ -106,7 +108,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
     run,
     [
       toStep(stand, run.ports.clock.now(), { status: 'failed', promotion: state, ...over }),
-      ...(record.data.operation === id ? [replace(record, record, withoutOperation(record.data))] : []),
+      ...(record.data.operation === id ? [replace(record, record, withFailed(record.data, id))] : []),
     ],
     stand,
   )

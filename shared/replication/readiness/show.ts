@@ -7,8 +7,7 @@ import { key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Head } from '../head.ts'
-import { notInASet } from '../manage/refusals.ts'
-import { transitionRefusal } from '../manage/transitions.ts'
+import { notInASet, roleChanging } from '../manage/refusals.ts'
 import { type CheckResult, type PromotionFacts, promotionChecks } from '../promotion/decide.ts'
 import { promotionFacts, triedKeyring } from '../promotion/facts.ts'
 import { connectBy } from '../secondary/connect.ts'
@@ -47,7 +46,7 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
     ports.journal.head(),
   ])
   const planning = { facts: { ...facts, head }, record, heard: contact?.epoch }
-  const changing = transitionRefusal('secondary/promote', record)?.message
+  const changing = changingOf(record)
   const promotion = withChanging(promotionPlan(planning, { force: false }), changing)
   return {
     ...{ mode: record.mode, ready: promotion.goes_through, cluster_id: record.set ?? '' },
@@ -68,6 +67,10 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
 
 const withChanging = <P extends { goes_through: boolean }>(plan: P, changing: string | undefined): P =>
   changing === undefined ? plan : { ...plan, goes_through: false, refused: changing, warnings: [], steps: [] }
+
+/** Why nobody can begin a change of the role that shall go through now; undefined: none is under way. */
+const changingOf = ({ operation }: ClusterRecord): string | undefined =>
+  operation === undefined ? undefined : roleChanging().message
 
 const changingRow = (changing: string | undefined) => [
   shownCheck({
@@ -128,7 +131,7 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
   const known = await Promise.all(
     secondariesOf(listed, record).map(async one => ({ ...one, lag: await lagAtHeartbeat(call, head, one) })),
   )
-  const changing = transitionRefusal('primary/demote', record)?.message
+  const changing = changingOf(record)
   const facts = { head, built: record.built !== false, keyring, secondaries: known }
   const checks = [...changingRow(changing), ...switchChecks(facts, now).map(shownCheck)]
   return {

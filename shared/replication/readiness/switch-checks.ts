@@ -1,6 +1,6 @@
 import type { Secondary } from '../../model/link.ts'
 import type { Head } from '../head.ts'
-import type { CheckResult } from '../promotion/decide.ts'
+import { type CheckResult, keyringClosed } from '../promotion/decide.ts'
 
 /** What a primary can tell of a planned switch before a secondary asks for it. Times are epoch milliseconds. */
 export interface SwitchFacts {
@@ -55,10 +55,11 @@ const rows: readonly SwitchRow[] = [
   },
   {
     name: 'keyring',
-    finds: ({ keyring: { opened, failed } }) =>
-      opened > 0 && failed.length === 0
+    finds: ({ keyring }) =>
+      keyringClosed(keyring) ??
+      (keyring.failed.length === 0
         ? undefined
-        : `the keyring does not open everything here: ${failed.slice(0, 5).join(', ')}`,
+        : `the keyring does not open everything here: ${keyring.failed.slice(0, 5).join(', ')}`),
   },
   {
     name: 'secondaries',

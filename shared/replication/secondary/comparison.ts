@@ -13,6 +13,7 @@ import {
 } from '../sync/compare.ts'
 import { noteCompared, readSegments } from '../sync/segments.ts'
 import { pageNames, pagePk } from '../tree.ts'
+import { tagsOf } from './diverging.ts'
 import { type Comparison, type Follower, type Progress, stopped } from './follower.ts'
 import { countRound } from './loop-guard.ts'
 import { resync } from './resync.ts'
@@ -113,10 +114,7 @@ async function conclude(follower: Follower, head: Head, found: readonly Place[])
   const left = await countRound(follower, found)
   if (left === 'again') return 'waiting'
   if (left === 'stop')
-    return stopped(
-      follower,
-      `more items than can be kept are not as the primary has them: ${items.join(', ')}`,
-    )
+    return stopped(follower, `more items than can be kept are not as the primary has them: ${tagsOf(found)}`)
   if (left.length === 0) {
     await noteCompared(own)
     return 'waiting'

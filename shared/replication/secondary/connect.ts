@@ -17,6 +17,8 @@ export interface Peer {
   addresses: readonly string[]
   /** certificates that vouch for the other's, PEM */
   ca?: string | undefined
+  /** epoch milliseconds: it is not waited for any longer, however often it is asked */
+  until?: number | undefined
 }
 
 /** Makes a link; nobody is asked yet. */
@@ -25,11 +27,11 @@ export type Connect = (peer: Peer) => SourceLink
 /** Links whose calls are carried so. */
 export const connectBy =
   (carryTo: CarryTo, around: { clock: Pick<Clock, 'now'>; entropy: Pick<Entropy, 'bytes'> }): Connect =>
-  ({ set, id, pair, otherKey, addresses, ca }) => {
+  ({ set, id, pair, otherKey, addresses, ca, until }) => {
     const { clock, entropy } = around
     const end = {
       ...{ set, from: id, signing: pair.signing, keys: keysOf(pair) },
       otherKey: Buffer.from(otherKey, 'base64'),
     }
-    return sourceLink(end, { carry: carryTo({ addresses, ca }), clock, entropy })
+    return sourceLink(end, { carry: carryTo({ addresses, ca }), clock, entropy, until })
   }

@@ -37,6 +37,10 @@ export async function givenUpKeys(
 export const tagOf = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
   `${kind} ${sha256(placeText({ pk, sk })).toString('hex').slice(0, 12)}`
 
+/** Some of many, in a text that status shows: the log has their names. */
+export const tagsOf = (keys: readonly Parameters<typeof tagOf>[0][]): string =>
+  keys.slice(0, 10).map(tagOf).join(', ')
+
 /** The keys as places, but for kinds that this version does not know. */
 export const placesOf = (keys: readonly DivergingKey[]): Place[] =>
   keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(kinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))

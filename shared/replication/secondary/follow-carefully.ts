@@ -1,18 +1,17 @@
-import { isLasting, type LinkRefused } from '../../link/source.ts'
 import { followOn } from './follow.ts'
 import { ask, type Follower } from './follower.ts'
 
 interface FollowingOtherwise {
   readonly pause: number
   readonly warning: string
-  readonly givenUp?: (refused: LinkRefused) => Error
+  readonly givenUp?: (error: unknown) => Error | undefined
 }
 
 /**
  * One step of following, for who has to come to something by it: the source is asked first, a fault of the link is none,
  * and where nothing was to be done some time passes.
- * @param otherwise `pause` milliseconds; `warning` goes to the log with a fault; `givenUp`: what a refusal comes to that
- * stays, which else is a fault as any other
+ * @param otherwise `pause` milliseconds; `warning` goes to the log with a fault; `givenUp`: what a fault comes to that
+ * stays; undefined: it is as any other
  */
 export async function followCarefully(
   follower: Follower,
@@ -24,7 +23,8 @@ export async function followCarefully(
     if ((await followOn(follower)) === 'worked') return
   } catch (error) {
     delete follower.source
-    if (givenUp && isLasting(error)) throw givenUp(error)
+    const given = givenUp?.(error)
+    if (given) throw given
     log.warn(warning, { error: String(error) })
   }
   await clock.sleep(pause)

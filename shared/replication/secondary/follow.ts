@@ -4,6 +4,7 @@ import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
 import { meets, needsIn } from '../terms.ts'
 import { compareOn } from './comparison.ts'
+import { tagsOf } from './diverging.ts'
 import {
   type Ahead,
   type Follower,
@@ -155,7 +156,7 @@ async function putRight(
   const left = await countRound(follower, mismatch)
   if (left === 'again') return 'waiting'
   if (left === 'stop')
-    return stopped(follower, `more items than can be kept cannot be brought in line: ${names.join(', ')}`)
+    return stopped(follower, `more items than can be kept cannot be brought in line: ${tagsOf(mismatch)}`)
   // all of them are given up: what cells say of them is taken from now on
   if (left.length === 0) return 'worked'
   return resync(follower, head, { do: 'sync', what: 'touched', cut: done, diverged: false }, left)

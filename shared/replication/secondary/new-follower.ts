@@ -19,17 +19,18 @@ const RECORD_MS = 5000
  * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
  * @param hasTime whether there is time for another page of a sync
  * @param told what the run before told
+ * @param until epoch milliseconds: the primary is not waited for any longer; absent: as long as each call may take
  */
 export async function newFollower(
   ports: FollowerPorts,
   connect: Connect,
-  { hasTime, told }: { hasTime: () => boolean; told?: Puller | undefined },
+  { hasTime, told, until }: { hasTime: () => boolean; told?: Puller | undefined; until?: number },
 ): Promise<Follower | undefined> {
   const cluster = secondaryRecord(ports)
   const first = await cluster()
   const { life } = first?.record ?? {}
   if (!first || life === undefined) return undefined
-  const link = await linkOf(first, ports, connect)
+  const link = await linkOf(first, ports, peer => connect({ ...peer, until }))
   const { journal, store, clock, entropy, log, audit } = ports
   return {
     own: { journal, store, clock, entropy, log, audit },

@@ -121,17 +121,21 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
   const [before] = await ports.store.read([place])
   try {
     const { line: _, time: __, format: ___, ...heard } = await ask(follower)
+    // asking takes seconds, and nothing is committed by a record that is old
+    const now = await follower.cluster()
+    if (!now) return
     const contact = { ...heard, at: ports.clock.now(), since, canaryAt: canaryOf(heard, follower) }
-    await ports.store.commit([put(place, contact)], cluster)
+    await ports.store.commit([put(place, contact)], now)
     await rememberAddresses(ports, follower, heard.addresses)
-    await rememberMet(ports, cluster, [...heard.addresses, ...heard.met])
+    await rememberMet(ports, now, [...heard.addresses, ...heard.met])
     // whoever takes over needs its term, whether anything was encrypted by it yet or not
     await holdFor(follower, nothingNeeded)
   } catch (error) {
     delete follower.source
     const code = error instanceof LinkRefused ? error.code : 'unavailable'
     const refused = { at: ports.clock.now(), code, text: error instanceof Error ? error.message : '' }
-    if (before) await ports.store.commit([put(place, { ...before.data, refused })], cluster)
+    const now = await follower.cluster()
+    if (before && now) await ports.store.commit([put(place, { ...before.data, refused })], now)
     follower.own.log.warn('the primary was asked in vain', { error: refused.text })
   }
 }

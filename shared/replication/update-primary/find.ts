@@ -38,17 +38,20 @@ export const findPrimary: OperationStep = async (run, id) => {
 /** Asks at each address in turn; the first that answers as the primary of this set, with its key, is the one. */
 async function lookAt(run: OperationRun, id: string, addresses: readonly string[]): Promise<StepResult> {
   const { record } = await standing(run, id)
+  const { clock } = run.ports
   const failures: string[] = []
-  for (const address of addresses) {
-    const answer = await askedAt(run, record.data, address)
+  const end = clock.now() + PATIENCE_MS
+  for (const [index, address] of addresses.entries()) {
+    const share = (end - clock.now()) / (addresses.length - index)
+    const answer = await askedAt(run, record.data, { address, until: clock.now() + share })
     if (typeof answer === 'string') {
       failures.push(`${address}: ${answer}`)
       continue
     }
     // calls take seconds: the operation is read again
     const stand = await standing(run, id)
-    const { update } = stand.operation.data
-    if (!update) return DONE
+    const { update, status } = stand.operation.data
+    if (!update || status !== 'running') return DONE
     const found = [...new Set([address, ...answer.addresses])]
     const next = { step: 'drain', update: { ...update, found } }
     return commitStep(run, [toStep(stand, run.ports.clock.now(), next)], stand)
@@ -56,6 +59,8 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
   throw nobodyAnswered(failures)
 }
 
+/** Milliseconds for all addresses together: the request that began it waits a little longer. */
+const PATIENCE_MS = 18_000
 const TRIES = 3
 const PAUSE_MS = 500
 
@@ -63,13 +68,13 @@ const PAUSE_MS = 500
 async function askedAt(
   { ports, connect }: OperationRun,
   { clusterAddr, ...record }: ClusterRecord,
-  address: string,
+  { address, until }: { address: string; until: number },
 ): Promise<EchoAnswer | string> {
   const known = primaryOf(record)
   if (!known || record.set === undefined) return 'this cluster has no credentials'
   const pair = await decryptOwnKey(known.ownKey, ports.cipher)
   const { id, primaryKey: otherKey, ca } = known
-  const link = connect({ set: record.set, id, pair, otherKey, addresses: [address], ca })
+  const link = connect({ set: record.set, id, pair, otherKey, addresses: [address], ca, until })
   const [head, [puller]] = await Promise.all([ports.journal.head(), ports.store.read([key('puller')])])
   const own = clusterAddr ?? ports.deployment.apiAddress
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
@@ -78,7 +83,7 @@ async function askedAt(
     const answer = await answerOf(link, request)
     if (!(answer instanceof LinkRefused)) return answer instanceof LinkSilent ? answer.message : answer
     // a heartbeat of the puller may have come in between
-    if (tries === TRIES) return answer.message
+    if (tries === TRIES || ports.clock.now() + PAUSE_MS >= until) return answer.message
     await ports.clock.sleep(PAUSE_MS)
   }
 }

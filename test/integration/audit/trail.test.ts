@@ -61,8 +61,7 @@ describe('every request leaves two entries', () => {
     expect(more).toEqual([])
     expect([request?.audit, response?.audit]).toEqual(['request', 'response'])
     expect(response?.request).toEqual(request?.request)
-    if (status === 403)
-      expect(response).toMatchObject({ error: 'permission_denied', response: { status: 403 } })
+    if (status === 403) expect(response).toMatchObject({ error: 'invalid_token', response: { status: 403 } })
   })
 
   test('also what misses, and what is refused, with the reason that the caller is not told', async () => {

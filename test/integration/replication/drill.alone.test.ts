@@ -5,15 +5,15 @@ import type { AskCluster } from '../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../shared/replication/drill/steps.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { drillHandler } from '../../../shared/workers/drills.ts'
+import { blocksOf } from '../../support/pages.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
-import { commandsOf } from '../../support/runbook.ts'
 import { having } from '../../support/set/member-ports.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const DR = 'sys/replication/dr'
 /** What the runbook has an administrator write. */
-const [command = ''] = commandsOf('drill')
-const POLICY = JSON.parse(/-d '(.*)'$/.exec(command)?.[1] ?? '{}').policy as string
+const [block = ''] = blocksOf('drill')
+const POLICY = /<< 'END'\n([\s\S]*?)END\n/.exec(block)?.[1] ?? ''
 
 let set: ClusterSet
 let write: ReturnType<typeof promotions>['write']

@@ -204,3 +204,50 @@ describe('what is in the way', () => {
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('in no DR set')])
   })
 })
+
+describe('where KMS does not open the keyring', () => {
+  let closed: ClusterSet
+  beforeAll(async () => {
+    closed = await clusterSet(['east', 'west'], { memory: true })
+    await readyToPromote(closed)
+    for (const { kms, newMemory } of closed.members) {
+      kms.setEnabled(false)
+      newMemory()
+    }
+  })
+  const wanted = {
+    passes: false,
+    text: expect.stringMatching(/keyring does not open \(KMS.*KMS key is enabled/),
+  }
+
+  test('both clusters answer, to who holds a generated token or one that is stored: their row says KMS and what to do', async () => {
+    const token = closed.at('east').token()
+    const west = closed.at('west')
+    const answers = [
+      await closed.at('east').ok('GET', `${DR}/readiness`, undefined, { token }),
+      await west.ok('GET', `${DR}/readiness`, undefined, { token }),
+      await west.ok('POST', `${DR}/secondary/readiness`, { dr_operation_token: OPERATION_TOKEN }),
+    ]
+    for (const { body } of answers) {
+      expect(body.data).toMatchObject({ ready: false, keyring: { opens: false } })
+      const row = body.data.checks.find(({ name }: { name: string }) => name === 'keyring')
+      expect(row).toMatchObject(wanted)
+    }
+    // everything else says that it cannot
+    expect((await west.request('POST', `${DR}/secondary/promote`, { dr_operation_token: 'x' })).status).toBe(
+      503,
+    )
+  })
+
+  test('it is in the audit log, without a secret', () => {
+    for (const { audited, token } of closed.members) {
+      const entries = audited.filter(({ request }) =>
+        (request as { path?: string } | undefined)?.path?.endsWith('readiness'),
+      )
+      expect(entries.length).toBeGreaterThan(1)
+      const text = JSON.stringify(entries)
+      expect(text).toContain('not shown: the keyring does not open')
+      expect([text.includes(OPERATION_TOKEN), text.includes(token())]).toEqual([false, false])
+    }
+  })
+})

@@ -143,6 +143,25 @@ describe('the status', () => {
     }
   })
 
+  test('with an operation that runs, or failed last, costs no call more', async () => {
+    await commit(
+      create(key('operation', 'op-1'), {
+        ...{ name: 'activation', status: 'failed', step: 'handshake', startedAt: 1000, changedAt: 2000 },
+        fault: { code: 'activation_failed', text: 'the primary is silent' },
+      }),
+    )
+    await become({ failed: 'op-1' })
+    expect(await status()).toEqual({
+      mode: 'disabled',
+      last_error: {
+        ...{ text: 'the primary is silent', time: '1970-01-01T00:00:02Z' },
+        operation: { id: 'op-1', name: 'activation', step: 'handshake' },
+      },
+    })
+    for (const path of PATHS) expect(await costOf(path), path).toEqual(['BatchGetItem'])
+    await become({ failed: 'nobody knows' })
+  })
+
   test('without replication costs what every request costs', async () => {
     expect(await status()).toEqual({ mode: 'disabled' })
     for (const path of ['/sys/replication/dr/status', '/sys/replication/status', '/sys/health'])

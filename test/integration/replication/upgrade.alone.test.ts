@@ -1,10 +1,12 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { root } from '../../../infra/checkout.ts'
 import { FORMAT } from '../../../shared/link/source.ts'
-import type { call } from '../../support/api.ts'
+import { blocksOf } from '../../support/pages.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
-import { commandsOf, perform } from '../../support/runbook.ts'
+import { webServer } from '../../support/server.ts'
 import { versionOf } from '../../support/set/versions.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
+import { openShell } from '../../support/shell.ts'
 
 // Clusters of two versions, the later of which writes what the earlier would misread. Both are this code; they differ in
 // the number of the format alone. What messages of a real earlier format look like is kept in test/vectors/formats.
@@ -63,27 +65,45 @@ async function update(name: string, primary: string) {
   })
 }
 
+/** An `npx` that knows `cdk deploy --all -c settings=…` alone, and asks the test to do it. */
+const npxAt = (url: string): string => `
+const given = process.argv.slice(2).join(' ')
+const [, settings] = /^cdk deploy --all -c settings=({.*})$/.exec(given) ?? []
+if (!settings) throw new Error('not as deploy.md has it: ' + given)
+const answer = await fetch('${url}/deploy/' + JSON.parse(settings).clusterName)
+process.stderr.write(await answer.text())
+process.exitCode = answer.ok ? 0 : 1
+`
+
 describe('an upgrade in its order', () => {
   test('as the runbook says: the secondary first. Both follow and serve at every moment', async () => {
     await joined()
-    const ask = ((url: string, method: string, _: string, body: unknown, options: object) => {
-      const [, name = '', path = ''] = /^https:\/\/(\w+)\.test\/v1(\/.*)$/.exec(url) ?? []
-      return set.at(name).request(method, path, body, { token: '', ...options })
-    }) as typeof call
-    const deploy = async (settings: string) => {
-      const name = settings.replace(/^settings=/, '')
+    const deployed = async (name: string) => {
       await upgrade(name)
       expect([await health('east'), await health('west')]).toEqual([200, 472])
       await follows('west', 'east', `${name}-upgraded`)
     }
-    const shell = {
-      variables: {
-        ...{ EAST: 'https://east.test/v1', WEST: 'https://west.test/v1' },
-        ...{ EAST_SETTINGS: 'east', WEST_SETTINGS: 'west' },
-      },
-      ...{ call: ask, deploy, startExecution: async () => undefined },
+    // /east/v1/…, /west/v1/…: the clusters; /deploy/east: what `npx cdk deploy` does
+    const ask = (method: string, asked: string): Promise<{ status: number; text: string }> => {
+      const [, name = '', path = ''] = /^\/(\w+)(?:\/v1)?(\/.*)$/.exec(asked) ?? []
+      if (name !== 'deploy') return set.at(name).request(method, path, undefined, { token: '' })
+      const done = () => ({ status: 200, text: '' })
+      return deployed(path.slice(1)).then(done, error => ({ status: 500, text: String(error) }))
     }
-    for (const command of commandsOf('upgrade')) await perform(command, shell)
+    const { url } = await webServer(onTestFinished, ({ method = '', url: asked = '' }, response) => {
+      void ask(method, asked).then(({ status, text }) => response.writeHead(status).end(text))
+    })
+    const shell = openShell({
+      cwd: root,
+      variables: {
+        ...{ EAST: `${url}/east/v1`, WEST: `${url}/west/v1` },
+        ...{ EAST_SETTINGS: '{"clusterName":"east"}', WEST_SETTINGS: '{"clusterName":"west"}' },
+      },
+      programs: { npx: npxAt(url) },
+    })
+    onTestFinished(shell.close)
+    for (const block of blocksOf('README', 'The shell')) await shell.paste(block)
+    for (const block of blocksOf('upgrade')) await shell.paste(block)
     expect([...upgraded]).toEqual(['west', 'east'])
   })
 

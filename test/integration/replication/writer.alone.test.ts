@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { noopCell } from '../../../shared/replication/cell.ts'
 import { ttlOf } from '../../../shared/replication/generation.ts'
+import { epochName } from '../../../shared/replication/position.ts'
 import { leafInLife } from '../../../shared/replication/tree.ts'
 import {
   type Change,
@@ -136,8 +137,22 @@ describe('conditions', () => {
   })
 
   test('an epoch that is no longer written is a conflict: the caller reads the record again', async () => {
-    await journal.moveHead({}, { mode: 'closed' })
+    record = { ...record, epoch: epochName(999, owner) }
     expect(await commit(put('a'))).toBe('conflict')
+    expect(await roles('a')).toEqual([undefined])
+  })
+
+  test('behind the exact end nobody tries again: the answer says that another cluster takes over', async () => {
+    await journal.moveHead({}, { mode: 'closed' })
+    await storage.reset()
+    await expect(commit(put('a'))).rejects.toMatchObject({
+      code: 'busy',
+      retryAfter: 2,
+      message: expect.stringMatching(
+        /another one takes over.*repeat this.*promote the other.*this one with force/,
+      ),
+    })
+    expect(await operations()).toEqual(['UpdateItem', 'BatchGetItem'])
     expect(await roles('a')).toEqual([undefined])
   })
 })

@@ -119,7 +119,7 @@ function deploymentOf(name: string, now: number): Deployment {
     ...{ version: '1.0.0', apiVersion: '1.0.0', clusterName: name, region: 'us-east-1' },
     home: `tables of ${name}`,
     ...{ legacySignatures: false, plainEndpoints: false, assumableRoles: [], initPgpKeys: [] },
-    strictCeremony: false,
+    ...{ strictCeremony: false, healthChecksKeyring: false },
     apiAddress: addressFor(name),
     license: { text, publicKey },
   }

@@ -1,8 +1,15 @@
-import type { CarryTo } from '../../../shared/link/carry.ts'
+import { type CarryTo, FrontAnswered } from '../../../shared/link/carry.ts'
+import type { Answer } from '../../../shared/link/gen/link_pb.ts'
 import type { Answering } from '../../../shared/link/routes.ts'
 import type { Simulation } from './simulation.ts'
 
-type Simulated = Pick<Simulation, 'step' | 'run' | 'within'>
+type Simulated = Pick<Simulation, 'step' | 'run' | 'within' | 'enginePause'>
+
+/**
+ * How a cluster answers calls of the link: so many milliseconds late; never, into a black hole; or by its front, which
+ * says this in its stead, so many milliseconds late.
+ */
+export type Manner = { late: number } | 'never' | { front: string; late: number }
 
 /** A call of the link, as it went by. */
 export interface LinkStep {
@@ -14,10 +21,11 @@ export interface LinkStep {
 }
 
 /** What lies between the clusters of a set. An address is `https://<name>.test`. */
-export function network({ step, run, within }: Simulated) {
+export function network({ step, run, within, enginePause }: Simulated) {
   const served = new Map<string, { name: string; answering: Answering }>()
   /** `from>to`: nothing gets there */
   const cut = new Set<string>()
+  const { answeredIn, manners } = mannered(enginePause)
   const calls: LinkStep[] = []
 
   async function carried(
@@ -30,8 +38,9 @@ export function network({ step, run, within }: Simulated) {
     calls.push(seen)
     const answer = await step(`${method} to ${seen.to}`, async () => {
       if (!to || !answering || cut.has(`${from}>${to}`)) throw new Error(`${address} is not reached`)
-      const work = run(to, `link/${method}`, () => answering(method, call, address))
-      const said = await within(timeoutMs, method, work).catch((cause: unknown) => {
+      const work = () => run(to, `link/${method}`, () => answering(method, call, address))
+      const said = await within(timeoutMs, method, answeredIn(to, work)).catch((cause: unknown) => {
+        if (cause instanceof FrontAnswered) throw cause
         throw new Error(`the connection to ${address} broke`, { cause })
       })
       if (cut.has(`${to}>${from}`)) throw new Error(`the answer of ${address} was lost`)
@@ -51,20 +60,45 @@ export function network({ step, run, within }: Simulated) {
       ({ addresses }) =>
       async (...given) => {
         const faults: unknown[] = []
+        let answered = false
         for (const address of addresses)
           try {
             return await carried(from, address, given)
           } catch (error) {
             faults.push(error instanceof Error ? error.message : error)
+            answered ||= error instanceof FrontAnswered
           }
+        if (answered) throw new FrontAnswered(faults.join('; '))
         throw new Error(faults.length > 0 ? faults.join('; ') : 'no address of the other cluster is known')
       },
     /** nothing gets from the one to the other; calls need both ways, one for the question, one for the answer */
     cutWay: (from: string, to: string) => void cut.add(`${from}>${to}`),
     healWay: (from: string, to: string) => void cut.delete(`${from}>${to}`),
-    healAll: () => cut.clear(),
+    /** from now on a cluster answers so; absent: at once, and itself */
+    answersSo: (name: string, manner?: Manner): void => {
+      if (manner === undefined) manners.delete(name)
+      else manners.set(name, manner)
+    },
+    healAll: () => {
+      cut.clear()
+      manners.clear()
+    },
     isCut: (a: string, b: string) => cut.has(`${a}>${b}`) || cut.has(`${b}>${a}`),
   }
+}
+
+function mannered(pause: (ms: number) => Promise<void>) {
+  const manners = new Map<string, Manner>()
+  async function answeredIn(name: string, work: () => Promise<Answer>): Promise<Answer> {
+    const manner = manners.get(name)
+    if (manner === 'never') return new Promise(() => undefined)
+    const front = manner && 'front' in manner ? manner.front : undefined
+    const said = front === undefined ? await work() : undefined
+    if (manner) await pause(manner.late)
+    if (said) return said
+    throw new FrontAnswered(front)
+  }
+  return { manners, answeredIn }
 }
 
 export const addressFor = (name: string): string => `https://${name}.test`

@@ -11,6 +11,7 @@ const rows: [code: Code, status: number, text: string | undefined][] = [
     'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
   ],
   ['permission_denied', 403, 'permission denied'],
+  ['invalid_token', 403, '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n'],
   ['bad_token', 403, 'bad token'],
   ['not_found', 404, ''],
   ['no_such_mount', 404, undefined],

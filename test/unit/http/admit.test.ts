@@ -82,8 +82,12 @@ async function admitted({
     const ports = { store, clock: { now: () => NOW } } as unknown as Ports
     return await authorise(row, intake, alive, { mounts, mount: mount() }, ports)
   } catch (error) {
-    expect(error).toMatchObject({ code: 'permission_denied', message: '' })
-    return (error as { reason: { why: string } }).reason.why
+    const { why } = (error as { reason: { why: string } }).reason
+    expect(error).toMatchObject({
+      code: why === 'parent-gone' ? 'invalid_token' : 'permission_denied',
+      message: '',
+    })
+    return why
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Auth, after, answer, type Call, data, type Outcome } from '../../../shared/api/call.ts'
 import { anyone, type Endpoint, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
-import { ApiError } from '../../../shared/api/errors.ts'
+import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
 import { duration } from '../../../shared/api/fields.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
@@ -219,7 +219,7 @@ describe('the order of checks', () => {
       400,
       'the body is not valid JSON',
     ],
-    ['an expired token', {}, { own: { ttl: 5 } }, 403, 'permission denied'],
+    ['an expired token', {}, { own: { ttl: 5 } }, 403, errorCodes.invalid_token.always],
     ['a token from elsewhere', {}, { own: { boundCidrs: ['10.0.0.0/8'] } }, 403, 'permission denied'],
   ])('%s', async (_, parts, world, status, text) => {
     const reply = await send(parts, undefined, world)

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { handingOver } from '../../../shared/adapters/aws/storage/verdict.ts'
 import type { Answer, Auth } from '../../../shared/api/call.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
+import { BY_ROLE } from '../../../shared/http/refusals.ts'
 import {
   type Frame,
   render,
@@ -8,6 +10,7 @@ import {
   renderWrapped,
   responseEnvelope,
 } from '../../../shared/http/render.ts'
+import { changing } from '../../../shared/replication/manage/refusals.ts'
 
 const frame = (parts: Partial<Frame> = {}): Frame => ({
   requestId: 'r-1',
@@ -122,6 +125,15 @@ describe('failures', () => {
       'content-type': 'application/json',
     })
     expect(reply.headers).not.toHaveProperty('retry-after')
+  })
+
+  test.each<[string, ApiError, string | undefined]>([
+    ['of a DR secondary', new ApiError('path_disabled'), 'close'],
+    ['of a cluster that becomes one', changing({ reason: { why: BY_ROLE } }), 'close'],
+    ['of a primary that hands over', handingOver(), 'close'],
+    ['for another reason', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
+  ])('a refusal %s: Connection %s', (_, error, connection) => {
+    expect(renderError(error).headers['connection']).toBe(connection)
   })
 
   test('cause and reason stay here', () => {

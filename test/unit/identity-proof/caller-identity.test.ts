@@ -178,8 +178,9 @@ describe('answers that are no success', () => {
     [undefined, ''],
     [-300, ''],
     [300, ''],
-    [301, '; by the clock here it was signed 5 minutes ago, and STS takes 15'],
-    [3725, '; by the clock here it was signed 62 minutes ago, and STS takes 15'],
+    [301, '; by the clock here it was signed 5 minutes ago, and STS takes 15 minutes'],
+    [3725, '; by the clock here it was signed 62 minutes ago, and STS takes 15 minutes'],
+    [100_000, '; by the clock here it was signed more than a day ago, and STS takes 15 minutes'],
     [-3725, '; by the clock here it was signed 62 minutes ahead of time'],
   ])('signed %s seconds ago: the text tells an age that matters%s', (age, more) => {
     const found = readCallerIdentity(stsError(403, 'SignatureDoesNotMatch'), age)

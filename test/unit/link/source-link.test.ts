@@ -4,7 +4,7 @@ import type { Carry, Method } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, type LinkOutcome, signAnswer } from '../../../shared/link/envelope.ts'
 import type { Call } from '../../../shared/link/gen/link_pb.ts'
 import { forms, type Question, type Reply } from '../../../shared/link/messages.ts'
-import { FORMAT, LinkRefused, LinkSilent } from '../../../shared/link/source.ts'
+import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../shared/link/source.ts'
 import { sourceLink } from '../../../shared/link/source-link.ts'
 import type { Line } from '../../../shared/replication/position.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
@@ -32,7 +32,7 @@ interface Fake {
   /** the primary's clock; absent: the same */
   theirs?: () => number
   /** signs the answers; absent: the primary does */
-  key?: typeof primary.signing
+  key?: typeof primary.signing | 'none'
   reply: (method: Method, call: Call) => LinkOutcome
 }
 
@@ -42,7 +42,10 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
     calls.push(call)
     const envelope = envelopeOf(call)
     if (!envelope || !isCallOf(own.keys.signing, method, envelope, call.body)) throw new Error('not signed')
-    return signAnswer(method, envelope.nonce, reply(method, call), { signing: key, now: theirs() })
+    return signAnswer(method, envelope.nonce, reply(method, call), {
+      signing: key === 'none' ? undefined : key,
+      now: theirs(),
+    })
   }
   const end = {
     set: 'a set',
@@ -125,9 +128,32 @@ describe('a primary behind a link', () => {
   test('whoever else answers is not believed, and what it says stands in the error', async () => {
     const refusal = { code: 'unavailable', text: 'nobody is here', addresses: [] } as const
     const { source } = link({ key: pair().signing, reply: () => ({ refusal }) })
-    await expect(source.echo(question)).rejects.toThrow(LinkSilent)
+    await expect(source.echo(question)).rejects.toThrow(LinkUnbelieved)
     await expect(source.echo(question)).rejects.toThrow('not signed by the key of this set')
     await expect(source.echo(question)).rejects.toThrow('nobody is here')
+  })
+
+  test('whoever signs nothing is nobody, with what it says: its cluster may serve all the same', async () => {
+    const refusal = { code: 'unavailable', text: 'internal error', addresses: [] } as const
+    const { source } = link({ key: 'none', reply: () => ({ refusal }) })
+    const attempt = source.echo(question)
+    await expect(attempt).rejects.toThrow(LinkUnsigned)
+    await expect(attempt).rejects.toThrow('is not signed at all; it said: internal error')
+  })
+
+  test('nobody is waited for beyond the end of all waiting, whatever a call may take', async () => {
+    const waits: number[] = []
+    const end = { set: 's', from: 'w', signing: own.signing, keys: own.keys, otherKey: primary.keys.signing }
+    let at = 0
+    const carry: Carry = async (_, __, timeoutMs) => {
+      waits.push(timeoutMs)
+      at += timeoutMs
+      throw new Error('no answer')
+    }
+    const clock = { now: () => at }
+    const source = sourceLink(end, { carry, clock, entropy: { bytes: randomBytes }, until: 14_000 })
+    for (let tries = 0; tries < 4; tries++) await expect(source.echo(question)).rejects.toThrow(LinkSilent)
+    expect(waits).toEqual([10_000, 4000])
   })
 
   test('no answer is silence, with its cause', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../shared/api/errors.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import { health, initStatus, leader, sealStatus } from '../../../shared/system/health.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
@@ -117,6 +118,70 @@ describe('sys/health as a status', () => {
       expect(Object.keys(await of(mode)).filter(name => name !== 'last_wal')).toEqual(
         Object.keys(await of('secondary')),
       )
+  })
+})
+
+describe('where health looks at the keyring', () => {
+  /** Health of one environment, and what KMS was asked. */
+  function environment(mode: ClusterMode, checks = true) {
+    const asked: string[] = []
+    const [memory, told] = [{}, [] as unknown[]]
+    const kms = { opens: true }
+    const at = async (now: number, given: object = {}) => {
+      const call = callIn(mode, given, { mode: 'writing' })
+      Object.assign(call, { now })
+      Object.assign(call.ports, {
+        ...{ memory, log: { error: (...line: unknown[]) => told.push(line) } },
+        cipher: {
+          expect: () => undefined,
+          encrypt: async () => {
+            asked.push('kms')
+            if (!kms.opens) throw new ApiError('busy', '', { cause: new TypeError('disabled') })
+            return 'v1:text'
+          },
+        },
+      })
+      Object.assign(call.ports.deployment, { healthChecksKeyring: checks })
+      const { answer } = await health(call)
+      return answer.kind === 'plain' ? [answer.status, answer.body['sealed']] : []
+    }
+    return { at, kms, asked, told }
+  }
+
+  test.each(['disabled', 'primary'] as const)(
+    'an active cluster (%s) that KMS fails is 503, or as it is asked for',
+    async mode => {
+      const { at, kms, told } = environment(mode)
+      expect(await at(NOW)).toEqual([200, false])
+      kms.opens = false
+      expect(await at(NOW + 10_000)).toEqual([503, true])
+      expect(await at(NOW + 10_000, { activecode: '201' })).toEqual([503, true])
+      expect(await at(NOW + 10_000, { sealedcode: '299' })).toEqual([299, true])
+      expect(told).toEqual([[expect.any(String), { why: 'KMS: TypeError' }]])
+      kms.opens = true
+      expect(await at(NOW + 20_000)).toEqual([200, false])
+    },
+  )
+
+  test('KMS is asked every ten seconds at most, whoever asks for health', async () => {
+    const { at, asked } = environment('primary')
+    for (const ms of [0, 1, 9_999]) await at(NOW + ms)
+    expect(asked).toHaveLength(1)
+    await at(NOW + 10_000)
+    expect(asked).toHaveLength(2)
+    // a clock that was set back
+    await at(NOW)
+    expect(asked).toHaveLength(3)
+  })
+
+  test('of a cluster that serves nobody, and without the setting, nothing is asked', async () => {
+    const secondary = environment('secondary')
+    secondary.kms.opens = false
+    expect(await secondary.at(NOW)).toEqual([472, false])
+    const unset = environment('primary', false)
+    unset.kms.opens = false
+    expect(await unset.at(NOW)).toEqual([200, false])
+    expect([secondary.asked, unset.asked]).toEqual([[], []])
   })
 })
 

@@ -12,7 +12,7 @@ import type { Part } from './elements.ts'
 import { type Engine, TRIES } from './engine.ts'
 import { transactParts } from './journal-cells.ts'
 import { type ItemSeen, type Planned, planOf, planOfStamp } from './plan.ts'
-import { busy } from './verdict.ts'
+import { busy, handingOver } from './verdict.ts'
 
 /** Positions that a commit may use up while buckets are taken or the engine is busy. */
 const POSITIONS = 5
@@ -34,7 +34,7 @@ interface Attempt {
 /** What the writer works with. */
 interface Writing {
   readonly engine: Engine
-  readonly journal: Pick<Journal, 'allocate' | 'putCell' | 'raw'>
+  readonly journal: Pick<Journal, 'head' | 'allocate' | 'putCell' | 'raw'>
 }
 
 /** Which tree and which commit a change is planned for. */
@@ -108,7 +108,12 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const { engine, journal } = writing
   const { planned, own, rev, epoch, life } = wanted
   const given = await journal.allocate(epoch)
-  if (given === 'refused') return 'conflict'
+  if (given === 'refused') {
+    const head = await journal.head()
+    // what was read has not changed, and to read it again would not help: the record says so only a moment later
+    if (head?.mode === 'closed' && head.epoch === epoch) throw handingOver()
+    return 'conflict'
+  }
   const position = { epoch, seq: given.seq }
   const now = engine.seconds()
   const body = planned.map(one => changeOf(one, position))

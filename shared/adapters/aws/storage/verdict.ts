@@ -1,5 +1,5 @@
 import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb'
-import { ApiError } from '../../../api/errors.ts'
+import { ApiError, refused } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
 
 const TRANSIENT = [
@@ -40,6 +40,15 @@ export function failureOf(error: unknown): Failure {
 /** The engine cannot take it now: try again. */
 export const busy = (cause?: unknown): ApiError =>
   new ApiError('busy', 'the storage is busy', defined({ retryAfter: 1, cause }))
+
+/** The journal has its exact end, and the record does not say so yet: it will in a moment, unless a process has died. */
+export const handingOver = (): ApiError =>
+  refused(
+    'busy',
+    'this cluster has ended its journal, so that another one takes over, and takes no more changes',
+    'repeat this; where it lasts, promote the other cluster, or this one with force, by POST sys/replication/dr/secondary/promote',
+    { retryAfter: 2, reason: { why: 'handing-over' } },
+  )
 
 const UNREACHABLE = ['TimeoutError', 'AbortError', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'NetworkingError']
 

@@ -45,14 +45,4 @@ describe('the process of an engine', () => {
     expect(worksOn(other.pid, `${directory}/other`)).toBe(true)
     expect(existsSync(`${directory}/engine.json`)).toBe(false)
   })
-
-  test('is not ended while its host runs', async () => {
-    const directory = directoryOfTest()
-    const { pid, child } = await engineOn(`${directory}/one`)
-    writeFileSync(`${directory}/engine.json`, JSON.stringify({ pid, host: process.pid }))
-    await expect(stopStaleEngine(directory, `${directory}/one`)).rejects.toThrow(
-      `runs already, in process ${process.pid}`,
-    )
-    expect(child.signalCode).toBeNull()
-  })
 })

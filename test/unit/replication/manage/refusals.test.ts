@@ -143,9 +143,9 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'ca_cert goes with a token only; leave it out',
   ],
   operationRuns: [
-    role.operationRuns('promotion', 'o-1', 'drain', '000001.a/7'),
+    role.operationRuns('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
     'busy',
-    'the operation o-1 (promotion) goes on by itself; its step is drain, at position 000001.a/7; GET sys/replication/dr/status shows what becomes of it',
+    'the operation o-1 (promotion) goes on by itself; its step is verify, at position 000001.a/7; GET sys/replication/dr/status shows what becomes of it',
   ],
   primaryInstead: [
     role.primaryInstead(),

@@ -268,6 +268,55 @@ describe('status of a secondary', () => {
   })
 })
 
+describe('what changes the role, and what went wrong', () => {
+  const operation = {
+    ...{ id: 'op-1', name: 'activation', step: 'wipe', isRunning: true },
+    ...{ startedAt: NOW - 5000, changedAt: NOW - 1000 },
+  }
+  const since = '2026-01-02T03:04:00Z'
+
+  test.each<[mode: string, facts: Omit<StatusFacts, 'now'>]>([
+    ['disabled', { record: record({ mode: 'disabled' }) }],
+    ['primary', { record: record({}), journal }],
+    ['bootstrapping', { record: record({ mode: 'bootstrapping', link }) }],
+    ['secondary', { record: record({ mode: 'secondary', link }), journal }],
+  ])('an operation is shown in mode %s, with its step and until when that waits', (_, facts) => {
+    const one = { id: 'op-1', name: 'activation', step: 'wipe', since, waits_until: '', error: '' }
+    expect(shown({ ...facts, operation })).toMatchObject({ operation: one })
+    expect(shown({ ...facts, operation: { ...operation, waitsUntil: NOW + 29_000 } })).toMatchObject({
+      operation: { ...one, waits_until: '2026-01-02T03:04:34Z' },
+    })
+    expect(shown({ ...facts, operation: { ...operation, waitsUntil: NOW } })).toMatchObject({
+      operation: one,
+    })
+    expect(shown({ ...facts, operation: { ...operation, error: 'why' } })).toMatchObject({
+      operation: { ...one, error: 'why' },
+    })
+    expect(shown({ ...facts, operation })).not.toHaveProperty('last_error')
+    expect(shown(facts)).not.toHaveProperty('operation')
+  })
+
+  test('the one that was given up is the last error, until asking the primary fails later', () => {
+    const own = record({ mode: 'secondary', link })
+    const failed = { ...operation, isRunning: false, error: 'nothing was handed over' }
+    const refused = (at: number) => ({ ...contact, refused: { at, text: 'revoked' } })
+    const ofOperation = {
+      ...{ text: 'nothing was handed over', time: '2026-01-02T03:04:04Z' },
+      operation: { id: 'op-1', name: 'activation', step: 'wipe' },
+    }
+    const errorIn = (parts: object) => shown({ record: own, journal, ...parts })['last_error']
+    expect(errorIn({ contact, operation: failed })).toEqual(ofOperation)
+    expect(errorIn({ contact, operation: failed })).not.toHaveProperty('waits_until')
+    expect(errorIn({ contact: refused(NOW - 2000), operation: failed })).toEqual(ofOperation)
+    const ofLink = { text: 'revoked', time: '2026-01-02T03:04:05Z' }
+    expect(errorIn({ contact: refused(NOW - 500), operation: failed })).toEqual(ofLink)
+    expect(errorIn({ contact: refused(NOW - 500), operation })).toEqual(ofLink)
+    expect(errorIn({ contact, operation: { ...operation, isRunning: false } })).toBeUndefined()
+    expect(errorIn({ contact })).toBeUndefined()
+    expect(shown({ record: record({}), journal, contact: refused(NOW) })).not.toHaveProperty('last_error')
+  })
+})
+
 test('nothing of it is secret: keys are not shown', () => {
   const text = JSON.stringify(
     statusOf({ record: record({ mode: 'secondary', link }), journal, contact, now: NOW }),

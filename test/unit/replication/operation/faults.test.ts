@@ -38,6 +38,16 @@ const whole: Readonly<Record<string, Row>> = {
     'invalid_request',
     'this cluster follows no primary that it could be compared with; leave diff out',
   ],
+  primaryPassed: [
+    fault.primaryPassed('west was admitted before; give it another token'),
+    'passed_over',
+    'whoever answers for the primary has begun another epoch, or follows another one: west was admitted before; give it another token; have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token that it has made; or promote it by force, if it shall be the primary itself',
+  ],
+  takenOver: [
+    fault.takenOver('update-primary'),
+    'passed_over',
+    'another operation was asked for, and has taken the place of this one: update-primary; GET sys/replication/dr/status shows what becomes of it',
+  ],
   promotionRefused: [
     fault.promotionRefused({ code: 'busy', text: 'what is wrong; what to do next' }),
     'busy',

@@ -41,6 +41,11 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['journals that have parted', { primary: { ...answers, lag: 'parted' } }, /parted/],
     ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
     ['a primary that has never answered', { primary: { state: 'silent' } }, /never answered/],
+    [
+      'a front that answers, however long the primary has been silent',
+      { primary: { state: 'silent', heardAt: NOW - 3_600_000, front: 'HTTP 503' } },
+      /not the primary, which may be serving behind it: HTTP 503/,
+    ],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
     ['no primary', { primary: { state: 'none' } }, /knows no primary/],
     ['a demoted one', { head: { ...head, mode: 'closed' } }, /was a primary/],

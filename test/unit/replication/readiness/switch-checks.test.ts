@@ -33,7 +33,12 @@ describe('what is in the way of a planned switch', () => {
     ['journal', { head: { mode: 'closed', epoch: EPOCH, seq: 100 } }, /has ended/],
     ['tree', { built: false }, /being built/],
     ['keyring', { keyring: { opened: 0, failed: ['ownKey'] } }, /ownKey/],
-    ['keyring', { keyring: { opened: 0, failed: [] } }, /does not open/],
+    [
+      'keyring',
+      { keyring: { opened: 0, failed: [] } },
+      /does not open: .*KMS key is enabled and may be used/,
+    ],
+    ['keyring', { keyring: { opened: 0, failed: ['KMS: DisabledException'] } }, /\(KMS: DisabledException\)/],
     ['keyring', { keyring: { opened: 2, failed: ['secretKey of term 1'] } }, /secretKey of term 1/],
     ['secondaries', { secondaries: [] }, /no secondary is known/],
     ['secondaries', { secondaries: [{ id: 'west', lag: 0 }] }, /west: it has never sent/],

@@ -1,0 +1,64 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
+import { textOf, writeWhole } from './cluster-file.ts'
+
+/** A directory that one process works on. */
+export interface Lock {
+  /** lets others have it; the end of this process, however it comes, does so too */
+  close(): void
+}
+
+const TRIES = 100
+const PAUSE_MS = 10
+
+/**
+ * Takes a directory for this process. What is locked is a file, by the operating system: nothing of it outlives the
+ * process, so there is no lock that is stale. Who has it is written down beside it, for whoever comes second.
+ * @param name several things in a directory may be locked
+ * @param taken the error for whoever comes second; `holder`: id of the process that has it
+ * @throws what `taken` makes
+ */
+export async function takeLock(
+  directory: string,
+  name: string,
+  taken: (holder: number) => Error,
+): Promise<Lock> {
+  const database = locked(`${directory}/${name}.lock`)
+  if (!database) throw taken(await holderOf(`${directory}/${name}.holder`))
+  writeWhole(`${directory}/${name}.holder`, String(process.pid))
+  return { close: () => database.close() }
+}
+
+/** @returns undefined where another process has it */
+function locked(file: string): DatabaseSync | undefined {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    database.exec('BEGIN EXCLUSIVE')
+    return database
+  } catch (error) {
+    database.close()
+    if ((error as { errcode?: number }).errcode === BUSY) return undefined
+    throw error
+  }
+}
+
+const BUSY = 5
+
+/** Who has it a moment after it was taken may not be written down yet: then an earlier one is, who has ended. */
+async function holderOf(file: string): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const pid = Number(textOf(file) ?? 0)
+    if (pid > 0 && runs(pid)) return pid
+    await setTimeout(PAUSE_MS)
+  }
+  return 0
+}
+
+/** Whether there is a process of that id, which may be somebody else's. */
+function runs(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,19 @@
+import { textOf } from '../cluster-file.ts'
+
+/** What the process of a directory's provider says of itself: `aws.json`. */
+export interface ProviderNote {
+  url: string
+  pid: number
+}
+
+/** The code with which a provider ends whose directory another process has. */
+export const TAKEN = 75
+
+/** What the present provider of a directory has noted, or an earlier one; undefined: there was none. */
+export function providerNote(directory: string): ProviderNote | undefined {
+  try {
+    return JSON.parse(textOf(`${directory}/aws.json`) ?? '') as ProviderNote
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,45 @@
+import type { OperationName, OperationState } from '../../model/operation.ts'
+import type { Ports } from '../../ports.ts'
+import { type Change, remove, replace } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { takenOver } from './faults.ts'
+
+interface Waiting {
+  readonly step: string
+  /** what takes its place when somebody asks for it */
+  readonly to: readonly OperationName[]
+}
+
+/**
+ * Where operations wait for another cluster, perhaps for long, and nothing here is changed in part: one that is asked
+ * for there takes their place. Whatever of them is under way still commits nothing any more.
+ */
+const waits: Partial<Record<OperationName, Waiting>> = {
+  promotion: { step: 'drain', to: ['promotion', 'update-primary', 'disable'] },
+  'update-primary': { step: 'find', to: ['promotion', 'update-primary', 'disable'] },
+  activation: { step: 'sync', to: ['update-primary', 'disable'] },
+}
+
+/** Whether an operation waits for another cluster, so that an administrator may have another one take its place. */
+export const isWaiting = ({ name, step }: Pick<OperationState, 'name' | 'step'>): boolean =>
+  waits[name]?.step === step
+
+/**
+ * What ends the operation that holds the cluster record, in the commit by which another one begins.
+ * @returns undefined where it does not make way: it changes something, and comes to its end
+ */
+export async function makingWay(
+  running: string,
+  name: OperationName,
+  { store, clock, log }: Pick<Ports, 'store' | 'clock' | 'log'>,
+): Promise<Change[] | undefined> {
+  const [operation] = await store.read([key('operation', running)])
+  if (operation?.data.status !== 'running') return undefined
+  const { data } = operation
+  if (!isWaiting(data) || !waits[data.name]?.to.includes(name)) return undefined
+  log.info('an operation makes way', { operation: running, name: data.name, step: data.step, to: name })
+  const { code, message: text } = takenOver(name)
+  const ended: OperationState = { ...data, status: 'failed', fault: { code, text }, changedAt: clock.now() }
+  const given = data.name === 'activation' ? [remove(key('pending-link'))] : []
+  return [replace(operation, operation, ended), ...given]
+}

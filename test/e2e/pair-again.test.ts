@@ -1,0 +1,98 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, expect, test } from 'vitest'
+import type { ClusterFile } from '../../infra/local/cluster-file.ts'
+import { askReplication } from '../../infra/local/dr-client.ts'
+import { operationToken } from '../../infra/local/operation-token.ts'
+import { call } from '../support/api.ts'
+import { eventually } from '../support/killed-hosts.ts'
+import { cleanUp, isRunning, type Run, startIn } from '../support/npm-start.ts'
+
+// The pair of an operator, who switches, stops it, starts it again, kills one of both, and has it back.
+
+const STATE = mkdtempSync(`${tmpdir()}/cloud-auth-`)
+afterAll(() => {
+  cleanUp()
+  rmSync(STATE, { recursive: true, force: true })
+})
+
+type Name = 'east' | 'west'
+
+const started = (...options: string[]): Run => startIn({ CLOUD_AUTH_STATE: STATE }, ...options)
+const file = <Content = ClusterFile>(of: string, name = 'cluster.json'): Content =>
+  JSON.parse(readFileSync(`${STATE}/${of}/${name}`, 'utf8')) as Content
+const awsPid = (): number => file<{ pid: number }>('aws', 'aws.json').pid
+const statusOf = async (name: Name) =>
+  (await call(file(name).base_url, 'GET', '/sys/replication/dr/status')).body.data
+const promote = async (name: Name, force: boolean): Promise<void> => {
+  const token = await operationToken(file(name))
+  await askReplication(file(name), 'secondary/promote', { dr_operation_token: token, force })
+}
+const known = ({ base_url, link_address, provider_url, root_token, recovery_keys }: ClusterFile) => ({
+  ...{ base_url, link_address, provider_url, root_token, recovery_keys },
+})
+const both = () => ({ east: known(file('east')), west: known(file('west')) })
+
+/** The worker that looks every minute, now: whoever took over tells the one before it. */
+const minuteOf = (name: Name) =>
+  call(file(name).lambda_url, 'POST', '/2015-03-31/functions/on-journal/invocations', {
+    source: 'aws.events',
+  })
+
+async function stopped(run: Run): Promise<void> {
+  run.child.kill('SIGINT')
+  expect(await run.ended, run.output()).toBe(0)
+  expect(isRunning(awsPid()), 'the imitated AWS').toBe(false)
+}
+
+test('a pair is what it was before: after a switch, and after a disaster in which one host alone is killed', async () => {
+  let run = started('--pair', '--port', '0')
+  await run.until('Serving.')
+  expect(run.output(), 'each wait tells what is left of it').toMatch(
+    /east builds its journal; as a rule it takes \d+ s[\s\S]* {2}\d+ s left[\s\S]*west becomes a secondary; [\s\S]* {2}\d+ s left/,
+  )
+  const before = both()
+  const keys = ({ root_token, recovery_keys }: ClusterFile) => ({ root_token, recovery_keys })
+  expect(keys(file('west')), 'both tell the keys of the set').toEqual(keys(file('east')))
+  expect(file('east').recovery_keys.length).toBeGreaterThan(0)
+  expect(new Set([run.child.pid, file('east').pid, file('west').pid, awsPid()]).size, 'processes').toBe(4)
+
+  await promote('west', false)
+  await stopped(run)
+  run = started('--pair')
+  await run.until('Serving.')
+  expect(run.output()).toMatch(/west, the primary[\s\S]*east, its secondary[\s\S]*iam login on west/)
+  expect(both(), 'addresses and keys').toEqual(before)
+
+  const { pid, base_url } = file('west')
+  process.kill(pid, 'SIGKILL')
+  await run.until(`west has ended (SIGKILL). east goes on.`)
+  expect(isRunning(awsPid()), 'the imitated AWS').toBe(true)
+  await promote('east', true)
+  expect((await statusOf('east')).mode).toBe('primary')
+  const login = await call(file('east').base_url, 'GET', '/auth/cloud/role/demo-iam', undefined, {
+    token: before.east.root_token,
+  })
+  expect(login.status, login.text).toBe(200)
+
+  const back = started('--cluster', 'west')
+  await back.until('Serving.')
+  expect(file('west')).toMatchObject({ base_url, provider_url: before.west.provider_url })
+  await eventually(async () => {
+    await minuteOf('east')
+    return (await statusOf('west')).mode === 'secondary' || undefined
+  })
+  back.child.kill('SIGINT')
+  expect(await back.ended).toBe(0)
+  const alone = started('--cluster', 'west', '--once')
+  expect(await alone.ended, alone.output()).toBe(0)
+  expect(alone.output()).toContain('west is a DR secondary: it serves no logins')
+  expect(alone.output()).not.toContain('login:')
+  await stopped(run)
+
+  const last = started('--pair', '--once')
+  expect(await last.ended, last.output()).toBe(0)
+  expect(last.output()).toMatch(/west follows east; [\s\S]*east, the primary[\s\S]*west, its secondary/)
+  expect(last.output(), 'position and root').toMatch(/(position {2}\d+\n {2}root {6}[0-9a-f]{40})[\s\S]*\1/)
+  expect(both(), 'addresses and keys').toEqual(before)
+}, 400_000)

@@ -1,0 +1,80 @@
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+import { temporaryDirectory } from '../../infra/local/temporary.ts'
+import { cleanUp, clusterFile, folderOf, freshCluster, start } from '../support/npm-start.ts'
+import { blocksOf } from '../support/pages.ts'
+import { openShell, type Shell } from '../support/shell.ts'
+
+// A stranger starts a cluster, opens another terminal, and pastes what the README says under "A login by hand".
+
+const cluster = freshCluster('e2e-readme')
+const checkout = temporaryDirectory()
+let shell: Shell
+beforeAll(async () => {
+  const run = start('--cluster', cluster, '--port', '0')
+  await run.until('Serving.')
+  // the cluster has a name of its own, for one called `local` may run beside it
+  mkdirSync(`${checkout}/.local`)
+  symlinkSync(folderOf(cluster), `${checkout}/.local/local`)
+  symlinkSync(`${root}docs`, `${checkout}/docs`)
+  shell = openShell({ cwd: checkout })
+})
+afterAll(() => {
+  shell?.close()
+  cleanUp()
+  rmSync(checkout, { recursive: true, force: true })
+})
+
+/** What a machine answers that is busy with other tests. */
+const BUSY = /did not answer in time|"errors":\["[^"]*try again/
+
+/** Pastes a block, again where the machine was too busy. @throws where one of its lines fails */
+async function paste(block: string): Promise<string> {
+  const noting = `FAILED=; trap 'FAILED=yes' ERR\n${block}\n[ -z "$FAILED" ]`
+  const result = await shell.attempt(noting)
+  if (BUSY.test(result.stdout)) return paste(block)
+  if (result.status !== 0) throw new Error(`${block}\n${result.stdout}${result.stderr}`)
+  return result.stdout
+}
+
+describe('the README, from the first block to the last', () => {
+  const [variables = '', login = '', examples = '', administration = '', ...further] = blocksOf('README.md')
+
+  test('has no block that is not run here', () => expect(further).toEqual([]))
+
+  test('an ec2 login by hand gives a token, and may be repeated', async () => {
+    await paste(variables)
+    for (const _ of ['first', 'again']) {
+      const { auth } = JSON.parse(await paste(login))
+      expect(auth).toMatchObject({ lease_duration: 1800, policies: ['default', 'demo'] })
+      expect(auth.client_token).toMatch(/^hvs\./)
+    }
+  })
+
+  test('the examples print a token each, and explain finds nothing wrong with a login that succeeds', async () => {
+    const shown = await paste(examples)
+    const tokens = [...shown.matchAll(/"client_token": "(hvs\.[^"]+)"/g)]
+    expect(new Set(tokens.map(([, token]) => token)).size).toBe(2)
+    expect(shown).toMatch(/"auth_type": "ec2"[\s\S]*"auth_type": "iam"/)
+    expect(shown).toMatch(/^would succeed: true$/m)
+    expect(shown).toMatch(/^pass +bound_account_id {2}saw "111122223333"$/m)
+    expect(shown).not.toMatch(/^fail/m)
+  })
+
+  test('a login that fails is told in a line, and explain says which check', async () => {
+    const refused = await shell.attempt('NONCE=of-a-stranger ROLE=demo-ec2 node docs/examples/ec2-login.mjs')
+    expect(refused).toEqual({ status: 1, stdout: '', stderr: 'nonce does not match\n' })
+    const shown = await paste('NONCE=of-a-stranger ROLE=demo-ec2 node docs/examples/explain.mjs')
+    expect(shown).toMatch(/^would succeed: false$/m)
+    expect(shown).toMatch(/^fail +reauthentication .*nonce does not match$/m)
+  })
+
+  test('the token may what its policies say, and the root token makes a role', async () => {
+    const shown = await paste(administration)
+    expect(shown).toContain('"path":"auth/cloud/login"')
+    expect(shown).toMatch(/"token_policies":\["reader"\]/)
+    expect(shown).toMatch(/"keys":\["demo-ec2","demo-iam","worker"\]/)
+    expect(shown).toContain(`"cluster_name":"${clusterFile(cluster).cluster}"`)
+  })
+})
