@@ -64,7 +64,7 @@ async function opened(): Promise<Shell> {
 
 /** Writes down where the clusters are, then makes a set of them by the page, through a balancer in front of east. */
 async function setUp(pair: ClusterPair<Host>, { address, ca_file }: Met): Promise<void> {
-  for (const [name, { control: _, runtimeOf, forgetKeys, close, ...told }] of Object.entries(hostsOf(pair))) {
+  for (const [name, { control: _, runtimeOf, close, ...told }] of Object.entries(hostsOf(pair))) {
     mkdirSync(`${checkout}/.local/${name}`, { recursive: true })
     writeFileSync(
       `${checkout}/.local/${name}/cluster.json`,

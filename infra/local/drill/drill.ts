@@ -56,7 +56,7 @@ export interface Met {
 export async function startRehearsal(
   { pauseMs, ...options }: RehearsalOptions,
   say: (text: string) => void,
-  joined: (pair: ClusterPair, met: Met) => Promise<unknown> = (pair, met) => join(pair, say, met),
+  joined: (pair: ClusterPair<Host>, met: Met) => Promise<unknown> = (pair, met) => join(pair, say, met),
 ): Promise<Rehearsal> {
   const authority = newAuthority('drill')
   const caBundles = mkdtempSync(`${tmpdir()}/cloud-auth-`)
