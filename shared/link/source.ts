@@ -6,7 +6,7 @@ import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 
 /** The format of journal and link that this version speaks. A cluster of a higher one is not followed. */
-export const FORMAT = 1
+export const FORMAT = 2
 
 /**
  * The primary as a secondary sees it. Everything but `activate`, `echo` and `handover` may be asked twice in one message.
