@@ -35,10 +35,10 @@ export interface Trail {
  * see, are there too. However much a request or its answer holds, an entry stays within its bound.
  * @see docs/spec/audit.md#entry
  */
-export function auditTrail(intake: Intake, { audit, clock, ...ports }: Ports): Trail {
+export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports): Trail {
   let begun: Begun | undefined
   const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
-  const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(ports.cipher) : ports.cipher
+  const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(held) : held
   const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
     audit.write(
       await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
