@@ -1,6 +1,6 @@
 import { drillSteps } from '../../shared/replication/drill/steps.ts'
 import { DRILL_WORKFLOW } from '../../shared/workers/workflows.ts'
-import { type Arns, RETRY } from './workflow-definition.ts'
+import { type Arns, FAILED, RETRY, TOLD_ON } from './workflow-definition.ts'
 
 /** Errors after which a step is not tried again, and the seconds after which a drill is over in any case. */
 const STOPPED = 'DrillStopped'
@@ -30,7 +30,7 @@ export function drillDefinition(arns: Arns) {
       Catch: [
         {
           ErrorEquals: ['States.ALL'],
-          Output: { at: step, error: '{% $states.errorOutput.Error %}' },
+          Output: { at: step, ...FAILED },
           Next: 'stopped',
         },
       ],
@@ -52,7 +52,7 @@ export function drillDefinition(arns: Arns) {
       ...Object.assign({}, ...states),
       done: { Type: 'Succeed' },
       stopped: {
-        ...invoke({ step: 'stopped', error: '{% $states.input.error %}' }),
+        ...invoke({ step: 'stopped', at: '{% $states.input.at %}', ...TOLD_ON }),
         Output: '{% $states.input %}',
         Next: 'ended',
       },

@@ -127,7 +127,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   ],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
   workflow: ({ workflows }) => [
-    allow(['states:SendTaskFailure', 'states:SendTaskSuccess', 'states:StartExecution'], [`${workflows}*`]),
+    allow(['states:SendTaskSuccess', 'states:StartExecution'], [`${workflows}*`]),
   ],
   genesis: ({ store }) => [
     allow(
@@ -155,11 +155,6 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(
       ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
       [store.data.tableArn],
-    ),
-    allow(
-      ['dynamodb:ConditionCheckItem'],
-      [store.cluster.tableArn],
-      within(openTo('apply', 'stores', 'cluster')),
     ),
     ...owned('apply', store),
     allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(cellPartitions)),

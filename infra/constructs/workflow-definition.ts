@@ -6,6 +6,14 @@ export const RETRY = [
   { ErrorEquals: ['States.ALL'], IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2, JitterStrategy: 'FULL' },
 ]
 
+/** What is known of an error: its name, and what Lambda says of it, with its message. There may be nothing but a name. */
+export const FAILED = {
+  error: '{% $states.errorOutput.Error %}',
+  cause: "{% $exists($states.errorOutput.Cause) ? $states.errorOutput.Cause : '' %}",
+}
+/** The same, for the step that is told of it. */
+export const TOLD_ON = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
+
 /** The state that tells an execution begun by a request from one begun by hand. */
 export const GIVEN = 'operation given?'
 
@@ -37,7 +45,7 @@ export function definitionOf(name: string, { summary, authority, steps }: Workfl
   const states = steps.map((step, index) => {
     const [here = '', next = 'done'] = [names[index], names[index + 1]]
     if (typeof step !== 'string') return { [here]: { Type: 'Wait', Seconds: step.seconds, Next: next } }
-    const failed = { at: step, error: '{% $states.errorOutput.Error %}' }
+    const failed = { at: step, ...FAILED }
     return {
       [step]: {
         ...invoke({ step }),
@@ -61,7 +69,7 @@ export function definitionOf(name: string, { summary, authority, steps }: Workfl
       ...Object.assign({}, ...states),
       done: { Type: 'Succeed' },
       failed: {
-        ...invoke({ step: 'failed', at: '{% $states.input.at %}', error: '{% $states.input.error %}' }),
+        ...invoke({ step: 'failed', at: '{% $states.input.at %}', ...TOLD_ON }),
         Output: '{% $states.input %}',
         Next: 'ended',
       },

@@ -78,6 +78,7 @@ const IGNORED = [
   'AWS::IAM::Role',
   'AWS::Lambda::Permission',
   'AWS::Logs::LogGroup',
+  'AWS::Logs::MetricFilter',
   'AWS::Logs::SubscriptionFilter',
   'AWS::SQS::Queue',
 ]
@@ -91,15 +92,42 @@ const HONOURED = [
   'AWS::StepFunctions::StateMachine',
 ]
 
+/** The resources of a cloud assembly, with what stands for what in their properties. */
+export function resourcesIn(directory: string, place: HostPlace) {
+  const { stacks, assets } = readStacks(directory, place)
+  const names = namesOf(place, stacks)
+  const resolve = resolver(stacks, names)
+  const all = Object.entries(stacks).flatMap(([stack, template]) =>
+    Object.entries(template.Resources).map(([id, resource]) => ({ stack, id, resource })),
+  )
+  return {
+    all,
+    ofType: (type: string): Found[] =>
+      all
+        .filter(({ resource }) => resource.Type === type)
+        .map(({ stack, id, resource }) => ({
+          stack,
+          id,
+          properties: resolve(stack, resource.Properties ?? {}) as Record<string, unknown>,
+        })),
+    nameOf: names.ref,
+    arnOf: (stack: string, id: string): string => names.attribute(stack, id, 'Arn'),
+    /** where the code of a function is */
+    assetOf: ({ stack, id, properties: { Code } }: Found): Asset => {
+      const { S3Key } = Code as { S3Key: string }
+      const asset = assets.get(S3Key.replace(/\.zip$/, ''))
+      if (!asset) throw new Error(`the code of ${names.ref(stack, id)} is not in the assembly`)
+      return asset
+    },
+  }
+}
+
 /**
  * Reads a cloud assembly. A resource that the host cannot honour is an error: it would look as if it worked.
  * @param directory where `app.synth()` wrote
  */
 export function readAssembly(directory: string, place: HostPlace): Model {
-  const { stacks, assets } = readStacks(directory, place)
-  const all = Object.entries(stacks).flatMap(([stack, template]) =>
-    Object.entries(template.Resources).map(([id, resource]) => ({ stack, id, resource })),
-  )
+  const { all, ofType, nameOf, arnOf, assetOf } = resourcesIn(directory, place)
   const unknown = all.find(
     ({ resource }) => !HONOURED.includes(resource.Type) && !IGNORED.includes(resource.Type),
   )
@@ -107,32 +135,22 @@ export function readAssembly(directory: string, place: HostPlace): Model {
     throw new Error(
       `the embedded host cannot honour ${unknown.resource.Type} (${unknown.stack}/${unknown.id})`,
     )
-  const names = namesOf(place, stacks)
-  const resolve = resolver(stacks, names)
-  const ofType = (type: string): Found[] =>
-    all
-      .filter(({ resource }) => resource.Type === type)
-      .map(({ stack, id, resource }) => ({
-        stack,
-        id,
-        properties: resolve(stack, resource.Properties ?? {}) as Record<string, unknown>,
-      }))
   const streams = ofType('AWS::Lambda::EventSourceMapping').map(streamOf)
   return {
     tables: ofType('AWS::DynamoDB::GlobalTable').map(table =>
-      tableOf(table, names.ref(table.stack, table.id), streams),
+      tableOf(table, nameOf(table.stack, table.id), streams),
     ),
     functions: ofType('AWS::Lambda::Function').map(one =>
-      functionOf(one, names.ref(one.stack, one.id), assets),
+      functionOf(one, nameOf(one.stack, one.id), assetOf(one)),
     ),
     routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
     streams,
     machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({
-      arn: names.attribute(stack, id, 'Arn'),
+      arn: arnOf(stack, id),
       definition: properties['Definition'],
     })),
-    keys: ofType('AWS::KMS::Key').map(({ stack, id }) => names.attribute(stack, id, 'Arn')),
+    keys: ofType('AWS::KMS::Key').map(({ stack, id }) => arnOf(stack, id)),
   }
 }
 
@@ -214,10 +232,7 @@ function tableOf({ properties }: Found, name: string, streams: readonly StreamMo
   })
 }
 
-function functionOf({ properties }: Found, name: string, assets: ReadonlyMap<string, Asset>): FunctionModel {
-  const { S3Key } = properties['Code'] as { S3Key: string }
-  const asset = assets.get(S3Key.replace(/\.zip$/, ''))
-  if (!asset) throw new Error(`the code of ${name} is not in the assembly`)
+function functionOf({ properties }: Found, name: string, asset: Asset): FunctionModel {
   const { Variables = {} } = (properties['Environment'] ?? {}) as { Variables?: Record<string, string> }
   return {
     name,
@@ -264,6 +279,8 @@ function streamOf({ properties }: Found): StreamModel {
 const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }
 
 function scheduleOf({ id, properties }: Found): Model['schedules'] {
+  // of what happens to executions an alarm tells on AWS, and the minute's round looks after them here too
+  if (properties['EventPattern'] !== undefined) return []
   const expression = String(properties['ScheduleExpression'])
   const rate = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression)
   if (!rate) throw new Error(`the embedded host cannot honour the schedule ${expression}`)

@@ -5,7 +5,7 @@ interface Running {
 }
 
 /** What is ended when this process is told to end. */
-export interface Ending {
+interface Ending {
   /** it runs from now on */
   runs(running: Running): void
 }

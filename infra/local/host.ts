@@ -14,7 +14,7 @@ import {
 } from './engine.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { EXECUTION_USER, HOME, WORKLOAD } from './home.ts'
-import { initialised, type Keys, keepKeys } from './initialise.ts'
+import { initialised, keepKeys, type SetKeys } from './initialise.ts'
 import { startLambdaService } from './lambda-service.ts'
 import { type Lambdas, startLambdas } from './lambdas.ts'
 import { startLinkPort } from './link-port.ts'
@@ -82,7 +82,7 @@ export interface Host extends ClusterFile {
   /** the variables that a function sees, and where its bundle is */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
   /** tells, and keeps, the root token and shares of its set from now on; what it had is put aside */
-  adoptKeys(keys: Keys): void
+  adoptKeys(keys: SetKeys): void
   close(): Promise<void>
 }
 

@@ -3,23 +3,23 @@ import { type ClusterFile, textOf, writeWhole } from './cluster-file.ts'
 import { externalEngine } from './engine.ts'
 
 /** Root token and recovery shares. */
-export type Keys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
+export type SetKeys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
 
 /**
  * Initialises a new cluster; the keys of an old one have been kept, and are told whatever its role is now: those of a
  * former primary are its set's, and there may be no others.
  * @param url of its gateway
  */
-export async function initialised(url: string, directory: string): Promise<Keys> {
+export async function initialised(url: string, directory: string): Promise<SetKeys> {
   const answer = await fetch(`${url}/v1/sys/init`, { method: 'PUT', body: '{}' })
   if (answer.ok) {
-    const { root_token, recovery_keys } = (await answer.json()) as Keys
+    const { root_token, recovery_keys } = (await answer.json()) as SetKeys
     keepKeys(directory, { root_token, recovery_keys })
     return { root_token, recovery_keys }
   }
   const known = textOf(fileOf(directory)) ?? textOf(`${directory}/cluster.json`)
   if (known) {
-    const { root_token, recovery_keys } = JSON.parse(known) as Keys
+    const { root_token, recovery_keys } = JSON.parse(known) as SetKeys
     return { root_token, recovery_keys }
   }
   if (await isSecondary(url)) return { root_token: "the primary's", recovery_keys: [] }
@@ -31,7 +31,7 @@ export async function initialised(url: string, directory: string): Promise<Keys>
 }
 
 /** Writes keys down. Others that stood there are put aside: nothing else may have them. */
-export function keepKeys(directory: string, keys: Keys): void {
+export function keepKeys(directory: string, keys: SetKeys): void {
   const file = fileOf(directory)
   const [before, now] = [textOf(file), JSON.stringify(keys)]
   if (before === now) return

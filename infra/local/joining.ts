@@ -35,7 +35,7 @@ const wait = (what: string, seconds: number, otherwise: Exclude<NextStep, { do: 
 const leave = (why: string) => ({ do: 'leave', why }) as const
 
 /** Decides by what both say. Nobody is promoted or demoted here. */
-export function nextStep(seen: Readonly<Record<Name, Seen>>): NextStep {
+export function nextOfPair(seen: Readonly<Record<Name, Seen>>): NextStep {
   const { east, west } = seen
   const names = ['east', 'west'] as const
   const starting = names.find(name => seen[name].mode === 'bootstrapping')

@@ -6,7 +6,7 @@ import { type Host, type HostOptions, startHost } from './host.ts'
 import { firstFree, steadyPort } from './loopback.ts'
 
 /** Where a cluster is, and in which AWS. What is left out is as it was at the last start. */
-export interface Place {
+export interface ClusterPlace {
   /** 0: any, the one of the last start if it is free; so are all ports here */
   port: number
   linkPort: number
@@ -30,7 +30,7 @@ export interface LastingOptions extends Rest {
   /** of the imitated AWS, where one is started; 0: any */
   providerPort?: number
   /** what was asked for now */
-  place: Partial<Place>
+  place: Partial<ClusterPlace>
 }
 
 const API_PORT = 8200
@@ -75,13 +75,17 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
 }
 
 /** The place of a cluster at its last start; empty: there was none. */
-export const keptPlace = (cluster: string): Partial<Place> =>
-  JSON.parse(textOf(fileOf(cluster)) ?? '{}') as Partial<Place>
+export const keptPlace = (cluster: string): Partial<ClusterPlace> =>
+  JSON.parse(textOf(fileOf(cluster)) ?? '{}') as Partial<ClusterPlace>
 
 const fileOf = (cluster: string): string => `${keptAt(cluster)}/place.json`
 
 /** What was asked for, else what was, else what a new cluster gets. */
-async function placeOf(asked: Partial<Place>, kept: Partial<Place>, cluster: string): Promise<Place> {
+async function placeOf(
+  asked: Partial<ClusterPlace>,
+  kept: Partial<ClusterPlace>,
+  cluster: string,
+): Promise<ClusterPlace> {
   const port = async (name: 'port' | 'linkPort' | 'metadataPort', otherwise = 0) => {
     const wanted = asked[name] ?? kept[name] ?? otherwise
     return wanted || (await firstFree(kept[name] ?? 0)) || steadyPort()

@@ -1,6 +1,6 @@
 import type { ClusterFile } from './cluster-file.ts'
 import { endingOnSignals } from './ending.ts'
-import type { Keys } from './initialise.ts'
+import type { SetKeys } from './initialise.ts'
 import { type LastingOptions, startLasting } from './lasting-host.ts'
 
 // A cluster of a pair, as a process of its own: it takes its options as JSON, says where it is, and ends with whoever
@@ -8,7 +8,7 @@ import { type LastingOptions, startLasting } from './lasting-host.ts'
 
 /** What is said between a pair and the processes of its clusters. */
 export type FromMember = { started: ClusterFile }
-export type ToMember = { adopt: Keys }
+export type ToMember = { adopt: SetKeys }
 
 const ending = endingOnSignals(end => process.on('disconnect', end))
 try {

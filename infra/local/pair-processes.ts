@@ -6,10 +6,10 @@ import { awsProcess } from './aws-process.ts'
 import { keptAt } from './cluster-file.ts'
 import { HOME } from './home.ts'
 import type { Aws } from './host.ts'
-import { keptPlace, type LastingOptions, type Place } from './lasting-host.ts'
+import { type ClusterPlace, keptPlace, type LastingOptions } from './lasting-host.ts'
 import { firstFree, steadyPort } from './loopback.ts'
 import type { FromMember, ToMember } from './member.ts'
-import { type ClusterPair, type Member, REGIONS } from './pair.ts'
+import { type ClusterPair, type PairMember, REGIONS } from './pair.ts'
 import { goesWithProcess, temporaryDirectory } from './temporary.ts'
 
 type Name = 'east' | 'west'
@@ -78,7 +78,7 @@ async function portsOf(port: number | undefined, memory: boolean): Promise<Recor
 }
 
 /** Starts a process that a terminal's signals do not reach: they are for the pair, which ends it. */
-function launch(options: LastingOptions & { place: Partial<Place> }): ChildProcess {
+function launch(options: LastingOptions & { place: Partial<ClusterPlace> }): ChildProcess {
   const flags = process.execArgv.filter(one => one.startsWith('--'))
   return spawn(process.execPath, [...flags, `${root}infra/local/member.mjs`, JSON.stringify(options)], {
     detached: true,
@@ -87,12 +87,12 @@ function launch(options: LastingOptions & { place: Partial<Place> }): ChildProce
 }
 
 /** The cluster of a process, once it has started. @throws Error when it ends instead: it has said why */
-async function memberOf(child: ChildProcess, { control }: Aws): Promise<Member> {
+async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMember> {
   const said = once(child, 'message').then(([message]) => message as FromMember)
   const ended = once(child, 'exit').then(() => undefined)
   const message = await Promise.race([said, ended])
   if (!message) throw new Error('the pair does not start')
-  const member: Member = {
+  const member: PairMember = {
     ...message.started,
     control,
     adoptKeys: ({ root_token, recovery_keys }) => {

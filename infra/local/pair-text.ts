@@ -1,6 +1,6 @@
 import { pathsOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
-import type { Joined, Member } from './pair.ts'
+import type { Joined, PairMember } from './pair.ts'
 
 /** What is told of both clusters once one follows the other. */
 export const introducedPair = ({ primary, secondary }: Joined): string =>
@@ -11,7 +11,7 @@ export const introducedPair = ({ primary, secondary }: Joined): string =>
     `  root token     ${primary.root_token}\n`,
   ].join('\n')
 
-const introduced = ({ cluster, base_url, link_address, pid }: Member, role: string): string[] => [
+const introduced = ({ cluster, base_url, link_address, pid }: PairMember, role: string): string[] => [
   `${cluster}, ${role}`,
   `  base_url       ${base_url}`,
   `  link address   ${link_address}`,

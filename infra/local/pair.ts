@@ -1,15 +1,15 @@
 import { askHost, askReplication, until } from './dr-client.ts'
 import { type Aws, type Host, type HostOptions, startHost } from './host.ts'
-import { type NextStep, nextStep } from './joining.ts'
-import { operationToken } from './operation-token.ts'
+import { type NextStep, nextOfPair } from './joining.ts'
 import { type Stand, standOf } from './stand.ts'
+import { tokenByShares } from './token-by-shares.ts'
 import { counted, waiting } from './waiting.ts'
 
 /** A cluster of a pair, in this process or another. */
-export type Member = Omit<Host, 'runtimeOf' | 'close' | 'directory'>
+export type PairMember = Omit<Host, 'runtimeOf' | 'close' | 'directory'>
 
 /** Two clusters of one DR set on this machine. */
-export interface ClusterPair<M extends Member = Member> {
+export interface ClusterPair<M extends PairMember = PairMember> {
   /** the primary at first */
   east: M
   /** its secondary at first */
@@ -19,8 +19,8 @@ export interface ClusterPair<M extends Member = Member> {
 
 /** Where a pair has come to: undefined where nobody serves. */
 export interface Joined {
-  primary: Member
-  secondary: Member
+  primary: PairMember
+  secondary: PairMember
 }
 
 export const REGIONS = { east: 'us-east-1', west: 'us-west-2' }
@@ -82,7 +82,7 @@ export async function join(
       await askReplication(pair[next.primary], 'primary/enable', { primary_cluster_addr: address })
     }
     if (next.do === 'admit') await admit(pair[next.primary], pair[next.secondary], say, reached)
-    if (next.do === 'follow') await follow(pair[next.primary], pair[next.secondary], say)
+    if (next.do === 'follow') await follow(pair[next.primary], pair[next.secondary], say, reached)
   }
 }
 
@@ -91,7 +91,7 @@ async function nextOf(
   { east, west }: Pick<ClusterPair, 'east' | 'west'>,
   say: Say,
 ): Promise<Exclude<NextStep, { do: 'wait' }>> {
-  const look = async () => nextStep({ east: await standOf(east), west: await standOf(west) })
+  const look = async () => nextOfPair({ east: await standOf(east), west: await standOf(west) })
   let next = await look()
   while (next.do === 'wait') {
     const { what, seconds, otherwise } = next
@@ -105,8 +105,8 @@ async function nextOf(
 }
 
 async function admit(
-  primary: Member,
-  secondary: Member,
+  primary: PairMember,
+  secondary: PairMember,
   say: Say,
   { address: _, ...trusted }: Reached,
 ): Promise<void> {
@@ -128,12 +128,21 @@ async function admit(
 }
 
 /** A cluster that has all data of the set follows its primary: nothing is wiped. */
-async function follow(primary: Member, secondary: Member, say: Say): Promise<void> {
+async function follow(
+  primary: PairMember,
+  secondary: PairMember,
+  say: Say,
+  { address = primary.link_address }: Reached,
+): Promise<void> {
   await agreed(primary, secondary)
+  const told = (await standOf(primary)).address
+  // it has moved since it told others where it is
+  if (told !== '' && told !== address)
+    await askReplication(primary, 'primary/enable', { primary_cluster_addr: address })
   const id = secondary.cluster
   const what = `${id} follows ${primary.cluster}`
   await counted({ what, seconds: 20, say }, async () => {
-    const operation = await operationToken(secondary)
+    const operation = await tokenByShares(secondary)
     // under the name that it had before, another of its keys may be known
     await askReplication(primary, 'primary/revoke-secondary', { id })
     const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', { id })
@@ -151,14 +160,14 @@ async function follow(primary: Member, secondary: Member, say: Say): Promise<voi
  * Has both tell the keys of their set: those that the primary takes, wherever they are written down. Where it takes none of
  * them, all stay as they are.
  */
-async function agreed(primary: Member, secondary: Member): Promise<Joined> {
+async function agreed(primary: PairMember, secondary: PairMember): Promise<Joined> {
   const [own, other] = [await holds(primary, primary), await holds(primary, secondary)]
   if (own && !other) secondary.adoptKeys(primary)
   if (other && !own) primary.adoptKeys(secondary)
   return { primary, secondary }
 }
 
-const holds = (primary: Member, { root_token }: Member): Promise<boolean> =>
+const holds = (primary: PairMember, { root_token }: PairMember): Promise<boolean> =>
   askHost(primary, 'auth/token/lookup-self', undefined, root_token).then(
     () => true,
     () => false,

@@ -4,6 +4,7 @@ import { join, settled } from './pair.ts'
 import { type PairProcesses, type ProcessOptions, startPairProcesses } from './pair-processes.ts'
 import { commandsToCopy, introducedPair } from './pair-text.ts'
 import { describedStands, standOf } from './stand.ts'
+import { counted } from './waiting.ts'
 
 type RunOptions = ProcessOptions & {
   /** end after the proof */
@@ -20,29 +21,35 @@ export async function runPair(
   print: (text: string) => void,
 ): Promise<void> {
   const ending = endingOnSignals()
-  const pair = await startPairProcesses(options)
-  ending.runs(pair)
+  const what = 'both clusters start, and at first their functions are bundled'
+  const pair = await counted({ what, seconds: 30, say: print }, () => startPairProcesses(options))
   const over = new AbortController()
-  const left = watched(pair, over.signal, print)
-  try {
-    await Promise.race([shown(pair, once, print), left])
-  } catch (error) {
-    over.abort()
-    await pair.close()
-    throw error
-  }
-  if (once) {
+  const close = () => {
     over.abort()
     return pair.close()
   }
-  print('Serving. Stop both with Ctrl-C.')
-  await left
-  await pair.close()
-  throw new Error('both clusters have ended')
+  ending.runs({ close, kill: pair.kill })
+  const left = bothEnded(pair, over.signal, print)
+  try {
+    await Promise.race([shown(pair, once, print), left])
+    if (!once) print('Serving. Stop both with Ctrl-C.')
+    if (!once) await left
+  } finally {
+    await close()
+  }
 }
 
 /** @throws Error where it is to end with the proof, and there is none */
 async function shown(pair: PairProcesses, once: boolean, print: (text: string) => void): Promise<void> {
+  try {
+    await showOnce(pair, once, print)
+  } catch (error) {
+    if (once) throw error
+    print(`This did not come about: ${error instanceof Error ? error.message : error}\n`)
+  }
+}
+
+async function showOnce(pair: PairProcesses, once: boolean, print: (text: string) => void): Promise<void> {
   const joined = await join(pair, print)
   if (!joined) {
     const { east, west } = pair
@@ -56,12 +63,18 @@ async function shown(pair: PairProcesses, once: boolean, print: (text: string) =
   for (const { type, role } of await demonstrate(primary, () => ({})))
     print(`${type} login on ${primary.cluster}: a token for role ${role}`)
   print('')
-  print(describedStands(await settled({ [primary.cluster]: primary, [secondary.cluster]: secondary })))
+  const both = { [primary.cluster]: primary, [secondary.cluster]: secondary }
+  const what = 'both come to one position and one root'
+  print(describedStands(await counted({ what, seconds: 15, say: print }, () => settled(both))))
   print(commandsToCopy(joined))
 }
 
-/** Tells when a cluster ends that was not told to. @returns once both have @throws Error where one does before all is shown */
-async function watched(pair: PairProcesses, over: AbortSignal, print: (text: string) => void): Promise<void> {
+/** Tells when a cluster ends that was not told to. @throws Error once both have */
+async function bothEnded(
+  pair: PairProcesses,
+  over: AbortSignal,
+  print: (text: string) => void,
+): Promise<never> {
   const names = ['east', 'west'] as const
   const ends = names.map(async (name, index) => {
     const how = await pair.ended(name)
@@ -72,4 +85,7 @@ async function watched(pair: PairProcesses, over: AbortSignal, print: (text: str
     )
   })
   await Promise.all(ends)
+  // told to end, it is waited for elsewhere
+  if (over.aborted) return new Promise(() => undefined)
+  throw new Error('both clusters have ended')
 }

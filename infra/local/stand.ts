@@ -12,6 +12,8 @@ export interface Stand {
   connection: string
   /** address of the primary; empty: it is one itself, or knows none */
   primary: string
+  /** of a primary: where it has secondaries look for it; empty: where it was asked */
+  address: string
   position: number
   root: string
   /** milliseconds; undefined: nothing has been heard of the other */
@@ -32,6 +34,7 @@ function standIn(status: DrStatus): Stand {
     isBuilding: status['reindex_in_progress'] === true,
     connection: String(status['connection_state'] ?? ''),
     primary: known?.[0] ?? '',
+    address: String(status['primary_cluster_addr'] ?? ''),
     position: Number(status['last_dr_wal'] ?? status['last_remote_wal']),
     root: String(status['merkle_root'] ?? ''),
     lag: age === undefined ? undefined : Number(age),

@@ -21,7 +21,7 @@ const listing =
   }
 
 /** Lists the names of all items of a kind. */
-export const listOf = (kind: 'token-role' | 'entity' | 'alias-id') => listing(() => partitions(kind))
+export const listOf = (kind: 'token-role' | 'entity') => listing(() => partitions(kind))
 
 /** Lists the names of all items of a kind that the mount has, expired ones too. */
 export const listOfMount = (kind: KindGoingWith<'mount'>) =>

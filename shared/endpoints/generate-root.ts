@@ -1,11 +1,11 @@
-import { anyone, endpoint, type Group } from '../api/endpoint.ts'
+import { type AccessRule, anyone, type Endpoint, endpoint, type Group, policy } from '../api/endpoint.ts'
 import { shareFields, startFields } from '../ceremony/attempt.ts'
 import { rootCeremony } from '../ceremony/generate-root.ts'
 import { prepareSlot } from '../ceremony/slot.ts'
+import { defined } from '../values/defined.ts'
 
 /** The shares are the authority, so nobody is asked for a token. */
 const ceremony = {
-  access: anyone,
   uses: ['ceremony'],
   unrouted: true,
   secretAnswers: ['nonce', 'otp', 'encoded_token', 'encoded_root_token'],
@@ -14,16 +14,15 @@ const ceremony = {
   prepare: prepareSlot,
 } as const
 
-const attempt = { ...ceremony, path: '/sys/generate-root/attempt', also: '/sys/generate-root' } as const
-
-/** Not routed on AWS: holders of shares invoke the Lambda directly, each with the own share alone. */
-export const generateRootGroup: Group = {
-  name: 'generate-root',
-  endpoints: [
+/** The endpoints of the ceremony at a path. */
+const ceremonyAt = (path: string, also: string | undefined, access: Record<Verb, AccessRule>): Endpoint[] => {
+  const attempt = defined({ ...ceremony, path: `${path}/attempt`, also })
+  return [
     endpoint({
       ...attempt,
       method: 'GET',
       summary: 'State of the attempt to make a root token from recovery shares',
+      access: access.read,
       answers: 'data',
       handle: rootCeremony.show,
     }),
@@ -32,6 +31,7 @@ export const generateRootGroup: Group = {
       method: 'POST',
       summary: 'Start an attempt to make a root token from recovery shares',
       fields: startFields,
+      access: access.update,
       answers: 'data',
       handle: rootCeremony.start,
     }),
@@ -39,18 +39,38 @@ export const generateRootGroup: Group = {
       ...attempt,
       method: 'DELETE',
       summary: 'Cancel the attempt',
+      access: access.delete,
       answers: 'nothing',
       handle: rootCeremony.cancel,
     }),
     endpoint({
       ...ceremony,
       method: 'POST',
-      path: '/sys/generate-root/update',
+      path: `${path}/update`,
       summary: 'Give one recovery share; the last one needed makes the token',
       fields: shareFields,
+      access: access.update,
       uses: ['ceremony', 'mint'],
       answers: 'data',
       handle: rootCeremony.give,
     }),
+  ]
+}
+
+type Verb = 'read' | 'update' | 'delete'
+const open = { read: anyone, update: anyone, delete: anyone }
+const held = {
+  read: policy('read', { sudo: true }),
+  update: policy('update', { sudo: true }),
+  delete: policy('delete', { sudo: true }),
+}
+
+/** Not routed on AWS: holders of shares invoke the Lambda directly, each with the own share alone. */
+export const generateRootGroup: Group = {
+  name: 'generate-root',
+  endpoints: [
+    ...ceremonyAt('/sys/generate-root', '/sys/generate-root', open),
+    // where newer command lines look for it, with a token
+    ...ceremonyAt('/sys/generate-root-token', undefined, held),
   ],
 }

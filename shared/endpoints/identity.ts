@@ -1,9 +1,10 @@
 import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
-import { listFields, listOf } from '../api/listing.ts'
+import { listFields } from '../api/listing.ts'
 import {
   deleteEntity,
   entityFields,
   entityLookupFields,
+  listIdentities,
   lookupEntity,
   readAlias,
   readEntity,
@@ -53,7 +54,7 @@ export const identityGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listOf('entity'),
+      handle: listIdentities('entity'),
     }),
     endpoint({
       method: 'GET',
@@ -71,7 +72,7 @@ export const identityGroup: Group = {
       fields: listFields,
       access: policy('list'),
       answers: 'keys',
-      handle: listOf('alias-id'),
+      handle: listIdentities('alias-id'),
     }),
     endpoint({
       method: 'POST',

@@ -1,5 +1,7 @@
-import { anyone, endpoint, type Group } from '../api/endpoint.ts'
+import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
 import { health, healthFields, initStatus, leader, prepareHealth, sealStatus } from '../system/health.ts'
+import { haStatus, versionHistory } from '../system/inventory.ts'
+import { resultantAcl } from '../system/resultant-acl.ts'
 
 const probe = { method: 'GET', access: anyone, serves: 'always', answers: 'plain', unaudited: true } as const
 
@@ -23,6 +25,31 @@ export const systemGroup: Group = {
       path: '/sys/init',
       summary: 'Whether the cluster is initialised',
       handle: initStatus,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/ha-status',
+      summary: 'The nodes of the cluster: there is one',
+      access: policy('read'),
+      answers: 'data',
+      mirrored: true,
+      handle: haStatus,
+    }),
+    endpoint({
+      method: 'LIST',
+      path: '/sys/version-history',
+      summary: 'The versions that were installed: the announced one',
+      access: policy('list'),
+      answers: 'keys',
+      handle: versionHistory,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/internal/ui/resultant-acl',
+      summary: 'What the caller’s policies come to',
+      access: { by: 'token' },
+      answers: 'data',
+      handle: resultantAcl,
     }),
   ],
 }

@@ -1,12 +1,13 @@
-import { after, answer, type Call, data, nothing, type Outcome } from '../api/call.ts'
+import { after, answer, type Call, data, keys, nothing, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { bool, list, map, text } from '../api/fields.ts'
+import { type listFields, pageOf } from '../api/listing.ts'
 import { placeOf, subjectOf } from '../api/subject.ts'
 import type { Alias } from '../model/alias.ts'
 import type { MountTable } from '../model/mount.ts'
 import { isPolicyName, POLICY_NAMES, policySet, ROOT, sanitisePolicies } from '../policies/names.ts'
 import { remove, removeIfUnchanged, replace } from '../storage/changes.ts'
-import { type Item, key } from '../storage/kinds.ts'
+import { type Item, key, partitions } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
 
 export const entityFields = {
@@ -17,6 +18,7 @@ export const entityFields = {
 }
 
 export const entityLookupFields = {
+  name: text('Name of the entity: looks at all of them'),
   id: text('ID of the entity'),
   alias_id: text('ID of its alias'),
   alias_name: text('Name of its alias, together with alias_mount_accessor'),
@@ -75,12 +77,39 @@ export async function deleteEntity(call: Call): Promise<Outcome> {
   return after([removeIfUnchanged(item), remove(placeOf(call, 'entity')), remove(key('alias-id', aliasId))])
 }
 
+/** The aliases behind the listed pointers, by the names of these. */
+async function aliasesBehind(call: Call, pointers: readonly Item<Kind>[]): Promise<[string, Alias][]> {
+  const keysOf = pointers.map(({ data: { mount, name } }) => key('alias', mount, name))
+  const items = keysOf.length > 0 ? await call.ports.store.read(keysOf) : []
+  return pointers.flatMap(({ sk }, index): [string, Alias][] => {
+    const item = items[index]
+    return item ? [[sk, item.data]] : []
+  })
+}
+
+/** LIST identity/entity/id, LIST identity/entity-alias/id: the names, with what clients show beside them. */
+export const listIdentities =
+  (kind: Kind) =>
+  async (call: Call<typeof listFields>): Promise<Outcome> => {
+    const found = await call.ports.store.list(partitions(kind), pageOf(call.given))
+    const infoOf = kind === 'entity' ? entityInfo : aliasInfo
+    const info = (await aliasesBehind(call, found)).map(([id, alias]) => [id, infoOf(alias, call.mounts)])
+    return answer(
+      keys(
+        found.map(({ sk }) => sk),
+        Object.fromEntries(info),
+      ),
+    )
+  }
+
 /** POST identity/lookup/entity: by one of its names; nothing found is 204. */
 export async function lookupEntity(call: Call<typeof entityLookupFields>): Promise<Outcome> {
   const { id, alias_id: aliasId, alias_name: name, alias_mount_accessor: mount } = call.given
   const { store } = call.ports
-  if (!id && !aliasId && !(name && mount))
-    throw invalid('give id, alias_id, or alias_name with alias_mount_accessor')
+  if (!id && !aliasId && !(name && mount)) {
+    if (!call.given.name) throw invalid('give id, name, alias_id, or alias_name with alias_mount_accessor')
+    return lookupByName(call, call.given.name)
+  }
   const [pointer] = id
     ? await store.read([key('entity', id)])
     : aliasId
@@ -89,6 +118,23 @@ export async function lookupEntity(call: Call<typeof entityLookupFields>): Promi
   const place = pointer?.data ?? (name && mount ? { name, mount } : undefined)
   const [item] = place ? await store.read([key('alias', place.mount, place.name)]) : []
   return answer(item ? data(entityAnswer(item.data, call.mounts)) : { kind: 'nothing' })
+}
+
+// names of entities are no keys: they are looked for among all
+async function lookupByName(call: Call, name: string): Promise<Outcome> {
+  const all = await aliasesBehind(call, await call.ports.store.list(partitions('entity'), {}))
+  const found = all.find(([, { entityName }]) => entityName === name)?.[1]
+  return answer(found ? data(entityAnswer(found, call.mounts)) : { kind: 'nothing' })
+}
+
+const entityInfo = (alias: Alias, mounts: MountTable): Record<string, unknown> => {
+  const { id, name, mount_accessor, mount_path, mount_type } = aliasAnswer(alias, mounts)
+  return { name: alias.entityName, aliases: [{ id, name, mount_accessor, mount_path, mount_type }] }
+}
+
+const aliasInfo = (alias: Alias, mounts: MountTable): Record<string, unknown> => {
+  const { name, canonical_id, mount_accessor, mount_path, mount_type, local } = aliasAnswer(alias, mounts)
+  return { name, canonical_id, mount_accessor, mount_path, mount_type, local }
 }
 
 const entityAnswer = (alias: Alias, mounts: MountTable): Record<string, unknown> => ({

@@ -27,11 +27,13 @@ export interface ClusterRecord {
   built?: boolean
   /** the position, as text, below which marks on items are leftovers of an earlier journal */
   since?: string
-  /** address that secondaries are given; absent: the one under which the cluster is reached */
+  /** address that secondaries are given, as an administrator has set it; absent: the one under which the cluster is reached */
   clusterAddr?: string
+  /** address under which it was reached when it was made a secondary, for workers, whom no request tells; absent: unknown */
+  reachedAt?: string
   /** how this cluster takes part in its set; absent: it is in none */
   link?: Link
-  /** promotions that this cluster's data has been through; absent: none */
+  /** promotions that the set had been through when this cluster was the last to be promoted; absent: none */
   generation?: number
   /** the role change that runs; another one has to wait. Absent: none */
   operation?: string
@@ -126,6 +128,12 @@ export const emptyLink = (ownKey: Encrypted): Link => ({
 /** How a secondary reaches its primary; undefined where it knows none. */
 export const primaryOf = ({ link }: Pick<ClusterRecord, 'link'>): Link | undefined =>
   link?.primaryKey ? link : undefined
+
+/** Where others of the set reach this cluster, as far as it is known without being asked; empty: it is not. */
+export const linkAddress = (
+  { clusterAddr, reachedAt }: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
+  { apiAddress }: { apiAddress: string },
+): string => clusterAddr || apiAddress || reachedAt || ''
 
 /** Whether what this cluster writes goes through a journal. */
 export const keepsJournal = ({

@@ -88,6 +88,15 @@ export interface PrimaryContact {
   refused?: { at: number; code: string; text: string }
 }
 
+/**
+ * When the newest cell was written that a secondary has, epoch milliseconds by the primary's clock; 0: nobody knows. The
+ * head is moved by each of them; a heartbeat comes every ten seconds.
+ */
+export const newestCellAt = (
+  { canaryAt }: Pick<PrimaryContact, 'canaryAt'>,
+  head: { mode: string; stagedAt?: number } | undefined,
+): number => (head && ['applying', 'draining'].includes(head.mode) && head.stagedAt) || canaryAt
+
 /** What a cluster says of another one's membership, or of its own next key. It never lapses. */
 export interface Statement {
   /** UUID of the DR set */

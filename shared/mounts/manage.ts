@@ -207,24 +207,33 @@ export const readTuning = (call: Call): Outcome =>
   answer(data(tuningAnswer(found(tableOf(call).data, pathOf(call)))))
 
 /** GET sys/auth: all mounts by path. */
-export const listMounts = (call: Call): Outcome => answer(mountsAnswer(tableOf(call).data.mounts))
+export const listMounts = (call: Call): Outcome =>
+  answer(mountsAnswer(tableOf(call).data.mounts, pluginOf(call)))
 
 /**
  * GET sys/mounts: the secret engines, as far as there are any. Clients look here for what is beside the auth methods.
  * Their identifiers follow from the token store's, which is as old as the cluster.
  */
 export const listEngines = (call: Call): Outcome =>
-  answer(enginesAnswer(mountAt(tableOf(call).data, 'token')?.uuid ?? ''))
+  answer(enginesAnswer(mountAt(tableOf(call).data, 'token')?.uuid ?? '', pluginOf(call)))
 
 const engines = {
   identity: 'identity store',
   system: 'system endpoints used for control, policy and debugging',
 }
 
-const enginesAnswer = (seed: string): Answer =>
+/** What clients read of the plugin behind a mount: one that is built in, of the version that is announced. */
+const pluginOf = ({ ports: { deployment } }: Call) => ({
+  plugin_version: '',
+  running_plugin_version: `v${deployment.apiVersion}+builtin`,
+  running_sha256: '',
+})
+type Plugin = ReturnType<typeof pluginOf>
+
+const enginesAnswer = (seed: string, plugin: Plugin): Answer =>
   data({
-    'identity/': engineAnswer('identity', seed),
-    'sys/': engineAnswer('system', seed),
+    'identity/': { ...engineAnswer('identity', seed), ...plugin },
+    'sys/': { ...engineAnswer('system', seed), ...plugin },
   })
 
 function engineAnswer(type: keyof typeof engines, seed: string): Record<string, unknown> {
@@ -250,13 +259,13 @@ const derivedUuid = (text: string): string =>
 
 /** GET sys/auth/:path. */
 export const readMount = (call: Call): Outcome =>
-  answer(data(mountAnswer(found(tableOf(call).data, pathOf(call)))))
+  answer(data({ ...mountAnswer(found(tableOf(call).data, pathOf(call))), ...pluginOf(call) }))
 
-const mountsAnswer = (mounts: readonly Mount[]): Answer =>
+const mountsAnswer = (mounts: readonly Mount[], plugin: Plugin): Answer =>
   data(
     Object.fromEntries(
       mounts
-        .map(mount => [`${mount.path}/`, mountAnswer(mount)] as const)
+        .map(mount => [`${mount.path}/`, { ...mountAnswer(mount), ...plugin }] as const)
         .sort(([a], [b]) => (a < b ? -1 : 1)),
     ),
   )

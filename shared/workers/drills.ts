@@ -4,7 +4,9 @@ import type { Ports } from '../ports.ts'
 import { beginDrill, reportDrill, stopDrill } from '../replication/drill/report.ts'
 import { type AskCluster, type DrillRun, DrillStopped } from '../replication/drill/run.ts'
 import { takeDrillStep } from '../replication/drill/steps.ts'
+import { stepFailed } from '../replication/operation/faults.ts'
 import { DONE, type StepResult } from '../replication/operation/run.ts'
+import { tellFailure } from './tell-failure.ts'
 import { DRILL_WORKFLOW } from './workflows.ts'
 
 /** What the state machine of a drill asks for; everything else is the schedule. */
@@ -12,7 +14,9 @@ const order = v.object({
   workflow: v.literal(DRILL_WORKFLOW),
   operation: v.pipe(v.string(), v.nonEmpty()),
   step: v.pipe(v.string(), v.nonEmpty()),
+  at: v.optional(v.string(), ''),
   error: v.optional(v.string(), ''),
+  cause: v.optional(v.string(), ''),
 })
 
 /** Time to note what is done, milliseconds. */
@@ -46,9 +50,9 @@ async function scheduled(run: DrillRun, { workflows, entropy }: Ports): Promise<
 
 async function stepOf(
   run: DrillRun,
-  { operation, step, error }: v.InferOutput<typeof order>,
+  { workflow, operation, step, at, ...error }: v.InferOutput<typeof order>,
 ): Promise<StepResult> {
-  if (step === 'stopped') return stopDrill(run, operation, `the step failed: ${error}`)
+  if (step === 'stopped') return stopDrill(run, operation, stepFailed(at, error).message)
   if (step === 'report') return reportDrill(run, operation)
   // one that was started by hand begins here
   if (step === 'check' && !(await beginDrill(run, operation)))
@@ -56,7 +60,8 @@ async function stepOf(
   try {
     return await takeDrillStep(run, operation, step)
   } catch (cause) {
-    // the machine learns nothing but the error's name: the text is told here
+    tellFailure(run.ports, { workflow, operation, step }, cause, cause instanceof DrillStopped)
+    // texts of what is given up are told here: of all else the machine tells the step `stopped`
     if (cause instanceof DrillStopped) await stopDrill(run, operation, cause.message)
     throw cause
   }

@@ -1,9 +1,12 @@
 import type { Context } from 'aws-lambda'
+import * as v from 'valibot'
 import { everyHour } from '../auth-method/tidy/schedule.ts'
+import { watchLicence } from '../cluster/watch-licence.ts'
 import { jobRun } from '../jobs/job.ts'
 import type { CarryTo } from '../link/carry.ts'
 import type { Ports } from '../ports.ts'
 import { closeCopy } from '../replication/close-copy.ts'
+import { watchPeers } from '../replication/manage/watch-peers.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
@@ -43,13 +46,28 @@ export function journalHandler(
       await notify().catch(otherwise('secondaries are not told'))
       return refresh(records >= STREAM_BATCH)
     }
+    tellEnd(event, ports)
     await closeCopy(ports)
     await tendOperation(ports).catch(otherwise('an operation waits'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
     await tendJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
+    await watchPeers(ports).catch(otherwise('other clusters were not looked at'))
     await chase().catch(otherwise('other primaries were not asked'))
   }
+}
+
+const ended = v.object({
+  source: v.literal('aws.states'),
+  detail: v.object({ status: v.string(), stateMachineArn: v.string(), name: v.string() }),
+})
+
+/** A line for operators on an execution that came to a bad end: the alarm says only that there was one. */
+function tellEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
+  const given = v.safeParse(ended, event)
+  if (!given.success) return
+  const { status, stateMachineArn, name } = given.output.detail
+  log.error('a workflow came to a bad end', { status, workflow: stateMachineArn.split(':').at(-1), name })
 }
 
 /** How many changes of a table an event tells of; undefined: it is none of a stream. */
@@ -61,8 +79,10 @@ function recordsIn(event: unknown): number | undefined {
 /** The hourly round. */
 export const roundHandler =
   (ports: Ports) =>
-  (_event: unknown, context: Context): Promise<void> =>
-    everyHour(jobRun(ports, endOf(ports, context)))
+  (_event: unknown, context: Context): Promise<void> => {
+    watchLicence(ports)
+    return everyHour(jobRun(ports, endOf(ports, context)))
+  }
 
 /** Milliseconds that a run follows the primary: the schedule starts the next one by then, which takes over. */
 const PULL_MS = 60_000

@@ -24,6 +24,7 @@ import { stepsOfPromotion } from '../replication/promotion/steps.ts'
 import type { Connect } from '../replication/secondary/connect.ts'
 import { tellRoleEvents } from '../replication/tell-events.ts'
 import { updateFailed, updateSteps } from '../replication/update-primary/steps.ts'
+import { tellFailure } from './tell-failure.ts'
 
 /** What the steps of each workflow do, and what follows when one is given up. */
 const operations: Record<
@@ -45,6 +46,7 @@ const order = v.object({
   step: v.string(),
   at: v.optional(v.string(), ''),
   error: v.optional(v.string(), ''),
+  cause: v.optional(v.string(), ''),
 })
 
 /** An execution that was started by hand, and waits. */
@@ -70,7 +72,7 @@ export const operationHandler =
       await noteWaiting(waiting.output.workflow, waiting.output, ports)
       return DONE
     }
-    const { workflow, operation, step, at, error } = v.parse(order, event)
+    const { workflow, operation, step, at, ...error } = v.parse(order, event)
     const { steps, failed } = operations[workflow]
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - REST_MS
     const run = { ports, connect, deadline }
@@ -79,7 +81,8 @@ export const operationHandler =
     if (!work) throw new Error(`the workflow ${workflow} has no step ${step}`)
     const { value: result, calls } = await ports.meter.measured(() =>
       work(run, operation).catch(async (cause: unknown) => {
-        // the machine learns nothing but the error's name: the text is noted here
+        tellFailure(ports, { workflow, operation, step }, cause, cause instanceof OperationFailed)
+        // texts of what is given up are noted here: of all else the machine tells the step `failed`
         if (cause instanceof OperationFailed) await given(failed, run, operation, cause)
         throw cause
       }),

@@ -20,8 +20,9 @@ export const STREAM_BATCH = 100
 /** One line per worker, named after its folder in functions/. */
 export const workers = {
   'on-tidy-schedule': {
-    uses: ['read', 'write', 'background'],
-    summary: 'starts the hourly tidy of every list, and whatever an earlier request left unfinished',
+    uses: ['read', 'write', 'background', 'licence'],
+    summary:
+      'starts the hourly tidy of every list, and whatever an earlier request left unfinished; tells of a licence that ends',
     timeout: 5,
     every: 60,
   },

@@ -1,3 +1,4 @@
+import { afterAll, expect, inject } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { isAlone, runnerState } from './running-file.ts'
 
@@ -12,3 +13,10 @@ worker.fileBefore = filepath
 if (fileBefore !== undefined && (isAlone(filepath) || isAlone(fileBefore)))
   for (const [path, module] of evaluatedModules.idToModuleMap)
     if (path.startsWith(`${root}test/`)) evaluatedModules.invalidateModule(module)
+
+// what a policy refuses may be swallowed by whoever asked: it is no less wrong
+afterAll(async () => {
+  const { takeRefused, tellUsed } = await import('./iam/judge.ts')
+  tellUsed(inject('ground').directory)
+  expect(takeRefused(), 'requests that the policies of functions refuse').toEqual([])
+})

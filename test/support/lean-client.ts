@@ -8,6 +8,7 @@ import {
 import type { StorageTap } from '../../infra/local/storage-tap.ts'
 import { ATTEMPT_MS, MOST_ATTEMPTS } from '../../shared/adapters/aws/client.ts'
 import { bareClient, type TableAnswer, type TableCall, type TableEngine } from './bare-client.ts'
+import { refusedCall } from './iam/judge.ts'
 
 /** An engine keeps tables by the access key and looks no further: signatures are a third of what a call costs. */
 export const unsigned = (accessKeyId: string) => ({
@@ -42,7 +43,7 @@ export function leanClient(url: string, accessKeyId: string): () => DynamoDBClie
   const wire = wires.get(url) ?? engineWire(url)
   wires.set(url, wire)
   const engine = engineOver(wire, accessKeyId)
-  return () => bareClient(engine, MOST_ATTEMPTS)
+  return () => bareClient(async call => refusedCall(call) ?? engine(call), MOST_ATTEMPTS)
 }
 
 /** Makes the same through a tap in this process: what breaks, and what takes long, ends as over the adapters' connections. */
@@ -50,6 +51,8 @@ export function tappedClient({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: st
   const requestOf = requestsAs(accessKeyId)
   const sent = overKeptConnections()
   const engine: TableEngine = async call => {
+    const refused = refusedCall(call)
+    if (refused) return refused
     const { operation, input, invocation = '' } = call
     const passing = { ...requestOf(call), operation, input, invocation }
     const answer = await sent(() => inTime(pass(passing)))

@@ -5,23 +5,23 @@ import { startEngine } from '../../infra/local/engine.ts'
 import { createAuthority } from '../../infra/local/provider/documents/authority.ts'
 import { synthesise } from '../../infra/local/synth.ts'
 import { temporaryDirectory } from '../../infra/local/temporary.ts'
+import { TEST_PLACE } from './iam/place.ts'
+import { policiesIn } from './iam/policies.ts'
 import './service.ts'
 
 /** One engine for all services of a run; each service has tables of its own in it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const directory = temporaryDirectory()
   const assembly = await synthesise({ legacySignatures: false })
-  const model = readAssembly(assembly, {
-    account: '111122223333',
-    region: 'us-east-1',
-  })
+  const model = readAssembly(assembly, TEST_PLACE)
+  const policies = policiesIn(assembly, TEST_PLACE)
   const engine = await startEngine({
     directory,
     tables: [],
     region: 'us-east-1',
     credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
   })
-  provide('ground', { engine: engine.url, model, authority: await createAuthority(), directory })
+  provide('ground', { engine: engine.url, model, policies, authority: await createAuthority(), directory })
   return async () => {
     await engine.close()
     rmSync(directory, { recursive: true, force: true })

@@ -31,6 +31,9 @@ import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../sha
 import { operationHandler } from '../../shared/workers/operations.ts'
 import type { CallOptions, Reply } from './api.ts'
 import { frontEvent, replyOf } from './front.ts'
+import { judgeAwsCalls } from './iam/aws-calls.ts'
+import { asFunction } from './iam/judge.ts'
+import type { Policies } from './iam/policies.ts'
 import { leanClient, tappedClient } from './lean-client.ts'
 
 /**
@@ -73,6 +76,8 @@ type Handler = (event: never, context: Context) => Promise<unknown>
 export interface Ground {
   engine: string
   model: Model
+  /** what functions may ask AWS for */
+  policies: Policies
   /** signs the identity documents of all services: RSA keys take long to make */
   authority: Authority
   /** removed when the run ends */
@@ -179,6 +184,7 @@ const connectedClient = (endpoint: string, credentials: EngineCredentials) => ()
 
 /** Tells the SDK in this process where AWS is. */
 function clientsFind(key: EngineCredentials, at: { tables: string; functions: string; rest: string }): void {
+  judgeAwsCalls(() => process.env['AWS_ACCESS_KEY_ID'] ?? '')
   Object.assign(process.env, {
     AWS_REGION: HOME.region,
     AWS_ACCESS_KEY_ID: key.accessKeyId,
@@ -212,7 +218,7 @@ function functionsOf(
     const folder = folders[name] ?? name
     const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock, client)
     handlers.set(folder, handler)
-    return handler(event as never, contextOf(name, timeouts[folder]))
+    return asFunction(folder, () => handler(event as never, contextOf(name, timeouts[folder])))
   }
   const background = new Set<Promise<void>>()
   const inBackground = (work: Promise<void>): void => {

@@ -116,7 +116,7 @@ async function knownOf(
   const follows = secondariesOf(secondaries, record)
     .filter(({ contact }) => contact !== undefined && clock.now() - contact.at < FOLLOWS_MS)
     .map(({ address }) => address)
-  const home = [record.clusterAddr, deployment.apiAddress, ...follows]
+  const home = [record.clusterAddr, record.reachedAt, deployment.apiAddress, ...follows]
   const all = [
     ...members.flatMap(({ data }) => data.addresses),
     ...secondaries.map(({ data }) => data.address),

@@ -107,8 +107,8 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
         ...link,
         addresses: [...link.addrs, ...link.met],
       })),
-      remove(key('pending-key')),
-      remove(key('token-key')),
+      // the keyring that opens them is gone: a key for tokens is made anew by who becomes primary
+      ...[key('pending-key'), key('token-key')].map(one => remove(one)),
       toStep(stand, ports.clock.now(), { step: 'wipe' }),
     ],
     stand,
@@ -143,11 +143,11 @@ async function seeAdmitted(
 export const linkedBy = (
   { set, id, primaryAddr, addrs, primaryKey, ownKey }: PendingLink,
   name: string,
-  { ca, address: clusterAddr }: Partial<ActivationInput> = {},
+  { ca, address: reachedAt }: Partial<ActivationInput> = {},
 ) => ({
   set,
   link: { name, id, primaryAddr, addrs, primaryKey, ownKey, ...defined({ ca }) },
-  ...defined({ clusterAddr }),
+  ...defined({ reachedAt }),
 })
 
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */

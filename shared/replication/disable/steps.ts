@@ -1,4 +1,12 @@
-import { endOperation, type OperationEnd, type OperationStep } from '../operation/run.ts'
+import {
+  commitStep,
+  DONE,
+  endOperation,
+  type OperationEnd,
+  type OperationStep,
+  standingToEnd,
+  toStep,
+} from '../operation/run.ts'
 import { adopt, keepOldPrimary } from '../update-primary/adopt.ts'
 import { changeLink } from '../update-primary/change-link.ts'
 import { findPrimary } from '../update-primary/find.ts'
@@ -17,5 +25,14 @@ export const disableSteps: Readonly<Record<string, OperationStep>> = {
   finish: endOperation,
 }
 
-/** What follows when a step is given up. */
-export const disableFailed: OperationEnd = keepOldPrimary
+/**
+ * What follows when a step is given up. Once the record says that this cluster has left there is no way back, and a request
+ * could not be repeated: the operation is not over, and another execution goes on with it within minutes.
+ */
+export const disableFailed: OperationEnd = async (run, id, fault) => {
+  const stand = await standingToEnd(run, id)
+  const { operation, record } = stand
+  if (record.data.mode !== 'disabled' || record.data.operation !== id) return keepOldPrimary(run, id, fault)
+  if (operation.data.status !== 'running') return DONE
+  return commitStep(run, [toStep(stand, run.ports.clock.now(), { step: 'forget', fault })], stand)
+}

@@ -36,8 +36,42 @@ export const operationUnknown = () => failed('internal', 'there is no such opera
 
 export const noRecord = () => failed('internal', 'this cluster is not initialised')
 
-/** @param at the step's name */
-export const stepFailed = (at: string, error: string) => failed('internal', `the step ${at} failed: ${error}`)
+/**
+ * An error that no step foresees. Texts of operations are public, so it is told in words by its name; all of it stands
+ * in the log. @param at the step's name
+ */
+export const stepFailed = (at: string, error: StepError) =>
+  failed('internal', `the step ${at} failed: ${wordsFor(error)}`)
+
+/** What Step Functions tells of an error: its name; and for one of a function, as JSON, its message. */
+export interface StepError {
+  error: string
+  cause: string
+}
+
+/** Names of errors that say what is wrong, in words. */
+const words: Readonly<Record<string, string>> = {
+  AccessDeniedException: 'the role of the function may not do what the step needs (AccessDeniedException)',
+  'States.Timeout': 'it took too long (States.Timeout)',
+  'Sandbox.Timedout': 'it took too long (Sandbox.Timedout)',
+}
+
+const IN_LOG = 'the log of the function has a line with the error and the id of the operation'
+
+function wordsFor({ error, cause }: StepError): string {
+  // texts of refusals are for whoever asks
+  if (error === 'ApiError') return messageIn(cause) ?? error
+  return `${words[error] ?? `an error that is not foreseen (${error})`}; ${IN_LOG}`
+}
+
+function messageIn(cause: string): string | undefined {
+  try {
+    const { errorMessage } = (JSON.parse(cause) ?? {}) as { errorMessage?: unknown }
+    return typeof errorMessage === 'string' ? errorMessage : undefined
+  } catch {
+    return cause === '' ? undefined : cause
+  }
+}
 
 export const roleTaken = () => failed('internal', 'another change of the role of this cluster is under way')
 

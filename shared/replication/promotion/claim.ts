@@ -59,7 +59,7 @@ async function claimed(
   const next: ClusterRecord = defined({
     ...record.data,
     ...{ mode: 'primary' as const, epoch, built: true, link: membership.link },
-    generation: (record.data.generation ?? 0) + 1,
+    generation: epochNumber(epoch) - 1,
     clusterAddr: promotion.address || record.data.clusterAddr,
     home: ports.deployment.home,
   })

@@ -1,5 +1,5 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
-import { primaryOf } from '../../model/cluster.ts'
+import { linkAddress, primaryOf } from '../../model/cluster.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
@@ -47,7 +47,7 @@ export async function newFollower(
       const now = await cluster()
       if (now) await takeSealed(ports, now, sealed)
     },
-    address: first.record.clusterAddr ?? ports.deployment.apiAddress,
+    address: linkAddress(first.record, ports.deployment),
     from: 0,
     filled: false,
     // until it is known better: the primary is told with the first heartbeat

@@ -15,6 +15,31 @@ describe('entities and their aliases', () => {
     worker = await workerOn(mount.path)
   })
 
+  test('listings tell what clients show beside the IDs', async () => {
+    const { entity_id: id } = await worker.login()
+    const { name, aliases } = await entityOf(id)
+    const { id: aliasId, name: aliasName } = aliases[0]
+    const place = {
+      mount_accessor: mount.accessor,
+      mount_path: `${mount.path.slice(1)}/`,
+      mount_type: 'cloud',
+    }
+    const entities = (await done('LIST', '/identity/entity/id')).body.data
+    expect(entities.keys).toContain(id)
+    expect(entities.key_info[id]).toEqual({ name, aliases: [{ id: aliasId, name: aliasName, ...place }] })
+    const listed = (await done('LIST', '/identity/entity-alias/id')).body.data
+    expect(listed.key_info[aliasId]).toEqual({ name: aliasName, canonical_id: id, ...place, local: false })
+    const one = (await done('GET', `/identity/entity/id?list=true&limit=1`)).body.data
+    expect(Object.keys(one.key_info)).toEqual(one.keys)
+  })
+
+  test('an entity is found by its name, and 204 tells that there is none of a name', async () => {
+    const { entity_id: id } = await worker.login()
+    const { name } = await entityOf(id)
+    expect((await find({ name })).body.data.id).toBe(id)
+    expect((await find({ name: fresh('nobody') })).status).toBe(204)
+  })
+
   test('a login makes an entity with one alias; the next finds it', async () => {
     const { entity_id: id, metadata } = await worker.login()
     const moment = expect.stringMatching(/^\d{4}-.*Z$/)

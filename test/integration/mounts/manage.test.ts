@@ -6,6 +6,9 @@ const enable = (path: string, given: unknown = { type: 'cloud' }) => api('POST',
 const read = async (name: string) => (await done('GET', `/sys/auth/${name}`)).body.data
 const tuning = async (name: string) => (await done('GET', `/sys/auth/${name}/tune`)).body.data
 
+/** What clients read of the plugin behind a mount. */
+const plugin = { plugin_version: '', running_plugin_version: 'v1.19.5+builtin', running_sha256: '' }
+
 describe('sys/auth', () => {
   test.each(['cloud', 'aws', 'cloud-ec2', 'aws-ec2'])(
     'a mount of type %s is enabled with the defaults, and reads alike by itself and in the list',
@@ -28,6 +31,7 @@ describe('sys/auth', () => {
         seal_wrap: false,
         external_entropy_access: false,
         options: {},
+        ...plugin,
       }
       expect(await read(name)).toEqual(mount)
       const listed = await done('GET', '/sys/auth')
@@ -202,8 +206,8 @@ describe('sys/auth', () => {
   test('sys/mounts lists the engines there are, to who may read it', async () => {
     const { body } = await done('GET', '/sys/mounts')
     expect(body.data).toMatchObject({
-      'sys/': { type: 'system', options: {} },
-      'identity/': { type: 'identity', options: {} },
+      'sys/': { type: 'system', options: {}, ...plugin },
+      'identity/': { type: 'identity', options: {}, ...plugin },
     })
     expect(Object.keys(body.data)).toHaveLength(2)
     expect(body, 'older clients look outside data').toMatchObject(body.data)

@@ -122,6 +122,40 @@ describe('a secondary that leaves its set', () => {
   })
 })
 
+test('what fails once the cluster has left is told in a line, and gone on with until it is done', async () => {
+  const { ports, told } = set.at('west')
+  const { background } = ports
+  const start = () =>
+    Promise.reject(Object.assign(new Error('not for you'), { name: 'AccessDeniedException' }))
+  ports.background = { start }
+  const reply = await disable()
+  expect([reply.status, reply.body.errors[0]]).toEqual([
+    503,
+    expect.stringMatching(/goes on by itself; its step is/),
+  ])
+  await set.settled()
+  const { mode, operation = '' } = await set.at('west').record()
+  expect(mode).toBe('disabled')
+  const [item] = await ports.store.read([key('operation', operation)])
+  expect(item?.data).toMatchObject({
+    status: 'running',
+    fault: { text: expect.stringMatching(/^the step forget failed: the role of the function may not do/) },
+  })
+  expect(told.filter(({ level }) => level === 'error')).toContainEqual({
+    level: 'error',
+    message: 'step failed',
+    fields: {
+      ...{ workflow: 'disable', operation, step: 'forget' },
+      ...{ error: 'AccessDeniedException', reason: ['not for you'] },
+    },
+  })
+  ports.background = background
+  set.pass(60_000)
+  await set.tick()
+  await set.settled()
+  await isAlone()
+})
+
 /** Tokens that end at once. `TOKENS=1000 npm run test:long -- disable` takes fewer. */
 const TOKENS = Number(process.env['TOKENS'] ?? sized(60, 100_000))
 

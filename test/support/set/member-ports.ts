@@ -7,6 +7,8 @@ import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
 import type { CarryTo } from '../../../shared/link/carry.ts'
 import type { BusEvent, Clock, Deployment, Entropy, FieldCipher, Ports } from '../../../shared/ports.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
+import { checkAllowed } from '../iam/judge.ts'
+import { eventsRequest, keyRequest, workerRequest, workflowRequest } from '../iam/requests.ts'
 import type { ownKms } from '../own-kms.ts'
 import { addressFor } from './network.ts'
 import type { tableTransport } from './transport.ts'
@@ -58,18 +60,22 @@ export function portsOf(
     void told.push({ level, message, fields })
   const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, transport.connect)
   const copy = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>
-  const memory = newMemories(() => kmsCipher({ store, clock, entropy, kms }))
+  const judgedKms = judged(kms)
+  const memory = newMemories(() => kmsCipher({ store, clock, entropy, kms: judgedKms }))
   const ports: Ports = {
     ...{ store, journal, journalView, clock, entropy, meter },
     ...memory.of('test'),
-    genesis: kmsGenesis({ keyArn: `key of ${name}`, entropy, kms }),
+    genesis: kmsGenesis({ keyArn: `key of ${name}`, entropy, kms: judgedKms }),
     ...{ instances: noAws, principals: noAws, callerIdentity: noAws, accessKeys: noAws },
-    background: { start: async job => background(copy(job)) },
-    puller: { wake: async () => wake() },
+    ...started({ background: job => background(copy(job as object)), wake, workflow }),
     carryTo,
-    workflows: { start: workflow, signal: async () => false },
     authorities: { shipped: async () => new Map() },
-    events: { put: async given => void events.push(...given) },
+    events: {
+      put: async given => {
+        checkAllowed(eventsRequest(['cloud-auth']))
+        events.push(...given)
+      },
+    },
     audit: { write: async entry => void audited.push(copy(entry)) },
     log: { info: note('info'), warn: note('warn'), error: note('error') },
     deployment: deploymentOf(name, clock.now()),
@@ -106,6 +112,51 @@ function newMemories(newCipher: () => FieldCipher) {
     forget: () => held.clear(),
   }
 }
+
+/** A KMS that the policies of functions are asked about. */
+const judged = ({
+  newDataKey,
+  unwrap,
+}: PortSettings['kms']): Pick<PortSettings['kms'], 'newDataKey' | 'unwrap'> => ({
+  newDataKey: async (...given) => {
+    checkAllowed(keyRequest('GenerateDataKey', ['keyring']))
+    return newDataKey(...given)
+  },
+  unwrap: async (...given) => {
+    checkAllowed(keyRequest('Decrypt', ['keyring']))
+    return unwrap(...given)
+  },
+})
+
+/** What runs beside, each as the policies allow it. */
+const started = ({
+  background,
+  wake,
+  workflow,
+}: Started): Pick<Ports, 'background' | 'puller' | 'workflows'> => ({
+  background: {
+    start: async job => {
+      checkAllowed(workerRequest('job'))
+      background(job)
+    },
+  },
+  puller: {
+    wake: async () => {
+      checkAllowed(workerRequest('pull'))
+      wake()
+    },
+  },
+  workflows: {
+    start: async (name, ...given) => {
+      checkAllowed(workflowRequest('StartExecution', name))
+      return workflow(name, ...given)
+    },
+    signal: async () => {
+      checkAllowed(workflowRequest('SendTaskSuccess', 'any'))
+      return false
+    },
+  },
+})
 
 const noAws = new Proxy({} as never, {
   get: (_, member) => {

@@ -24,6 +24,7 @@ import { jobHandler, journalHandler, pullHandler } from '../../../shared/workers
 import { operationHandler } from '../../../shared/workers/operations.ts'
 import type { CallOptions, Reply } from '../api.ts'
 import { frontEvent, replyOf } from '../front.ts'
+import { asFunction } from '../iam/judge.ts'
 import { type PortSettings, portsOf } from './member-ports.ts'
 import { addressFor, type network } from './network.ts'
 import type { Simulation } from './simulation.ts'
@@ -64,7 +65,8 @@ export function setMember(settings: MemberSettings) {
   /** a request as its function serves it; with the root token, unless another one is given */
   const rooted = (method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Reply> =>
     request(method, path, body, { token, ...options })
-  net.join(name, linkService(as('link')))
+  const linked = linkService(as('link'))
+  net.join(name, (...given) => asFunction('link', () => linked(...given)))
   return {
     ...{ name, address, ports, as, told, audited, events, tables, kms, ...lambdas },
     request: rooted,
@@ -110,17 +112,19 @@ type As = ReturnType<typeof portsOf>['as']
 
 /** What workers do, each time as a process of its own. */
 function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
-  const { clock, run, start } = simulation
+  const { clock, start } = simulation
+  const run = <T>(folder: string, work: () => Promise<T>): Promise<T> =>
+    simulation.run(name, folder, () => asFunction(folder, work))
   const context = (seconds: number) => contextOf({ clock, entropy }, seconds)
   const carryTo = net.carryFrom(name)
   const [operating, journaling] = [as('on-operation'), as('on-journal')]
   const connect = connectBy(carryTo, operating)
   const onOperation = operationHandler(operating, connect)
-  const invoke = (event: object) => run(name, 'on-operation', () => onOperation(event, context(WORKER_S)))
+  const invoke = (event: object) => run('on-operation', () => onOperation(event, context(WORKER_S)))
   const notify = notifier(journaling, carryTo)
   const chasing = () => chase(journaling, carryTo)
   const journal = (event: object) =>
-    run(name, 'on-journal', () => journalHandler(journaling, { notify, chase: chasing })(event))
+    run('on-journal', () => journalHandler(journaling, { notify, chase: chasing })(event))
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
@@ -129,18 +133,18 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
       const work = () => jobHandler(as('on-job'))(payload, context(WORKER_S))
       for (let tries = 1; ; tries++)
         try {
-          return await run(name, 'on-job', work)
+          return await run('on-job', work)
         } catch (error) {
           if (tries === 3) throw error
           await clock.sleep(tries * 60_000)
         }
     },
     /** a short run of the puller */
-    pull: () => run(name, 'on-pull', () => pullHandler(as('on-pull'), carryTo)({}, context(PULL_S))),
+    pull: () => run('on-pull', () => pullHandler(as('on-pull'), carryTo)({}, context(PULL_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})
-      await run(name, 'on-journal', async () => {
+      await run('on-journal', async () => {
         await closeCopy(journaling)
         await tendOperation(journaling)
         await finishStepDown(journaling)
@@ -163,11 +167,13 @@ function requester({ name, model, simulation, entropy, answered }: MemberSetting
   return async (method: string, path: string, body: unknown, options: CallOptions): Promise<Reply> => {
     const event = frontEvent(`${addressFor(name)}/v1`, method, path, body, options)
     const found = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0]) ?? ''
-    const handler = handlers.get(folders.get(found) ?? found)
+    const folder = folders.get(found) ?? found
+    const handler = handlers.get(folder)
     if (!handler) throw new Error(`no function serves ${method} ${path}`)
     const context = contextOf({ clock: simulation.clock, entropy }, API_S)
     return simulation.run(name, 'api', async () => {
-      const reply = replyOf((await (handler(event, context) as Promise<unknown>)) as FrontAnswer)
+      const answer = await asFunction(folder, () => handler(event, context) as Promise<unknown>)
+      const reply = replyOf(answer as FrontAnswer)
       answered(name, `${method} ${path}`, reply.status)
       return reply
     })

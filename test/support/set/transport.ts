@@ -7,6 +7,7 @@ import {
   newConflicts,
 } from '../../../infra/local/storage-conflicts.ts'
 import { bareClient, type TableAnswer, type TableCall, type TableEngine } from '../bare-client.ts'
+import { refusedCall } from '../iam/judge.ts'
 import { engineOver } from '../lean-client.ts'
 import type { memoryEngine } from './memory-engine.ts'
 import type { Simulation } from './simulation.ts'
@@ -94,7 +95,8 @@ export function tableTransport(
     /** the next journaled commit of a cluster stalls. @returns when it is over */
     stall: (cluster: string, stalled: Stall): Promise<void> =>
       new Promise(over => stalls.push({ cluster, stall: stalled, over })),
-    connect: () => bareClient(call => simulation.step(call.operation, () => done(call))),
+    connect: () =>
+      bareClient(call => simulation.step(call.operation, async () => refusedCall(call) ?? done(call))),
   }
 }
 

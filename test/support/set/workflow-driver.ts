@@ -40,8 +40,9 @@ export function workflowDriver({ invoke, clock, start }: Dependencies): Workflow
           while ((await insisted({ workflow, operation, step })).next === 'again');
         else await clock.sleep(step.seconds * 1000)
       } catch (cause) {
-        const error = (cause as Error).name
-        await insisted({ workflow, operation, step: 'failed', at: step, error })
+        const { name, message } = cause as Error
+        const told = { error: name, cause: JSON.stringify({ errorType: name, errorMessage: message }) }
+        await insisted({ workflow, operation, step: 'failed', at: step, ...told })
         return
       }
   }

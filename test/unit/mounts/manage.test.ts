@@ -32,6 +32,7 @@ const tokenMount = mount({ path: 'token', type: 'token', accessor: 'auth_token_1
 const table: MountTable = { mounts: [tokenMount, mount()], removing: [] }
 const subject: Item<'mounts'> = { ...key('mounts'), rev: 'r1', data: table }
 const UUID = '01234567-89ab-4cde-8f01-23456789abcd'
+const ports = { entropy: { uuid: () => UUID }, deployment: { apiVersion: '1.19.5' } }
 const at = (path: string, given: object = {}, raw: object = given) =>
   callWith({
     params: { method_path: path },
@@ -39,7 +40,7 @@ const at = (path: string, given: object = {}, raw: object = given) =>
     raw,
     subject,
     mounts: table,
-    ports: { entropy: { uuid: () => UUID } },
+    ports,
   })
 
 const written = ({ changes = [] }: Outcome): MountTable => (changes[0] as { data: MountTable }).data
@@ -275,7 +276,7 @@ test('the engines beside the auth methods are system and identity, with lasting 
   for (const { uuid } of Object.values(data))
     expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
   const more = { mounts: [...table.mounts, mount({ path: 'other' })], removing: [] }
-  expect(listEngines(callWith({ subject: { ...subject, data: more } })).answer).toEqual(answer)
+  expect(listEngines(callWith({ subject: { ...subject, data: more }, ports })).answer).toEqual(answer)
 })
 
 test('everybody sees only what is meant for everybody (CVE-2020-25594)', () => {

@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
 import type { Ports } from '../../../shared/ports.ts'
@@ -28,19 +28,48 @@ const record: Item<'cluster'> = {
   } as ClusterRecord,
 }
 
+const lines: unknown[] = []
+const log = {
+  info: () => undefined,
+  warn: (...line: unknown[]) => void lines.push(['warn', ...line]),
+  error: (...line: unknown[]) => void lines.push(['error', ...line]),
+}
+const event = { workflow: 'activation', operation: ID, step: 'wipe' }
+const context = { getRemainingTimeInMillis: () => 60_000 } as Context
+const portsWith = (store: unknown) =>
+  ({
+    ...{ store, log, clock: { now: () => 5 } },
+    meter: { measured: (work: () => Promise<unknown>) => work() },
+  }) as unknown as Ports
+const nobody = () => {
+  throw new Error('nobody is asked')
+}
+
+beforeEach(() => void lines.splice(0))
+
+test('a step that fails in any other way writes a line with its cause, the operation and the step', async () => {
+  const cause = Object.assign(new Error('not authorized'), { name: 'AccessDeniedException' })
+  const read = () => Promise.reject(new Error('the tables did not answer', { cause }))
+  await expect(operationHandler(portsWith({ read }), nobody)(event, context)).rejects.toThrow('the tables')
+  const reason = ['the tables did not answer', 'not authorized']
+  expect(lines).toEqual([['error', 'step failed', { ...event, error: 'Error', reason }]])
+})
+
+test('what the machine tells of a step that is given up is kept with the operation, in words', async () => {
+  const { store, commits } = memoryStore([operation, record], [])
+  const told = { error: 'ApiError', cause: '{"errorMessage":"the storage is busy"}' }
+  await operationHandler(portsWith(store), nobody)({ ...event, step: 'failed', at: 'wipe', ...told }, context)
+  expect(commits.flat().map(change => 'data' in change && change.data)).toContainEqual(
+    expect.objectContaining({
+      fault: { code: 'internal', text: 'the step wipe failed: the storage is busy' },
+    }),
+  )
+})
+
 test('the text of a step that fails for good is kept with its operation; the machine learns the name of the error', async () => {
   const { store, commits } = memoryStore([operation, record], [])
-  const ports = {
-    store,
-    clock: { now: () => 5 },
-    meter: { measured: (work: () => Promise<unknown>) => work() },
-  } as unknown as Ports
-  const handler = operationHandler(ports, () => {
-    throw new Error('nobody is asked')
-  })
-  const context = { getRemainingTimeInMillis: () => 60_000 } as Context
+  const handler = operationHandler(portsWith(store), nobody)
   // `wipe` before anything was closed
-  const event = { workflow: 'activation', operation: ID, step: 'wipe' }
   await expect(handler(event, context)).rejects.toMatchObject({ name: 'OperationFailed' })
   expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([
     expect.objectContaining({
@@ -49,4 +78,6 @@ test('the text of a step that fails for good is kept with its operation; the mac
     }),
     expect.not.objectContaining({ operation: ID }),
   ])
+  const text = 'another change of the role of this cluster is under way'
+  expect(lines).toEqual([['warn', 'step failed', { ...event, error: 'OperationFailed', reason: [text] }]])
 })

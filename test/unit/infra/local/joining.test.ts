@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { nextStep } from '../../../../infra/local/joining.ts'
+import { nextOfPair } from '../../../../infra/local/joining.ts'
 
-type Seen = Parameters<typeof nextStep>[0]['east']
+type Seen = Parameters<typeof nextOfPair>[0]['east']
 
 const OTHER = 'http://127.0.0.1:10001'
 const seen = (given: Partial<Seen> & { mode: string }): Seen => ({
@@ -29,7 +29,7 @@ describe('what a pair does next', () => {
     ['after a switch', following, primary, { do: 'nothing', ...turned }],
     ['after a disaster: the old primary has closed', alone, primary, { do: 'follow', ...turned }],
   ])('%s', (_, east, west, expected) => {
-    expect(nextStep({ east, west })).toEqual(expected)
+    expect(nextOfPair({ east, west })).toEqual(expected)
   })
 
   test.each([
@@ -42,11 +42,11 @@ describe('what a pair does next', () => {
     ['a promotion was broken off', following, alone, 30, 'leave'],
     ['a secondary has lost its primary for good', disabled, silent, 30, 'leave'],
   ])('waits for what goes on by itself: %s', (_, east, west, seconds, otherwise) => {
-    expect(nextStep({ east, west })).toMatchObject({ do: 'wait', seconds, otherwise: { do: otherwise } })
+    expect(nextOfPair({ east, west })).toMatchObject({ do: 'wait', seconds, otherwise: { do: otherwise } })
   })
 
   test('who shall serve is left to operators, in words', () => {
-    const { otherwise } = nextStep({ east: alone, west: following }) as { otherwise: object }
+    const { otherwise } = nextOfPair({ east: alone, west: following }) as { otherwise: object }
     expect(otherwise).toEqual({
       do: 'leave',
       why: 'Nobody serves: both are secondaries. Promote the one that shall (below), then start the pair again.',

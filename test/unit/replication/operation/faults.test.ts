@@ -135,9 +135,9 @@ const followed: Readonly<Record<string, Row>> = {
   roleWasTaken: [fault.roleWasTaken(), 'busy', 'another change of the role of this cluster was faster'],
   setLeft: [fault.setLeft(), 'internal', 'this cluster follows another set by now'],
   stepFailed: [
-    fault.stepFailed('wipe', 'States.Timeout'),
+    fault.stepFailed('wipe', { error: 'ApiError', cause: '{"errorMessage":"the storage is busy"}' }),
     'internal',
-    'the step wipe failed: States.Timeout',
+    'the step wipe failed: the storage is busy',
   ],
   tokenGone: [fault.tokenGone(), 'internal', 'the activation token has been used'],
   treeTooLarge: [fault.treeTooLarge(), 'internal', 'the tables are too large to be gone through in one run'],
@@ -156,3 +156,30 @@ test.each(Object.entries(whole))('%s says what is wrong, and what to do next', (
 test.each(Object.entries(followed))('%s says what is wrong', (_, [given, code, text]) => {
   expect([given.code, given.message]).toEqual([code, text])
 })
+
+test.each<[error: string, cause: string, text: string]>([
+  [
+    'AccessDeniedException',
+    '',
+    'the role of the function may not do what the step needs (AccessDeniedException)',
+  ],
+  ['States.Timeout', '', 'it took too long (States.Timeout)'],
+  ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'an error that is not foreseen (TypeError)'],
+])(
+  'a step that failed by %s says so in words, tells nothing of its text, and where that stands',
+  (error, cause, text) => {
+    expect(fault.stepFailed('forget', { error, cause }).message).toBe(
+      `the step forget failed: ${text}; the log of the function has a line with the error and the id of the operation`,
+    )
+  },
+)
+
+test.each(['{', 'the storage is busy', '"a text"', '{"errorMessage":7}', ''])(
+  'a refusal that comes as %j is told as well as it can be',
+  cause => {
+    const { message } = fault.stepFailed('forget', { error: 'ApiError', cause })
+    expect(message).toBe(
+      `the step forget failed: ${['{', 'the storage is busy'].includes(cause) ? cause : 'ApiError'}`,
+    )
+  },
+)

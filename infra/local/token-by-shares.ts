@@ -4,7 +4,7 @@ import type { Host } from './host.ts'
 const GENERATE = 'secondary/generate-operation-token'
 
 /** Makes an operation token on a secondary, by as many of the set's recovery shares as it takes. Nobody else is needed. */
-export async function operationToken(
+export async function tokenByShares(
   secondary: Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'recovery_keys'>,
 ): Promise<string> {
   const { nonce, otp } = await asked<{ nonce: string; otp: string }>(secondary, `${GENERATE}/attempt`, {})
@@ -23,7 +23,7 @@ export async function operationToken(
 
 /** Ceremonies answer without an envelope, and ask for no token. */
 const asked = async <T>(
-  secondary: Parameters<typeof operationToken>[0],
+  secondary: Parameters<typeof tokenByShares>[0],
   path: string,
   body: object,
 ): Promise<T> => (await askReplication(secondary, path, body, '')) as T

@@ -1,0 +1,30 @@
+import { answer, type Call, clusterOf, data, keys, type Outcome } from '../api/call.ts'
+import { printTime } from '../values/time.ts'
+
+/** GET sys/ha-status: there are no nodes, so the cluster is the one active node of itself. */
+export const haStatus = (call: Call): Outcome => {
+  const { deployment } = call.ports
+  const scheme = deployment.plainEndpoints ? 'http' : 'https'
+  const asked = call.request.domain === '' ? '' : `${scheme}://${call.request.domain}`
+  const address = deployment.apiAddress || asked
+  const node = {
+    hostname: clusterOf(call).record.name,
+    api_address: address,
+    cluster_address: address,
+    active_node: true,
+    last_echo: null,
+    version: deployment.apiVersion,
+    echo_duration_ms: 0,
+    clock_skew_ms: 0,
+    replication_primary_canary_age_ms: 0,
+  }
+  return answer(data({ nodes: [node] }))
+}
+
+/** LIST sys/version-history: the version that is announced, since the cluster began. Earlier ones are not kept. */
+export const versionHistory = (call: Call): Outcome => {
+  const { apiVersion } = call.ports.deployment
+  const installed = printTime(clusterOf(call).record.initialisedAt)
+  const entry = { build_date: '', previous_version: null, timestamp_installed: installed }
+  return answer(keys([apiVersion], { [apiVersion]: entry }))
+}

@@ -1,0 +1,36 @@
+import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
+import type { ParameterRules, Rule } from '../model/policy.ts'
+import { defined } from '../values/defined.ts'
+
+/**
+ * GET sys/internal/ui/resultant-acl: the caller's rules as graphical clients read them, by path. As in the original,
+ * rules with `+` are not among them.
+ */
+export function resultantAcl(call: Call): Outcome {
+  const { root, rules } = callerOf(call).rights
+  if (root) return answer(data({ root, chroot_namespace: '' }))
+  const shown = rules.filter(({ path }) => !path.includes('+'))
+  const globs = shown.filter(({ path }) => path.endsWith('*'))
+  const others = shown.filter(({ path }) => !path.endsWith('*'))
+  return answer(
+    data({
+      root,
+      exact_paths: Object.fromEntries(others.map(rule => [rule.path, shownOf(rule)])),
+      glob_paths: Object.fromEntries(globs.map(rule => [rule.path.slice(0, -1), shownOf(rule)])),
+      chroot_namespace: '',
+    }),
+  )
+}
+
+const shownOf = ({ capabilities, allowed, denied, required, minWrapping, maxWrapping }: Rule) =>
+  defined({
+    capabilities: capabilities.size > 0 ? [...capabilities].sort() : ['deny'],
+    allowed_parameters: filled(allowed),
+    denied_parameters: filled(denied),
+    required_parameters: required.length > 0 ? required : undefined,
+    min_wrapping_ttl: minWrapping || undefined,
+    max_wrapping_ttl: maxWrapping || undefined,
+  })
+
+const filled = (rules: ParameterRules): ParameterRules | undefined =>
+  Object.keys(rules).length > 0 ? rules : undefined

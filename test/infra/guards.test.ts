@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { functionNames } from '../../infra/build/functions.ts'
+import { usesOfFunction } from '../../infra/build/uses.ts'
+import { synthesise } from '../../infra/local/synth.ts'
+import { usesFor } from '../../shared/adapters/aws/guard.ts'
+import type { Use } from '../../shared/api/endpoint.ts'
+import { type Change, create, remove } from '../../shared/storage/changes.ts'
+import { guards } from '../../shared/storage/guards.ts'
+import { type Key, type Kind, key, kinds, specOf } from '../../shared/storage/kinds.ts'
+import { evaluate, type IamRequest, ruled } from '../support/iam/evaluate.ts'
+import { TEST_PLACE } from '../support/iam/place.ts'
+import { policiesIn } from '../support/iam/policies.ts'
+
+// What ports let a function do and what the policies of its role allow is the same, for every kind of item.
+
+const { functions, tables } = policiesIn(await synthesise({ legacySignatures: false }), TEST_PLACE)
+const rules = new Map(Object.entries(functions).map(([name, statements]) => [name, statements.map(ruled)]))
+
+const anyKey = key as unknown as (kind: Kind, ...parts: string[]) => Key
+const all = (Object.keys(kinds) as Kind[]).map(kind => {
+  const { pk, sk } = specOf(kind)
+  return anyKey(kind, ...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : []))
+})
+
+const acts = ['stores', 'deletes'] as const
+type Act = (typeof acts)[number]
+
+const changeOf = (act: Act, place: Key): Change =>
+  act === 'stores' ? create(place, {} as never) : remove(place)
+
+function requestOf(act: Act, { kind, pk }: Key): IamRequest {
+  const { table } = specOf(kind)
+  const [, resource = ''] =
+    Object.entries(tables).find(([name]) => name.toLowerCase().split('-').at(-1)?.startsWith(table)) ?? []
+  return {
+    action: act === 'stores' ? 'dynamodb:PutItem' : 'dynamodb:DeleteItem',
+    resource,
+    context: { 'dynamodb:LeadingKeys': [pk] },
+  }
+}
+
+const byGuard = (name: string, act: Act, place: Key): boolean =>
+  usesFor(changeOf(act, place)).some(use => usesOfFunction(name).includes(use))
+const byPolicy = (name: string, act: Act, place: Key): boolean =>
+  evaluate(rules.get(name) ?? [], requestOf(act, place)).allowed
+
+/** What policies allow beyond the guard: they know partitions, and nothing of what a port does in between. */
+const beyond: Readonly<Record<string, (uses: readonly Use[], act: Act, kind: Kind) => boolean>> = {
+  'the record stands in one partition with the keyring': (uses, act, kind) =>
+    uses.includes('role') && act === 'stores' && kind === 'keyring',
+  'what applies a journal stores and deletes all items of the other cluster, through the port of the journal':
+    uses => uses.includes('apply'),
+}
+
+describe.each(functionNames())('%s', name => {
+  test('may do by its policies what its ports let it do', () => {
+    const refused = acts.flatMap(act =>
+      all
+        .filter(place => byGuard(name, act, place) && !byPolicy(name, act, place))
+        .map(({ kind }) => `${act} ${kind}`),
+    )
+    expect(refused).toEqual([])
+  })
+
+  test('may do nothing else by them, but for what is said', () => {
+    const uses = usesOfFunction(name)
+    const more = acts.flatMap(act =>
+      all
+        .filter(place => byPolicy(name, act, place) && !byGuard(name, act, place))
+        .filter(({ kind }) => !Object.values(beyond).some(is => is(uses, act, kind)))
+        .map(({ kind }) => `${act} ${kind}`),
+    )
+    expect(more).toEqual([])
+  })
+})
+
+test.each(all.map(place => [place.kind, place] as const))(
+  'a %s is stored by some function, and deleted by some',
+  (kind, place) => {
+    const { deletes } = guards[specOf(kind).guard ?? 'write']
+    for (const act of acts) {
+      const may = functionNames().some(name => byGuard(name, act, place))
+      expect(may, act).toBe(act === 'stores' || deletes.length > 0)
+    }
+  },
+)
+
+test('every reason why policies allow more is one', () => {
+  const applies = Object.entries(beyond).filter(([, is]) =>
+    functionNames().some(name =>
+      acts.some(act =>
+        all.some(
+          place =>
+            byPolicy(name, act, place) &&
+            !byGuard(name, act, place) &&
+            is(usesOfFunction(name), act, place.kind),
+        ),
+      ),
+    ),
+  )
+  expect(applies.length).toBe(Object.keys(beyond).length)
+})

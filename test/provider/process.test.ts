@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, describe, expect, test } from 'vitest'
+import { awsAt, awsProcess } from '../../infra/local/aws-process.ts'
+import { providerNote } from '../../infra/local/provider/note.ts'
+import { startProvider } from '../../infra/local/provider/provider.ts'
+import { eventually } from '../support/killed-hosts.ts'
+import { isRunning } from '../support/npm-start.ts'
+
+// The imitated AWS as hosts that may be killed share it: nobody owns it, and it is there for as long as one needs it.
+
+const directory = mkdtempSync(`${tmpdir()}/cloud-auth-aws-`)
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+const wanted = { directory, region: 'us-east-1' }
+const pid = (): number => providerNote(directory)?.pid ?? 0
+const ACCOUNT = '111122223333'
+
+describe('the process of an imitated AWS', () => {
+  test('is one for all who want it at once, and ends with the last of them', async () => {
+    const [one, other] = await Promise.all([awsProcess(wanted), awsProcess(wanted)])
+    expect(one.url).toBe(other.url)
+    const byUrl = await awsAt(one.url)
+    await one.control.putRole({ account: ACCOUNT, name: 'kept' })
+    await one.close()
+    await other.close()
+    expect(isRunning(pid()), 'one still needs it').toBe(true)
+    await byUrl.close()
+    expect(isRunning(pid())).toBe(false)
+  })
+
+  test('has its address and its state again, though it was killed', async () => {
+    const { url } = await awsProcess(wanted)
+    process.kill(pid(), 'SIGKILL')
+    await eventually(() => !isRunning(pid()) || undefined, 10)
+    const again = await awsProcess(wanted)
+    expect(again.url).toBe(url)
+    const session = await again.control.session({ account: ACCOUNT, role: 'kept', session: 'one' })
+    expect(session.accessKeyId).toMatch(/^ASIA/)
+    await expect(awsProcess({ ...wanted, port: 1 })).rejects.toThrow('runs already, at http://127.0.0.1:')
+    await again.close()
+  })
+
+  test('is not mistaken for another provider that has its port by now', async () => {
+    const stranger = await startProvider({ port: Number(new URL(providerNote(directory)?.url ?? '').port) })
+    const own = await awsProcess(wanted)
+    expect(own.url).not.toBe(stranger.url)
+    const given = await awsAt(stranger.url)
+    expect(given.url).toBe(stranger.url)
+    await Promise.all([own.close(), given.close(), stranger.close()])
+    expect(isRunning(pid())).toBe(false)
+  })
+})

@@ -1,0 +1,81 @@
+import { NodeHttpHandler } from '@smithy/node-http-handler'
+import type { WireItem } from '../wire-values.ts'
+import type { IamRequest } from './evaluate.ts'
+import { refusal, refusedCall } from './judge.ts'
+import { eventsRequest, invokeRequest, keyRequest, workflowRequest } from './requests.ts'
+
+/** What the SDK is about to send. */
+interface Sent {
+  path: string
+  headers: Record<string, string>
+  body?: unknown
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: inputs of several services
+type Read = (operation: string, input: Record<string, any>) => readonly IamRequest[]
+
+/** Services whose requests are JSON, by what their targets begin with. */
+const targets: Readonly<Record<string, Read>> = {
+  TrentService: (operation, { EncryptionContext = {} }) => [
+    keyRequest(operation, Object.keys(EncryptionContext)),
+  ],
+  AWSEvents: (_, { Entries = [] }) => [
+    eventsRequest(Entries.map(({ Source }: { Source: string }) => Source)),
+  ],
+  AWSStepFunctions: (operation, { stateMachineArn = '' }) => [
+    workflowRequest(operation, String(stateMachineArn).split(':cloud-auth-local-').at(-1) ?? ''),
+  ],
+}
+
+const EVERYTHING = '*'
+
+/** Services whose requests are forms, by the version of their interface. */
+const forms: Readonly<Record<string, string>> = {
+  '2016-11-15': 'ec2',
+  '2010-05-08': 'iam',
+  '2011-06-15': 'sts',
+}
+
+/** Whoever has credentials may ask who they belong to: no policy forbids it. */
+const FREE = 'sts:GetCallerIdentity'
+
+function formRequest(body: string): IamRequest[] {
+  const form = new URLSearchParams(body)
+  const service = forms[form.get('Version') ?? ''] ?? 'none'
+  const action = `${service}:${form.get('Action')}`
+  return action === FREE ? [] : [{ action, resource: form.get('RoleArn') ?? EVERYTHING, context: {} }]
+}
+
+/** Why a request of the function that runs is refused, if it is. Tables are asked about where they are no real client's. */
+function refusedRequest({ path, headers, body }: Sent): string | undefined {
+  const [, name = '', operation = ''] = /^(\w+?)(?:_\d+)?\.(\w+)$/.exec(headers['x-amz-target'] ?? '') ?? []
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body as Uint8Array | undefined)
+  if (name === 'DynamoDB') {
+    const input = JSON.parse(text) as Record<string, unknown> & WireItem
+    return refusedCall({ operation, input })?.body.message
+  }
+  const read = targets[name]
+  if (read) return refusal(...read(operation, JSON.parse(text)))
+  const [, called] = /\/functions\/([^/]+)\/invocations/.exec(path) ?? []
+  if (called !== undefined) return refusal(invokeRequest(decodeURIComponent(called)))
+  return /^[\w.-]+=/.test(text) ? refusal(...formRequest(text)) : undefined
+}
+
+const worker = globalThis as { judgesAwsCalls?: true }
+
+/**
+ * From now on what the SDK sends in this worker by the credentials of functions is judged, wherever it goes to.
+ * @param accessKeyId of the functions; calls by other keys are made in the name of somebody else
+ */
+export function judgeAwsCalls(accessKeyId: () => string): void {
+  if (worker.judgesAwsCalls) return
+  worker.judgesAwsCalls = true
+  const { handle } = NodeHttpHandler.prototype
+  NodeHttpHandler.prototype.handle = function judged(request, ...rest) {
+    const own = request.headers['authorization']?.includes(`Credential=${accessKeyId()}/`)
+    const why = own ? refusedRequest(request) : undefined
+    if (why !== undefined)
+      return Promise.reject(Object.assign(new Error(why), { name: 'AccessDeniedException' }))
+    return handle.call(this, request, ...rest)
+  }
+}

@@ -1,0 +1,116 @@
+/** A statement of a policy, of the part of the language that our templates use; `ruled` refuses all other. */
+export interface Statement {
+  Effect: 'Allow' | 'Deny'
+  Action: string | readonly string[]
+  Resource: string | readonly string[]
+  Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>
+}
+
+/** What somebody asks a service for, as IAM sees it. */
+export interface IamRequest {
+  /** `dynamodb:PutItem` … */
+  action: string
+  /** an ARN, or `*` where the action knows none */
+  resource: string
+  /** values by condition key; one that the request does not have is absent */
+  context: Readonly<Record<string, readonly string[]>>
+}
+
+export interface Verdict {
+  allowed: boolean
+  /** what decided: statements that allow, or the first that denies; none: nothing allows it */
+  by: readonly Rule[]
+}
+
+/** A statement, made ready to be asked many times. */
+export interface Rule {
+  /** among those of its role */
+  number: number
+  statement: Statement
+  covers: (request: Pick<IamRequest, 'action' | 'resource'>) => boolean
+  holds: (context: IamRequest['context']) => boolean
+}
+
+type Test = (values: readonly string[] | undefined) => boolean
+
+export const listOf = (value: string | readonly string[]): readonly string[] =>
+  typeof value === 'string' ? [value] : value
+
+/** A pattern with `*` for any text and `?` for any letter. */
+export function like(pattern: string, flags = ''): (text: string) => boolean {
+  if (pattern.includes('${')) throw new Error(`policy variables are not judged: ${pattern}`)
+  if (!/[*?]/.test(pattern) && flags === '') return text => text === pattern
+  const parts = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.')
+  const expression = new RegExp(`^${parts}$`, `s${flags}`)
+  return text => expression.test(text)
+}
+
+const anyOf =
+  (patterns: readonly ((text: string) => boolean)[]) =>
+  (text: string): boolean =>
+    patterns.some(matches => matches(text))
+
+/** What a single value is compared by; those that say "not" hold where the request has no such key. */
+const operators: Readonly<
+  Record<string, { not: boolean; matcher: (wanted: string) => (text: string) => boolean }>
+> = {
+  StringEquals: { not: false, matcher: wanted => text => text === wanted },
+  StringNotEquals: { not: true, matcher: wanted => text => text === wanted },
+  StringLike: { not: false, matcher: wanted => like(wanted) },
+  StringNotLike: { not: true, matcher: wanted => like(wanted) },
+}
+
+/** `ForAllValues:StringLike`, `StringEqualsIfExists`, `Null` … with what is wanted of a key. */
+function testOf(name: string, wanted: readonly string[]): Test {
+  if (name === 'Null') return values => wanted.includes(String(values === undefined || values.length === 0))
+  const [, set, plain = '', optional] =
+    /^(?:(ForAllValues|ForAnyValue):(?!.*IfExists))?(\w+?)(IfExists)?$/.exec(name) ?? []
+  const operator = operators[plain]
+  if (!operator) throw new Error(`the condition ${name} is not judged`)
+  const matches = anyOf(wanted.map(operator.matcher))
+  const holds = (value: string): boolean => matches(value) !== operator.not
+  return values => {
+    if (values === undefined || values.length === 0)
+      return set ? set === 'ForAllValues' : operator.not || optional !== undefined
+    if (set === 'ForAllValues') return values.every(holds)
+    if (set === 'ForAnyValue') return values.some(holds)
+    if (values.length > 1) throw new Error(`${name} is asked about several values: ${values.join(', ')}`)
+    return holds(values[0] ?? '')
+  }
+}
+
+const ELEMENTS = ['Effect', 'Action', 'Resource', 'Condition', 'Sid', 'Principal']
+
+/** Makes a statement ready. @throws Error for what is not judged here: it would be taken for allowed or for refused */
+export function ruled(statement: Statement, number: number): Rule {
+  const unknown = Object.keys(statement).find(name => !ELEMENTS.includes(name))
+  if (unknown) throw new Error(`the element ${unknown} is not judged`)
+  const actions = anyOf(listOf(statement.Action).map(action => like(action, 'i')))
+  const resources = anyOf(listOf(statement.Resource).map(resource => like(resource)))
+  const tests = Object.entries(statement.Condition ?? {}).flatMap(([operator, of]) =>
+    Object.entries(of).map(([key, wanted]) => ({
+      key: key.toLowerCase(),
+      test: testOf(operator, listOf(wanted)),
+    })),
+  )
+  return {
+    number,
+    statement,
+    covers: ({ action, resource }) => actions(action) && resources(resource),
+    holds: context => {
+      if (tests.length === 0) return true
+      const lower = Object.fromEntries(Object.entries(context).map(([key, of]) => [key.toLowerCase(), of]))
+      return tests.every(({ key, test }) => test(lower[key]))
+    },
+  }
+}
+
+/** What IAM would say, by policies of one role: a denial wins, and what nothing allows is refused. */
+export function evaluate(rules: readonly Rule[], request: IamRequest): Verdict {
+  const met = rules.filter(rule => rule.covers(request) && rule.holds(request.context))
+  const denied = met.find(({ statement }) => statement.Effect === 'Deny')
+  return denied ? { allowed: false, by: [denied] } : { allowed: met.length > 0, by: met }
+}

@@ -1,0 +1,120 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { appendFileSync } from 'node:fs'
+import { threadId } from 'node:worker_threads'
+import { inject } from 'vitest'
+import type { TableAnswer, TableCall } from '../bare-client.ts'
+import { evaluate, type IamRequest, type Rule, ruled } from './evaluate.ts'
+import { markOf } from './grants.ts'
+import { tableRequests } from './table-requests.ts'
+
+/*
+ * What functions ask AWS for in tests, judged by the policies of their roles as the templates have them. What is
+ * refused fails as on AWS, and fails the test file; what was used is noted for the end of the run (`.config/grants.ts`).
+ */
+
+/** Of a worker: modules of tests are loaded more than once. */
+interface Judging {
+  function: AsyncLocalStorage<string>
+  rules: Map<string, readonly Rule[]>
+  /** texts of grants, by what was asked */
+  marks: Map<string, readonly string[]>
+  /** grants by which something was allowed, and how many requests were judged */
+  used: Set<string>
+  calls: number
+  /** what was told already */
+  told: Set<string>
+  refused: string[]
+}
+
+const worker = globalThis as { judging?: Judging }
+worker.judging ??= {
+  ...{ function: new AsyncLocalStorage(), rules: new Map(), marks: new Map(), refused: [] },
+  ...{ used: new Set(), told: new Set(), calls: 0 },
+}
+const judging: Judging = worker.judging
+
+/** Runs something as a function does, by its folder: what it asks AWS for is judged. */
+export const asFunction = <T>(folder: string, work: () => T): T => judging.function.run(folder, work)
+
+/** ARN of a table that may have any name behind the template's, or is called after what it holds. */
+function tableArn(name: string): string {
+  const { tables } = inject('ground').policies
+  const given = Object.entries(tables).find(([begins]) => name.startsWith(begins))
+  const [word = ''] = /^(data|cluster|ceremony)/.exec(name) ?? []
+  const called = Object.entries(tables).find(([begins]) =>
+    begins.toLowerCase().split('-').at(-1)?.startsWith(word),
+  )
+  const [, arn] = given ?? called ?? []
+  if (arn === undefined) throw new Error(`the template has no table for ${name}`)
+  return arn
+}
+
+function rulesOf(folder: string): readonly Rule[] {
+  const known = judging.rules.get(folder)
+  if (known) return known
+  const statements = inject('ground').policies.functions[folder]
+  if (!statements) throw new Error(`the template has no function ${folder}`)
+  const rules = statements.map(ruled)
+  judging.rules.set(folder, rules)
+  return rules
+}
+
+/** Judges what the function that runs asks for. @returns why it is refused; nothing: it is allowed, or no function asks */
+export function refusal(...requests: readonly IamRequest[]): string | undefined {
+  const folder = judging.function.getStore()
+  if (folder === undefined) return undefined
+  const rules = rulesOf(folder)
+  for (const request of requests) {
+    judging.calls += 1
+    const { allowed, by } = evaluate(rules, request)
+    if (!allowed) return refused(folder, request)
+    for (const mark of marksOf(folder, by, request)) judging.used.add(mark)
+  }
+  return undefined
+}
+
+/** Which grants were used; asked anew for each request it would take longer than the judgement. */
+function marksOf(folder: string, by: readonly Rule[], request: IamRequest): readonly string[] {
+  const { action, resource } = request
+  const name = `${folder} ${by.map(({ number }) => number)} ${action} ${resource}`
+  const known = judging.marks.get(name) ?? by.map(({ statement }) => markOf(folder, statement, request))
+  judging.marks.set(name, known)
+  return known
+}
+
+function refused(folder: string, { action, resource, context }: IamRequest): string {
+  const why = `${folder} is not authorized to perform: ${action} on resource: ${resource} ${JSON.stringify(context)}`
+  judging.refused.push(why)
+  return why
+}
+
+/** @throws Error where the policies refuse it, as the SDK does */
+export function checkAllowed(...requests: readonly IamRequest[]): void {
+  const why = refusal(...requests)
+  if (why !== undefined) throw Object.assign(new Error(why), { name: 'AccessDeniedException' })
+}
+
+interface Refused extends TableAnswer {
+  body: { __type: string; message: string }
+}
+
+/** The answer to a call to the tables that the policies refuse. */
+export function refusedCall(call: TableCall): Refused | undefined {
+  if (judging.function.getStore() === undefined) return undefined
+  const message = refusal(...tableRequests(call, tableArn))
+  return message === undefined
+    ? undefined
+    : { statusCode: 400, body: { __type: 'com.amazon.coral.service#AccessDeniedException', message } }
+}
+
+/** What was refused since this was asked last. */
+export const takeRefused = (): string[] => judging.refused.splice(0)
+
+/** Tells the run which grants this worker has used, where that is news. */
+export function tellUsed(directory: string): void {
+  const news = [...judging.used].filter(mark => !judging.told.has(mark))
+  for (const mark of news) judging.told.add(mark)
+  const lines = [...news, JSON.stringify({ calls: judging.calls })]
+  judging.calls = 0
+  appendFileSync(`${directory}/grants-${process.pid}-${threadId}`, `${lines.join('\n')}\n`)
+}

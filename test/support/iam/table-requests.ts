@@ -1,0 +1,108 @@
+import type { TableCall } from '../bare-client.ts'
+import type { WireItem } from '../wire-values.ts'
+import type { IamRequest } from './evaluate.ts'
+
+/** A call to one table, as far as conditions look at it. */
+interface Part {
+  TableName: string
+  IndexName?: string
+  Item?: WireItem
+  Key?: WireItem
+  KeyConditionExpression?: string
+  ConditionExpression?: string
+  UpdateExpression?: string
+  FilterExpression?: string
+  ProjectionExpression?: string
+  ExpressionAttributeNames?: Record<string, string>
+  ExpressionAttributeValues?: WireItem
+  ReturnValues?: string
+}
+
+const WORDS = /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|BETWEEN|IN)$/
+
+/** Names of attributes that an expression is about: the top level, as `dynamodb:Attributes` has them. */
+function namesIn(expression: string | undefined, names: Readonly<Record<string, string>> = {}): string[] {
+  const terms = expression?.match(/[:#.]?\w+(?:\s*\()?/g) ?? []
+  return terms.flatMap(term => {
+    if (/^[:.\d]|\($/.test(term) || WORDS.test(term)) return []
+    return [names[term] ?? term]
+  })
+}
+
+const partitionOf = ({ Item, Key }: Part): string[] =>
+  [Item?.['pk']?.S, Key?.['pk']?.S].filter(pk => pk !== undefined)
+
+/** The partition that a query is about. */
+function queried({ KeyConditionExpression = '', ExpressionAttributeValues = {} }: Part): string[] {
+  const [, name = ''] = /= (:\w+)/.exec(KeyConditionExpression) ?? []
+  return [ExpressionAttributeValues[name]?.S ?? ''].filter(pk => pk !== '')
+}
+
+function requestOf(operation: string, part: Part, arnOf: (table: string) => string): IamRequest {
+  const { IndexName, ExpressionAttributeNames: names, ReturnValues } = part
+  const attributes = [
+    ...Object.keys(part.Item ?? part.Key ?? {}),
+    ...[
+      part.KeyConditionExpression,
+      part.ConditionExpression,
+      part.UpdateExpression,
+      part.FilterExpression,
+      part.ProjectionExpression,
+    ].flatMap(expression => namesIn(expression, names)),
+  ]
+  const leading = operation === 'Query' ? queried(part) : partitionOf(part)
+  const table = arnOf(part.TableName)
+  return {
+    action: `dynamodb:${operation}`,
+    resource: IndexName === undefined ? table : `${table}/index/${IndexName}`,
+    context: {
+      ...(leading.length > 0 ? { 'dynamodb:LeadingKeys': leading } : {}),
+      'dynamodb:Attributes': [...new Set(attributes)],
+      ...(ReturnValues === undefined ? {} : { 'dynamodb:ReturnValues': [ReturnValues] }),
+    },
+  }
+}
+
+/** Of a transaction each element is judged by an action of its own. */
+const ELEMENTS: Readonly<Record<string, string>> = {
+  Put: 'PutItem',
+  Update: 'UpdateItem',
+  Delete: 'DeleteItem',
+  ConditionCheck: 'ConditionCheckItem',
+}
+
+/** A batch is judged by table: its leading keys are those of all its elements. */
+function batchRequest(operation: string, table: string, keys: readonly WireItem[]): IamRequest {
+  const leading = keys.map(({ pk }) => pk?.S ?? '')
+  const attributes = [...new Set(keys.flatMap(item => Object.keys(item)))]
+  return {
+    action: `dynamodb:${operation}`,
+    resource: table,
+    context: { 'dynamodb:LeadingKeys': leading, 'dynamodb:Attributes': attributes },
+  }
+}
+
+/** What IAM is asked about a call to the tables. @param arnOf of a table, by its name */
+export function tableRequests(
+  { operation, input }: TableCall,
+  arnOf: (table: string) => string,
+): IamRequest[] {
+  if (operation === 'TransactWriteItems')
+    return (input['TransactItems'] as Record<string, Part>[]).flatMap(element =>
+      Object.entries(element).map(([name, part]) => requestOf(ELEMENTS[name] ?? name, part, arnOf)),
+    )
+  if (operation === 'BatchGetItem')
+    return Object.entries(input['RequestItems'] as Record<string, { Keys: WireItem[] }>).map(
+      ([table, { Keys }]) => batchRequest(operation, arnOf(table), Keys),
+    )
+  if (operation === 'BatchWriteItem')
+    return Object.entries(input['RequestItems'] as Record<string, { PutRequest: { Item: WireItem } }[]>).map(
+      ([table, requests]) =>
+        batchRequest(
+          operation,
+          arnOf(table),
+          requests.map(({ PutRequest }) => PutRequest.Item),
+        ),
+    )
+  return [requestOf(operation, input as unknown as Part, arnOf)]
+}
