@@ -1,5 +1,6 @@
 import { anyone, endpoint, type Group, operationToken, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
+import { prepareKeys } from '../cluster/rotate.ts'
 import { demotePrimary } from '../replication/manage/demote.ts'
 import { disableSecondary } from '../replication/manage/disable.ts'
 import { divergenceFields, prepareDivergence, showDivergence } from '../replication/manage/divergence.ts'
@@ -129,7 +130,8 @@ export const replicationGroup: Group = {
       fields: revokeFields,
       access: policy('update'),
       serves: 'primary',
-      uses: ['journal', 'link'],
+      uses: ['journal', 'link', 'genesis'],
+      prepare: prepareKeys,
       handle: revokeSecondary,
     }),
     endpoint({

@@ -11,8 +11,10 @@ export interface ClusterRecord {
   mode: ClusterMode
   /** the keyring whose keys encrypted this cluster's items */
   keyring: string
-  /** the keyring's newest term: an environment that holds an older one reads the keyring again */
+  /** number of the term that encrypts */
   term: number
+  /** that of the keyring: an environment that holds an earlier one reads the keyring again. Absent: 0 */
+  edition?: number
   /** epoch milliseconds */
   initialisedAt: number
   /** UUID of the DR set; absent: of none */
@@ -77,14 +79,37 @@ export interface Link {
 /** The keys of this cluster, in an envelope: encrypted by a data key that its own KMS key wraps. */
 export interface Keyring {
   id: string
-  /** the term that encrypts; all terms decrypt */
+  /** number of the term that encrypts; all terms decrypt */
   term: number
+  /** grows with every change of the keys, for the life of this cluster, whatever keyring it is; absent: 0 */
+  edition?: number
+  /** identity of the term that encrypts; absent, in keyrings of before: the last one that it holds */
+  active?: string
+  /** identities of the terms that it holds; absent, in keyrings of before: nobody has looked */
+  held?: readonly string[]
+  /** identities of those that were given up: nobody waits for them. Absent: none */
+  gone?: readonly string[]
   /** epoch milliseconds at which that term was added */
   since: number
   /** the envelope's data key as KMS wrapped it, base64 */
   wrapped: string
   /** keys of all terms, and those that never rotate, encrypted by the data key */
   keys: string
+}
+
+/**
+ * Record and keyring of a change of keys, which are written together: both get the next edition, so that whoever holds
+ * an earlier one notices, whatever its terms are.
+ */
+export const withKeyring = <R extends Partial<ClusterRecord>>(
+  record: R,
+  keyring: Keyring,
+): { record: R & Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>; keyring: Keyring } => {
+  const edition = (record.edition ?? 0) + 1
+  return {
+    record: { ...record, keyring: keyring.id, term: keyring.term, edition },
+    keyring: { ...keyring, edition },
+  }
 }
 
 /** The verifier of the recovery shares. */

@@ -84,6 +84,8 @@ export interface PrimaryContact {
   addresses: readonly string[]
   /** at which clients reach it; absent or empty: it has not told */
   apiAddress?: string
+  /** identity of the term that it encrypts by, as it told; absent or empty: it did not */
+  term?: string
   /** absent: the last answer was no refusal */
   refused?: { at: number; code: string; text: string }
 }

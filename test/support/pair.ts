@@ -278,14 +278,23 @@ export function linkTo(at: Member): SourceLink {
     handover: async ({ epoch }) => {
       const end = await endEpoch(at, { epoch }, 'the heir')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
-      return { ...end, addresses: [] }
+      return { ...end, addresses: [], keyring: '' }
     },
     echo: async () => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
       const { seq, epoch, line } = head
       const frontier = await frontierOf(at.journal, head)
-      const rest = { addresses: [], met: [], apiAddress: '', canaryAt: 0, format: 1, took: 0, skew: 0 }
+      const rest = {
+        addresses: [],
+        met: [],
+        apiAddress: '',
+        canaryAt: 0,
+        format: 1,
+        took: 0,
+        skew: 0,
+        term: '',
+      }
       return { time: at.turn.ms, seq, frontier, epoch, line, ...rest }
     },
     cells: async ({ line, from }) => {
@@ -321,7 +330,8 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     life: at.life,
     linkName: '',
     hasTime: () => true,
-    holdTerm: async () => undefined,
+    hold: async needs => needs,
+    take: async () => undefined,
     from: 0,
     filled: false,
     told: { state: 'idle', synced: 0 },

@@ -29,6 +29,8 @@ export interface PrimaryTold {
   /** up to where nothing is missing */
   readonly frontier: number
   readonly skew: number
+  /** identity of the term that it encrypts by; absent or empty: it does not tell */
+  readonly term?: string
 }
 
 /** What a promotion is judged by, before anything has changed on either cluster. */
@@ -37,7 +39,12 @@ export interface PromotionFacts {
   readonly head: Pick<Head, 'mode' | 'epoch' | 'line' | 'seq' | 'dirty' | 'until'> | undefined
   readonly primary: PrimaryFacts
   /** encrypted fields that were tried: how many could be read, and what those that could not belong to */
-  readonly keyring: { readonly opened: number; readonly failed: readonly string[] }
+  readonly keyring: {
+    readonly opened: number
+    readonly failed: readonly string[]
+    /** identity of the term that the primary writes by, as it last told, where it is not held here */
+    readonly missing?: string
+  }
   /** a check found the tree wrong */
   readonly corrupted: boolean
   readonly reindexing: boolean
@@ -126,6 +133,15 @@ const checks: readonly Check[] = [
       opened > 0 && failed.length > 0
         ? `the keyring does not open everything: ${failed.slice(0, 5).join(', ')}`
         : undefined,
+  },
+  {
+    name: 'newest-term',
+    code: 'busy',
+    overridden: true,
+    finds: ({ keyring: { missing } }) =>
+      missing === undefined
+        ? undefined
+        : `the term ${missing}, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster`,
   },
   {
     name: 'sync',

@@ -6,6 +6,7 @@ import type { Head } from '../head.ts'
 import type { Place } from '../journal.ts'
 import type { PagePlace } from '../page-places.ts'
 import type { Looked } from '../sync/compare.ts'
+import { meets, type TermNeeds } from '../terms.ts'
 
 /** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
 export interface Ahead {
@@ -43,10 +44,12 @@ export interface Follower {
   /** name of the own tree */
   readonly life: string
   readonly hasTime: () => boolean
-  /** takes the keys of a term of the keyring, before anything that they seal is stored */
-  readonly holdTerm: (term: number) => Promise<void>
-  /** the newest term that was asked for by `holdTerm` in this run */
-  heldTerm?: number
+  /** takes the terms that something needs, before it is stored; tells what is held then */
+  readonly hold: (needs: TermNeeds) => Promise<TermNeeds>
+  /** stores a keyring that the primary gave, beside the own one */
+  readonly take: (sealed: string) => Promise<void>
+  /** what is held, as far as was asked for in this run */
+  held?: TermNeeds
   /** the source's last answer */
   source?: EchoAnswer
   /** the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing was asked */
@@ -93,6 +96,17 @@ export function stopped({ told }: Follower, fault: string): Progress {
   told.state = 'idle'
   told.fault = fault
   return 'stopped'
+}
+
+/**
+ * Holds what is needed, and the term that the source writes by as it last told, before anything else of it is stored.
+ * @throws Error where the source does not give it
+ */
+export async function holdFor(follower: Follower, { number, ids }: TermNeeds): Promise<void> {
+  const newest = follower.source?.term ?? ''
+  const needs = { number, ids: newest === '' ? ids : [...ids, newest] }
+  if (follower.held && meets(follower.held, needs)) return
+  follower.held = await follower.hold(needs)
 }
 
 const isUnavailable = (error: unknown): boolean =>

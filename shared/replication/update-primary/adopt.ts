@@ -1,6 +1,6 @@
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { emptyLink, type Link } from '../../model/cluster.ts'
-import { type Change, put, remove, replace } from '../../storage/changes.ts'
+import { type Change, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { linkedBy } from '../activation/wipe.ts'
 import { givenLost } from '../operation/faults.ts'
@@ -16,6 +16,7 @@ import {
   standing,
   toStep,
 } from '../operation/run.ts'
+import { keyringChanges } from '../secondary/hold-term.ts'
 import { isAdopted } from './find.ts'
 
 /**
@@ -45,19 +46,19 @@ async function changesTo(
   if (form === 'clear') return [linked(emptyLink(link.ownKey))]
   if (form === 'addresses') return [linked({ ...link, addrs: [...found] })]
   const self = record.data.id
-  const [pending, member] = await ports.store.read([key('pending-link'), key('member', self)])
-  if (pending?.data.operation !== id) throw givenLost()
+  const [pending, member, own] = await ports.store.read([
+    key('pending-link'),
+    key('member', self),
+    key('keyring'),
+  ])
+  if (pending?.data.operation !== id || !own) throw givenLost()
   const given = pending.data
-  // the primary's keyring takes the place of the own one: of terms that this cluster has added alone nothing is left
-  const next = {
-    ...record.data,
-    ...linkedBy(given, id, operation.data.activation),
-    home: ports.deployment.home,
-  }
+  // terms that this cluster has added alone stay, for reading
+  const { keyring } = await ports.genesis.unite(given.keyring, own.data, ports.clock.now())
+  const next = { ...linkedBy(given, id, operation.data.activation), home: ports.deployment.home }
   const admission = { ...given, addresses: [...given.addrs, ...given.met] }
   return [
-    replace(record, record, next),
-    put(key('keyring'), given.keyring),
+    ...keyringChanges(record, own, keyring, next),
     ...(await admissionChanges(ports.store, self, member, admission)),
     ...[key('token-key'), key('pending-key'), pending].map(one => remove(one)),
   ]

@@ -24,6 +24,7 @@ const echoed = {
   apiAddress: '',
   canaryAt: 5,
   format: FORMAT,
+  term: 'the newest',
 }
 const question = { position, state: 'stream-wals', address: '', apiAddress: '' }
 

@@ -142,6 +142,12 @@ describe('what is in the way, word for word', () => {
         `the keyring does not open everything: role hmacKey, config secretKey${LAST}`,
       ],
     ],
+    'newest-term': [
+      [
+        { keyring: { opened: 1, failed: [], missing: 'AbC' } },
+        `the term AbC, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster${LAST}`,
+      ],
+    ],
     sync: [
       [{ head: { ...head, mode: 'syncing' } }, `a sync is running (merkle-sync)${LAST}`],
       [{ head: { ...head, mode: 'draining' } }, `a sync is about to begin (merkle-diff)${LAST}`],
