@@ -11,8 +11,6 @@ export interface Term {
   signers?: readonly Signer[]
   /** its not-after for batch tokens, whatever they say of themselves; absent: none */
   tokensUntil?: number
-  /** clusters that it was handed to: each keeps it, whatever becomes of its membership. Absent: none */
-  given?: readonly Given[]
   /** when its key was given up, everywhere and for good; absent: it is kept */
   destroyed?: number
 }
@@ -23,10 +21,4 @@ export interface Signer {
   cluster: string
   /** raw Ed25519 public key, base64 */
   key: string
-}
-
-export interface Given {
-  /** UUID */
-  cluster: string
-  at: number
 }
