@@ -1,6 +1,5 @@
 import { anyone, endpoint, type Group, operationToken, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
-import { prepareKeys } from '../cluster/rotate.ts'
 import { demotePrimary } from '../replication/manage/demote.ts'
 import { disableSecondary } from '../replication/manage/disable.ts'
 import { divergenceFields, prepareDivergence, showDivergence } from '../replication/manage/divergence.ts'
@@ -9,6 +8,7 @@ import { disablePrimary, enablePrimary, primaryFields } from '../replication/man
 import { prepareRecord } from '../replication/manage/record.ts'
 import { recoverLink } from '../replication/manage/recover.ts'
 import { revokeFields, revokeSecondary } from '../replication/manage/revoke.ts'
+import { prepareKeys } from '../replication/manage/rotate.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,

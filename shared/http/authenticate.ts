@@ -44,7 +44,7 @@ export async function present(text: Secret | undefined, cipher: FieldCipher): Pr
 }
 
 /** The item of the term that sealed a batch token: as it was read with the request, or else now. */
-export async function termOf(
+export async function sealingTerm(
   { batch }: Pick<Opened, 'batch'>,
   read: Item<'term'> | undefined,
   { store }: Pick<Ports, 'store'>,

@@ -6,7 +6,7 @@ import { BATCH_PREFIX, LONGEST_TOKEN } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import type { Item } from '../storage/kinds.ts'
 import { Secret } from '../values/secret.ts'
-import { type Alive, authenticate, present, termOf } from './authenticate.ts'
+import { type Alive, authenticate, present, sealingTerm } from './authenticate.ts'
 
 /**
  * Who holds the DR operation token of a request: `generated` stands for the one that was made from recovery shares,
@@ -32,7 +32,7 @@ export async function operatorOf(
   if (!text.startsWith(BATCH_PREFIX)) throw denied('operation-token-unknown')
   const presented = await present(new Secret(text), cipher)
   const opened = await presented?.open()
-  const term = opened && (await termOf(opened, undefined, { store }))
+  const term = opened && (await sealingTerm(opened, undefined, { store }))
   const alive = authenticate(opened, undefined, { ...facts, term })
   if (alive.token.parent !== undefined) throw denied('operation-token-not-orphan')
   return alive

@@ -8,7 +8,7 @@ export interface Term {
   /** a text that only its key decrypts */
   probe: Encrypted
   /** who signs its batch tokens; absent: a term of before, whose tokens bear no signature */
-  signers?: readonly Signer[]
+  signers?: readonly TokenSigner[]
   /** its not-after for batch tokens, whatever they say of themselves; absent: none */
   tokensUntil?: number
   /** when its key was given up, everywhere and for good; absent: it is kept */
@@ -16,7 +16,7 @@ export interface Term {
 }
 
 /** A cluster that has been primary while the term encrypted. */
-export interface Signer {
+export interface TokenSigner {
   /** UUID */
   cluster: string
   /** raw Ed25519 public key, base64 */

@@ -10,7 +10,7 @@ import type { Encrypted } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
 /** The keys of one term of the keyring; given as bytes, a key would take longer to read than to use. */
-export interface Term {
+export interface TermKeys {
   /** follows from its key: two clusters that hold the same key agree on it */
   id: string
   /** what its texts begin with; after a forced promotion two terms may have one number */
@@ -36,7 +36,7 @@ export const termIdOf = (dataKey: Uint8Array): string =>
   Buffer.from(hkdfSync('sha256', dataKey, '', 'cloud-auth identity of a term', ID)).toString('base64url')
 
 /** The working keys that follow from a data key. */
-export const termOf = (version: number, dataKey: Uint8Array, signed = false): Term => ({
+export const termOf = (version: number, dataKey: Uint8Array, signed = false): TermKeys => ({
   id: termIdOf(dataKey),
   ...{ version, signed },
   items: derived(dataKey, 'items'),
@@ -51,11 +51,22 @@ const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string 
   JSON.stringify([kind, pk, sk, field, version])
 
 /** `<version>.<nonce, ciphertext and tag as base64url>` */
-export const encryptField = (term: Term, key: Key, field: string, text: string, nonce: Buffer): Encrypted =>
+export const encryptField = (
+  term: TermKeys,
+  key: Key,
+  field: string,
+  text: string,
+  nonce: Buffer,
+): Encrypted =>
   `${term.version}.${encrypt(term.items, placeOf(key, field, term.version), text, nonce)}` as Encrypted
 
 /** @throws when the text was not encrypted for this place by this keyring */
-export function decryptField(terms: readonly Term[], key: Key, field: string, encrypted: Encrypted): string {
+export function decryptField(
+  terms: readonly TermKeys[],
+  key: Key,
+  field: string,
+  encrypted: Encrypted,
+): string {
   const text = firstOf(terms, encrypted, (term, body) =>
     decrypt(term.items, placeOf(key, field, term.version), body),
   )
@@ -65,14 +76,14 @@ export function decryptField(terms: readonly Term[], key: Key, field: string, en
 
 const BATCH = 'batch token'
 
-export const encryptBatch = (term: Term, content: string, nonce: Buffer): string =>
+export const encryptBatch = (term: TermKeys, content: string, nonce: Buffer): string =>
   `${term.version}.${encrypt(term.tokens, BATCH, content, nonce)}`
 
 /** The content, and the term that encrypted it. Undefined for everything that this keyring did not encrypt. */
 export const decryptBatch = (
-  terms: readonly Term[],
+  terms: readonly TermKeys[],
   encrypted: string,
-): { content: string; term: Term } | undefined =>
+): { content: string; term: TermKeys } | undefined =>
   firstOf(terms, encrypted, (term, body) => {
     const content = decrypt(term.tokens, BATCH, body)
     return content === undefined ? undefined : { content, term }
@@ -92,9 +103,9 @@ export const versionIn = (encrypted: string): number | undefined => {
 
 /** What the terms of the number that a text names make of it: the one that does not fit says so, by the tag. */
 function firstOf<T>(
-  terms: readonly Term[],
+  terms: readonly TermKeys[],
   encrypted: string,
-  opened: (term: Term, body: string) => T | undefined,
+  opened: (term: TermKeys, body: string) => T | undefined,
 ): T | undefined {
   const version = versionIn(encrypted)
   const body = encrypted.slice(encrypted.indexOf('.') + 1)

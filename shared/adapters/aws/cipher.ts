@@ -10,7 +10,7 @@ import {
   encryptBatch,
   encryptField,
   NONCE_LENGTH,
-  type Term,
+  type TermKeys,
   versionIn,
 } from '../../storage/encryption.ts'
 import {
@@ -127,7 +127,7 @@ export function kmsGenesis({
   async function atWork(id: string, keys: Keys, now: number): Promise<NewKeyring> {
     const { active, terms, signer } = heldKeyring({ id, keys, edition: 0 }, now)
     const own = signer && rawPublic(signer).toString('base64')
-    const encryptBy = (term: Term, ...[place, field, text]: Parameters<FieldCipher['encrypt']>) =>
+    const encryptBy = (term: TermKeys, ...[place, field, text]: Parameters<FieldCipher['encrypt']>) =>
       encryptField(term, place, field, text, entropy.bytes(NONCE_LENGTH))
     return {
       keyring: await enclosed(id, keys, now),

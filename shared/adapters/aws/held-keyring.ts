@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Clock, Store } from '../../ports.ts'
-import { hmacKeyOf, type Term, termOf } from '../../storage/encryption.ts'
+import { hmacKeyOf, type TermKeys, termOf } from '../../storage/encryption.ts'
 import { activeTerm, idOf, type Keys, openEnvelope } from '../../storage/keyring.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
@@ -12,8 +12,8 @@ import type { Kms } from './kms.ts'
 /** A keyring at work. */
 export interface HeldKeyring {
   id: string
-  active: Term
-  terms: readonly Term[]
+  active: TermKeys
+  terms: readonly TermKeys[]
   hmacKey: KeyObject
   /** Ed25519: signs batch tokens of the active term; absent: this cluster has none for it, or needs none */
   signer?: KeyObject

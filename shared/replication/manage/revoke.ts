@@ -1,6 +1,5 @@
 import { after, type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
-import { rotation } from '../../cluster/rotate.ts'
 import { revocation } from '../../link/admin/secondaries.ts'
 import type { Ports } from '../../ports.ts'
 import { type Change, keyOf } from '../../storage/changes.ts'
@@ -8,6 +7,7 @@ import { partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import { storing } from '../storing.ts'
 import { roleChanging, secondariesChanging } from './refusals.ts'
+import { rotation } from './rotate.ts'
 import { checkTransition } from './transitions.ts'
 
 export const revokeFields = {

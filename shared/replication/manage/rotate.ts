@@ -1,13 +1,13 @@
-import { after, answer, type Call, clusterOf, data, nothing, type Outcome } from '../api/call.ts'
-import { ApiError } from '../api/errors.ts'
-import { bool } from '../api/fields.ts'
-import { secondariesOf } from '../link/admin/secondaries.ts'
-import { withKeyring } from '../model/cluster.ts'
-import type { Secondary } from '../model/link.ts'
-import { type Change, replace } from '../storage/changes.ts'
-import { key, partitions } from '../storage/kinds.ts'
-import { printTime } from '../values/time.ts'
-import { retiredTerms } from './terms.ts'
+import { after, answer, type Call, clusterOf, data, nothing, type Outcome } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import { bool } from '../../api/fields.ts'
+import { retiredTerms } from '../../cluster/terms.ts'
+import { secondariesOf } from '../../link/admin/secondaries.ts'
+import { withKeyring } from '../../model/cluster.ts'
+import type { Secondary } from '../../model/link.ts'
+import { type Change, replace } from '../../storage/changes.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import { printTime } from '../../values/time.ts'
 
 export const rotateFields = {
   retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
