@@ -9,7 +9,7 @@ import { sized } from '../../support/size.ts'
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 /** Calls from one death to the next: all of them take minutes. */
-const EVERY = sized(16, 1)
+const EVERY = sized(32, 1)
 
 let from: Warm
 
@@ -210,7 +210,7 @@ const rejoining: Pick<Scene, 'before' | 'act' | 'holds'> = {
 /** The tree of west is made anew and compared, and it follows as before. */
 const reindexed: Pick<Scene, 'act' | 'holds'> & { every: number } = {
   // it goes through thousands of pages
-  every: sized(2500, 101),
+  every: sized(5000, 101),
   act: set => operate(set, 'west', 'reindex', { diff: true }),
   holds: async set => {
     const { data } = (await set.at('west').ok('GET', `${R}/status`)).body
