@@ -5,6 +5,7 @@ import type { CarryTo } from '../link/carry.ts'
 import type { Ports } from '../ports.ts'
 import { closeCopy } from '../replication/close-copy.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
+import { tellsNews } from '../replication/primary/news.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
@@ -37,11 +38,12 @@ export function journalHandler(
   // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
   return async event => {
-    const records = recordsIn(event)
-    if (records !== undefined) {
+    const cells = cellsIn(event)
+    if (cells) {
       await closeHoles(ports)
+      if (!(await tellsNews(ports, cells))) return
       await notify().catch(otherwise('secondaries are not told'))
-      return refresh(records >= STREAM_BATCH)
+      return refresh(cells.length >= STREAM_BATCH)
     }
     await closeCopy(ports)
     await tendOperation(ports).catch(otherwise('an operation waits'))
@@ -52,10 +54,14 @@ export function journalHandler(
   }
 }
 
-/** How many changes of a table an event tells of; undefined: it is none of a stream. */
-function recordsIn(event: unknown): number | undefined {
+interface CellRecord {
+  dynamodb?: { Keys?: { sk?: { S?: unknown } } }
+}
+
+/** Sort keys of the items that an event tells of; undefined: it is none of a stream. */
+function cellsIn(event: unknown): unknown[] | undefined {
   const { Records } = (event ?? {}) as { Records?: unknown }
-  return Array.isArray(Records) ? Records.length : undefined
+  return Array.isArray(Records) ? Records.map(({ dynamodb }: CellRecord) => dynamodb?.Keys?.sk?.S) : undefined
 }
 
 /** The hourly round. */

@@ -83,6 +83,7 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   if (staged === 'refused') return 'worked'
   const newest = cells.at(-1)
   if (newest) follower.newest = { seq: newest.seq, at: newest.at }
+  if (cells.some(({ noop }) => !noop)) follower.cameAt = own.clock.now()
   if (cells.length >= BEHIND) follower.ahead = askAhead(follower, link, staged)
   return afterRedo(follower, staged, await redo(own, life, staged, cells))
 }

@@ -16,6 +16,7 @@ import {
   standing,
   toStep,
 } from '../operation/run.ts'
+import { wakePuller } from '../wake.ts'
 import { isAdopted } from './find.ts'
 
 /**
@@ -75,7 +76,7 @@ export const finish: OperationStep = async (run, id) => {
   }
   const ended = await endOperation(run, id)
   // else the puller begins within a minute
-  if (ended === DONE) await ports.puller.wake().catch(() => undefined)
+  if (ended === DONE) await wakePuller(ports, stand.cluster).catch(() => undefined)
   return ended
 }
 

@@ -139,8 +139,9 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
           await clock.sleep(tries * 60_000)
         }
     },
-    /** a short run of the puller */
-    pull: () => run('on-pull', () => pullHandler(as('on-pull'), carryTo)({}, context(PULL_S))),
+    /** a short run of the puller, or one as a schedule starts it */
+    pull: (event = {}, seconds = PULL_S) =>
+      run('on-pull', () => pullHandler(as('on-pull'), carryTo)(event, context(seconds))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})
@@ -155,7 +156,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
       })
     },
     /** what on-journal does when cells have been written */
-    streamed: () => journal({ Records: [] }),
+    streamed: (records: readonly object[] = []) => journal({ Records: records }),
   }
 }
 
