@@ -1,4 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { monthlyCosts, sumOf } from '../../bench/at-rest.ts'
+import { pairAtRest } from '../../support/set/at-rest.ts'
 import { besideRequests } from '../../support/set/beside.ts'
 import { type Warm, warmSnapshot } from '../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
@@ -10,22 +12,13 @@ const R = '/sys/replication/dr'
 
 let from: Warm
 let set: ClusterSet
-/** calls to tables, by the function that made them */
-let calls: Map<string, number>
 
 beforeAll(async () => {
   from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
 })
 
 beforeEach(async () => {
-  calls = new Map()
-  set = await clusterSet(['east', 'west'], {
-    ...{ from, memory: true, aws: true },
-    onCall: (_, { cluster, name }) => {
-      const by = `${cluster} ${name}`
-      calls.set(by, (calls.get(by) ?? 0) + 1)
-    },
-  })
+  set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
 })
 
 const write = async (name = 'a'): Promise<number> => {
@@ -49,21 +42,14 @@ async function justAsked(): Promise<void> {
   await set.clock.sleep(100)
 }
 
-test('at rest, sixteen calls of the link in a minute at most, no notice among them, and 500 calls to the tables of both', async () => {
-  const end = besideRequests(set)
-  await set.clock.sleep(90 * SECOND)
-  const before = set.net.calls.length
-  calls.clear()
-  await set.clock.sleep(120 * SECOND)
-  const ofTables = [...calls.values()].reduce((sum, count) => sum + count, 0) / 2
-  const resting = (calls.get('west on-pull') ?? 0) / 2
-  const link = set.net.calls.slice(before).map(({ method }) => method)
-  await end()
-  expect([...new Set(link)].sort()).toEqual(['Cells', 'Echo'])
-  expect(link.length / 2).toBeLessThanOrEqual(16)
+test('at rest, twelve calls of the link in a minute, none of them a notice, 460 to the tables of both, and 15 USD a month', async () => {
+  const { link, functions } = await pairAtRest(from)
+  expect(Object.keys(link).sort()).toEqual(['Cells', 'Echo'])
+  expect((link['Echo'] ?? 0) + (link['Cells'] ?? 0)).toBeLessThanOrEqual(13)
   // four looks a second at the own table, and what twelve calls of the link need
-  expect(resting).toBeLessThanOrEqual(350)
-  expect(ofTables).toBeLessThanOrEqual(500)
+  expect(functions['west on-pull']?.calls).toBeLessThanOrEqual(330)
+  expect(Object.values(functions).reduce((sum, { calls }) => sum + calls, 0)).toBeLessThanOrEqual(460)
+  expect(sumOf(monthlyCosts({ link, functions }))).toBeLessThanOrEqual(15)
 })
 
 test('at rest, the first write arrives within a second, and the run that rests takes it', async () => {
