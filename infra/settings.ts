@@ -216,6 +216,18 @@ const fields = v.strictObject({
   }),
   /** environments kept free for logins, so that nothing else can starve them */
   loginConcurrency: v.optional(wholeNumber),
+  /**
+   * environments kept free for the functions of DR replication, so that strangers who fill all others cannot stop it:
+   * at least as many as run beside each other when all is well
+   */
+  drConcurrency: v.optional(
+    v.strictObject({
+      link: v.optional(v.pipe(wholeNumber, v.minValue(5))),
+      'on-pull': v.optional(v.pipe(wholeNumber, v.minValue(3))),
+      'on-journal': v.optional(v.pipe(wholeNumber, v.minValue(3))),
+      'on-operation': v.optional(v.pipe(wholeNumber, v.minValue(2))),
+    }),
+  ),
   /** environments that the account may have at once in this region; Lambda keeps 100 of them unreserved */
   accountConcurrency: v.optional(wholeNumber, 1000),
   /** memory of functions, MB; processor time grows with it */
@@ -298,9 +310,11 @@ const schema = v.pipe(
   ),
   v.forward(
     v.partialCheck(
-      [['loginConcurrency'], ['accountConcurrency']],
-      ({ loginConcurrency = 0, accountConcurrency }) => loginConcurrency <= accountConcurrency - UNRESERVED,
-      `must leave ${UNRESERVED} of accountConcurrency unreserved: Lambda refuses more`,
+      [['loginConcurrency'], ['drConcurrency'], ['accountConcurrency']],
+      ({ loginConcurrency = 0, drConcurrency = {}, accountConcurrency }) =>
+        Object.values(drConcurrency).reduce<number>((sum, one) => sum + (one ?? 0), loginConcurrency) <=
+        accountConcurrency - UNRESERVED,
+      `and drConcurrency together must leave ${UNRESERVED} of accountConcurrency unreserved: Lambda refuses more`,
     ),
     ['loginConcurrency'],
   ),

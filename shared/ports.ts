@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { CarryTo } from './link/carry.ts'
 import type { ClusterRecord, Keyring } from './model/cluster.ts'
 import type { MountTable } from './model/mount.ts'
+import type { Term } from './model/term.ts'
 import type { Journal, JournalView } from './replication/journal.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
@@ -74,13 +75,13 @@ export interface ClusterRead {
 
 /** The keyring at work. Its keys never leave the adapter. */
 export interface FieldCipher {
-  /** tells what the cluster record says: a remembered keyring of another name, or without its newest term, is forgotten */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'term'>): void
+  /** tells what the cluster record says: a remembered keyring of another name, or of an earlier edition, is forgotten */
+  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>): void
   encrypt(key: Key, field: string, text: string): Promise<Encrypted>
   decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
   /** a batch token's content, encrypted and decrypted again; undefined for anything that we did not encrypt */
   encryptToken(content: string): Promise<string>
-  decryptToken(text: string): Promise<string | undefined>
+  decryptToken(text: string): Promise<SealedToken | undefined>
   /**
    * The keyring for another cluster of the set: sealed to that one's X25519 key, 32 bytes, and bound to the set.
    * @param set UUID
@@ -90,24 +91,49 @@ export interface FieldCipher {
   hmac(text: string): Promise<string>
 }
 
+/** A keyring that is not stored yet, under a new data key of this cluster's own KMS key. */
+export interface NewKeyring {
+  keyring: Keyring
+  /** works with it before it is stored */
+  cipher: Pick<FieldCipher, 'encrypt'>
+  /** all terms that it holds, oldest first */
+  terms: readonly TermMade[]
+}
+
+/** What is told of a term by who holds it. `id`: its identity. */
+export type TermMade = Pick<Term, 'number' | 'probe'> & {
+  id: string
+  /** raw Ed25519 public key of this cluster's own signer of it, base64; absent: it has none */
+  signer?: string
+}
+
+/** A batch token as it was sealed: who signed it, and whether its term still counts, is told by the term's item. */
+export interface SealedToken {
+  content: string
+  /** identity of the term that encrypted it */
+  term: string
+  /** absent: a term of before, whose tokens bear none */
+  signature?: Buffer
+}
+
 /** Makes keys. Times are epoch milliseconds. */
 export interface Genesis {
-  /** a new keyring, wrapped for storage, and a cipher that works with it before it is stored */
-  newKeyring(now: number): Promise<{ keyring: Keyring; cipher: Pick<FieldCipher, 'encrypt'> }>
-  /** the same keyring with one more term, which encrypts from now on, under a new data key */
-  withNextTerm(keyring: Keyring, now: number): Promise<Keyring>
+  newKeyring(now: number): Promise<NewKeyring>
   /**
-   * A keyring that another cluster exported, under this cluster's own key, and a cipher that works with it before it
-   * is stored.
+   * The keyring with one more term, which encrypts from now on.
+   * @param id of the keyring that it becomes; absent: it stays the same one
+   */
+  withNextTerm(keyring: Keyring, now: number, id?: string): Promise<NewKeyring>
+  /**
+   * A keyring that another cluster exported, under this cluster's own key.
    * @param own X25519, to which it was sealed
    * @throws Error when it was not sealed to this key, or for another set
    */
-  importFrom(
-    exported: string,
-    own: KeyObject,
-    set: string,
-    now: number,
-  ): Promise<{ keyring: Keyring; cipher: Pick<FieldCipher, 'encrypt'> }>
+  importFrom(exported: string, own: KeyObject, set: string, now: number): Promise<NewKeyring>
+  /** A keyring with the terms of another one besides, for reading. */
+  unite(leading: Keyring, other: Keyring, now: number): Promise<NewKeyring>
+  /** A keyring with a signer of this cluster's own for the term that encrypts. */
+  withSigner(keyring: Keyring, now: number): Promise<NewKeyring>
 }
 
 /** Where a call to AWS goes, and as whom. */

@@ -21,6 +21,7 @@ interface AuditCarrierProps extends Surroundings {
  */
 export class AuditCarrier extends Construct {
   readonly subscription: CfnSubscriptionFilter
+  readonly lambda: IFunction
 
   constructor(scope: Construct, id: string, { source, ...surroundings }: AuditCarrierProps) {
     super(scope, id)
@@ -30,6 +31,7 @@ export class AuditCarrier extends Construct {
       name: NAME,
       timeout: Duration.minutes(workers[NAME].timeout),
     })
+    this.lambda = lambda
     const undelivered = this.queueOf(lambda)
     this.subscription = this.subscribe(lambda, source)
     const { alarmActionArns } = surroundings.settings

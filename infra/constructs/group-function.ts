@@ -45,7 +45,6 @@ export interface GroupFunctionProps extends Surroundings {
   timeout: Duration
   /** log group that it shares with others; absent: one of its own */
   logs?: LogGroup
-  reservedConcurrency?: number
   recursiveLoop?: RecursiveLoop
 }
 
@@ -95,6 +94,12 @@ function checked(name: string, variables: Readonly<Record<string, string>>): Rec
     `the settings are not usable:\n  the environment of ${name} comes to ${bytes} bytes, and Lambda takes ${ENVIRONMENT.largest}; the longest variable is ${longest?.variable}`,
   )
 }
+
+/** Environments kept free for a function, by the settings; undefined: it shares those that nobody has reserved. */
+const reservedFor = (name: string, { loginConcurrency, drConcurrency }: Settings): number | undefined =>
+  name === 'login'
+    ? loginConcurrency
+    : (drConcurrency as Record<string, number | undefined> | undefined)?.[name]
 
 /** Whether the gateway calls a function: workers answer nobody from outside. */
 const isCalled = (name: string): boolean => !Object.hasOwn(workers, name)
@@ -149,7 +154,7 @@ export class GroupFunction extends Construct {
         applicationLogLevelV2: ApplicationLogLevel.INFO,
         environment: checked(name, this.environment(props)),
         functionName: isFixed(name) ? nameOf(settings, name) : undefined,
-        reservedConcurrentExecutions: props.reservedConcurrency,
+        reservedConcurrentExecutions: reservedFor(name, settings),
         recursiveLoop: props.recursiveLoop,
       }),
     )

@@ -4,7 +4,6 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
-import { alarm } from './alarm.ts'
 import { workflowName } from './group-function.ts'
 import type { Arns } from './workflow-definition.ts'
 
@@ -16,8 +15,10 @@ interface WorkflowMachineProps {
   worker: IFunction
 }
 
-/** A workflow as a state machine of Step Functions, with an alarm for executions that failed. */
+/** A workflow as a state machine of Step Functions. */
 export class WorkflowMachine extends Construct {
+  readonly machine: CfnStateMachine
+
   constructor(scope: Construct, id: string, { name, definition, settings, worker }: WorkflowMachineProps) {
     super(scope, id)
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('states.amazonaws.com') })
@@ -32,17 +33,11 @@ export class WorkflowMachine extends Construct {
       resourceName: 'invoke',
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     })
-    const machine = new CfnStateMachine(this, 'Machine', {
+    this.machine = new CfnStateMachine(this, 'Machine', {
       stateMachineName: workflowName(settings, name),
       roleArn: role.roleArn,
       definition: definition({ invoke, worker: worker.functionArn }),
     })
-    machine.node.addDependency(role)
-    alarm(this, 'Failed', settings.alarmActionArns, {
-      alarmDescription: `The workflow ${name} failed: its operation says why`,
-      namespace: 'AWS/States',
-      metricName: 'ExecutionsFailed',
-      dimensions: [{ name: 'StateMachineArn', value: machine.ref }],
-    })
+    this.machine.node.addDependency(role)
   }
 }

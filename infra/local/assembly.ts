@@ -78,6 +78,7 @@ const IGNORED = [
   'AWS::IAM::Role',
   'AWS::Lambda::Permission',
   'AWS::Logs::LogGroup',
+  'AWS::Logs::MetricFilter',
   'AWS::Logs::SubscriptionFilter',
   'AWS::SQS::Queue',
 ]
@@ -278,6 +279,8 @@ function streamOf({ properties }: Found): StreamModel {
 const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }
 
 function scheduleOf({ id, properties }: Found): Model['schedules'] {
+  // of what happens to executions an alarm tells on AWS, and the minute's round looks after them here too
+  if (properties['EventPattern'] !== undefined) return []
   const expression = String(properties['ScheduleExpression'])
   const rate = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression)
   if (!rate) throw new Error(`the embedded host cannot honour the schedule ${expression}`)

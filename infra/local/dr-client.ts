@@ -37,12 +37,18 @@ export interface HostAnswer {
 type Asked = Pick<Host, 'base_url' | 'root_token' | 'cluster'>
 
 /** One call below `sys/replication/dr`; see `askHost`. */
-export const askReplication = (host: Asked, path: string, body: object | undefined, token?: string) =>
-  askHost(host, `${DR}/${path}`, body, token)
+export const askReplication = (
+  host: Asked,
+  path: string,
+  body: object | undefined,
+  token?: string,
+  say?: (text: string) => void,
+) => askHost(host, `${DR}/${path}`, body, token, say)
 
 /**
- * One call of the API: a read without a body, else a write.
+ * One call of the API: a read without a body, else a write. As in the runbooks it is asked again when the answer says so.
  * @param token default: the root token of that cluster
+ * @param say told what is asked again, and why
  * @throws Error with the answer, where it is no success
  */
 export async function askHost(
@@ -50,14 +56,22 @@ export async function askHost(
   path: string,
   body: object | undefined,
   token = root_token,
+  say: (text: string) => void = () => undefined,
 ): Promise<HostAnswer> {
-  const answer = await fetch(`${base_url}/${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { 'x-vault-token': token },
-    signal: AbortSignal.timeout(ANSWER_MS),
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${path} on ${cluster}: ${answer.status} ${text}`)
-  return (text === '' ? {} : JSON.parse(text)) as HostAnswer
+  const end = Date.now() + WAIT_MS
+  for (;;) {
+    const answer = await fetch(`${base_url}/${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'x-vault-token': token },
+      signal: AbortSignal.timeout(ANSWER_MS),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (answer.ok) return (text === '' ? {} : JSON.parse(text)) as HostAnswer
+    const told = `${path} on ${cluster}: ${answer.status} ${text}`
+    const seconds = answer.headers.get('retry-after')
+    if (seconds === null || Date.now() > end) throw new Error(told)
+    say(`${told}; asking again in ${seconds} s`)
+    await setTimeout(Number(seconds) * 1000)
+  }
 }

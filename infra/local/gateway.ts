@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
+import { linkPath } from '../../shared/link/routes.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { InvocationFault } from './environment.ts'
 import { HOME } from './home.ts'
@@ -16,6 +17,8 @@ export interface GatewayOptions {
   routes: readonly Route[]
   port: number
   invoke: (functionName: string, event: unknown) => Promise<unknown>
+  /** what requests have to wait for, but for those of the link */
+  hold?: () => Promise<void> | undefined
   /** paths that only this host serves, by method and path */
   extra?: Readonly<Record<string, string>>
 }
@@ -36,7 +39,13 @@ const LONGEST_HEAD = 10_240
  * An HTTP API: matches routes as AWS does, decodes the path before it calls, answers its own faults in its own
  * shape. Besides, it takes the verb LIST.
  */
-export async function startGateway({ routes, port, invoke, extra = {} }: GatewayOptions): Promise<Gateway> {
+export async function startGateway({
+  routes,
+  port,
+  invoke,
+  hold = () => undefined,
+  extra = {},
+}: GatewayOptions): Promise<Gateway> {
   const find = routeFinder(routes)
   const http = createServer({ maxHeaderSize: LONGEST_HEAD }, (request, response) => {
     serve(request, response).catch(() => own(response, 500, 'Internal Server Error'))
@@ -46,6 +55,7 @@ export async function startGateway({ routes, port, invoke, extra = {} }: Gateway
     const body = await readBody(request)
     if (!body) return own(response, 413, 'Request Entity Too Large')
     const event = eventOf(request, body)
+    if (!event.rawPath.startsWith(linkPath)) await hold()
     const functionName = extra[`${request.method} ${event.rawPath}`] ?? find(event)
     if (functionName === undefined) return own(response, 404, 'Not Found')
     try {

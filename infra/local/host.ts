@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defined } from '../../shared/values/defined.ts'
+import { HOST_RETURNS } from '../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
+import { type Absence, startAbsence } from './absence.ts'
 import { type Model, readAssembly } from './assembly.ts'
 import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from './cluster-file.ts'
 import {
@@ -203,7 +205,10 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
   started(startSweeper(engine.client, model.tables))
   started(startStreams({ ...home, url: engine.url, credentials, lambdas, streams: model.streams }))
   started(startSchedules(model, lambdas))
-  const gateway = started(await gatewayOf(site, lambdas))
+  const absence = started(
+    startAbsence(() => lambdas.invoke(namedOf(model, 'on-pull'), HOST_RETURNS), !options.memory),
+  )
+  const gateway = started(await gatewayOf(site, lambdas, absence))
   const link = started(await startLinkPort(gateway.url, options.linkPort))
   const file: ClusterFile = defined({
     base_url: `${gateway.url}/v1`,
@@ -281,11 +286,12 @@ function rehearsing(one: Model['functions'][number], { drill }: HostOptions): Mo
   return { ...one, environment: { ...one.environment, ...environment } }
 }
 
-const gatewayOf = ({ options, model }: Site, lambdas: Lambdas): Promise<Gateway> =>
+const gatewayOf = ({ options, model }: Site, lambdas: Lambdas, { over }: Absence): Promise<Gateway> =>
   startGateway({
     routes: model.routes,
     port: options.port,
     invoke: lambdas.invoke,
+    hold: over,
     extra: loopbackOnly(model),
   })
 
@@ -336,12 +342,11 @@ async function executionKey(
 
 /** What has no route is reachable on loopback only. */
 const loopbackOnly = ({ functions }: Model): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(unrouted).map(([way, folder]) => [
-      way,
-      functions.find(one => one.folder === folder)?.name ?? '',
-    ]),
-  )
+  Object.fromEntries(Object.entries(unrouted).map(([way, folder]) => [way, namedOf({ functions }, folder)]))
+
+/** The name of the function of a folder. */
+const namedOf = ({ functions }: Pick<Model, 'functions'>, folder: string): string =>
+  functions.find(one => one.folder === folder)?.name ?? ''
 
 /** Schedules of every minute begin at once: they make up for what the last start has missed. */
 function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {

@@ -28,7 +28,7 @@ export const HELP = `npm start [-- options]        a cluster on this machine, th
   --port N               port of the API (8200; 0: any)
   --link-port N          port on which other clusters reach this one, by gRPC (0: any)
   --provider-port N      port of the imitated AWS (0: any)
-  --metadata-port N      port of the metadata service of the instance that logs in (0: any)
+  --metadata-port N      port of the metadata service of an instance, for logins by hand (0: any)
   --pair                 two clusters, each a process: east, a DR primary, on the port N, and west, its secondary, on N + 1
   --aws NAME             the imitated AWS of another cluster of this machine (its own)
   --provider URL         an imitated AWS that somebody else has started; then none is started

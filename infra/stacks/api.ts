@@ -4,11 +4,11 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
 import { linkPath } from '../../shared/link/routes.ts'
-import { defined } from '../../shared/values/defined.ts'
-import { alarm } from '../constructs/alarm.ts'
+import { alarm, alarmOfFunctions } from '../constructs/alarm.ts'
 import { DEFAULT_ROUTE, HttpApi, pathsOfGroup } from '../constructs/api-definition.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
 import { functionLogs, GroupFunction, type Surroundings } from '../constructs/group-function.ts'
+import { LogAlarms } from '../constructs/log-alarms.ts'
 import { storageOf } from '../constructs/storage.ts'
 import type { Settings } from '../settings.ts'
 import type { DataStack } from './data.ts'
@@ -19,6 +19,9 @@ const TIMEOUT = { login: Duration.seconds(15), others: Duration.seconds(25) }
 /** Routes that have a throttle of their own: other clusters of a set, and those that ask whether this one serves. */
 const LINK_ROUTE = `${linkPath}{proxy+}`
 const HEALTH_ROUTE = '/v1/sys/health'
+
+/** Answers of 5xx within five minutes that nobody is called for. */
+const MOST_ERRORS = 10
 
 interface ApiProps {
   settings: Settings
@@ -55,41 +58,50 @@ export class ApiStack extends Stack {
     new CfnOutput(this, 'Address', { value: `${address}/v1`, description: 'base URL of the API' })
     this.invoked('InitFunction', 'init', 'invoke once to initialise')
     const root = this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
-    const operation = this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
-    this.watched('RootGeneration', root, 'a root token')
-    this.watched('OperationToken', operation, 'a DR operation token')
+    this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
+    this.alarms(api, root, carrier.lambda.functionName)
   }
 
-  private watched(id: string, value: string, made: string): void {
-    alarm(this, id, this.surroundings.settings.alarmActionArns, {
-      alarmDescription: `Somebody makes, or tries to make, ${made} from recovery shares`,
+  /** Of what callers see, and of what functions write down. */
+  private alarms(api: CfnApi, root: string, carrier: string): void {
+    const { settings } = this.surroundings
+    new LogAlarms(this, 'LogAlarms', { settings, logs: this.logs })
+    // who may invoke it has been authorised by IAM: strangers cannot
+    alarm(this, 'RootGeneration', settings.alarmActionArns, {
+      alarmDescription: 'Somebody makes, or tries to make, a root token from recovery shares',
       namespace: 'AWS/Lambda',
       metricName: 'Invocations',
-      dimensions: [{ name: 'FunctionName', value }],
+      dimensions: [{ name: 'FunctionName', value: root }],
+    })
+    alarm(this, 'ServerErrors', settings.alarmActionArns, {
+      alarmDescription: 'The API answers with 5xx: the log lines of those requests name the causes',
+      namespace: 'AWS/ApiGateway',
+      metricName: '5xx',
+      dimensions: [{ name: 'ApiId', value: api.ref }],
+      above: MOST_ERRORS,
+      of: [2, 3],
+    })
+    alarmOfFunctions(this, 'Throttled', settings.alarmActionArns, {
+      alarmDescription:
+        'Lambda refuses to run logins, the link, or the carrier of the audit log: no environment is free for them',
+      metricName: 'Throttles',
+      functions: [...['login', 'link'].map(name => this.named(name)), carrier],
     })
   }
 
+  private named = (name: string): string =>
+    this.functions.find(one => one.node.id === name)?.lambda.functionName ?? ''
+
   /** Puts out the name of a function that may be invoked directly. */
   private invoked(output: string, name: string, description: string): string {
-    const value = this.functions.find(one => one.node.id === name)?.lambda.functionName ?? ''
+    const value = this.named(name)
     new CfnOutput(this, output, { value, description })
     return value
   }
 
   private group(name: string): GroupFunction {
-    const { settings } = this.surroundings
-    const login = name === 'login'
-    return new GroupFunction(
-      this,
-      name,
-      defined({
-        ...this.surroundings,
-        name,
-        logs: this.logs,
-        timeout: login ? TIMEOUT.login : TIMEOUT.others,
-        reservedConcurrency: login ? settings.loginConcurrency : undefined,
-      }),
-    )
+    const timeout = name === 'login' ? TIMEOUT.login : TIMEOUT.others
+    return new GroupFunction(this, name, { ...this.surroundings, name, logs: this.logs, timeout })
   }
 
   /** Functions that the gateway calls, each with its paths. */

@@ -7,12 +7,14 @@ import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { DRILL_WORKFLOW, type Workflow, workflows } from '../../shared/workers/workflows.ts'
+import { alarm, alarmOfFunctions } from '../constructs/alarm.ts'
 import { attemptDefinition } from '../constructs/attempt-definition.ts'
 import { drillDefinition } from '../constructs/drill-definition.ts'
 import { GroupFunction, type Surroundings } from '../constructs/group-function.ts'
 import { StreamSource } from '../constructs/stream-source.ts'
 import { WorkflowMachine } from '../constructs/workflow.ts'
 import { type Arns, definitionOf } from '../constructs/workflow-definition.ts'
+import type { Settings } from '../settings.ts'
 import type { ApiStack } from './api.ts'
 
 /** Lambdas that answer schedules and run jobs. */
@@ -42,12 +44,14 @@ export class WorkersStack extends Stack {
     const machine = (name: string, folder: keyof typeof workers, definition: (arns: Arns) => object) => {
       const worker = lambdas.get(folder)
       if (!worker) throw new Error(`no worker does the steps of the workflow ${name}`)
-      new WorkflowMachine(this, `${name} workflow`, { name, definition, settings, worker })
+      return new WorkflowMachine(this, `${name} workflow`, { name, definition, settings, worker }).machine.ref
     }
-    for (const [name, workflow] of Object.entries<Workflow>(workflows))
-      machine(name, 'on-operation', arns => definitionOf(name, workflow, arns))
-    machine(ATTEMPT_WORKFLOW, 'on-attempt', attemptDefinition)
-    machine(DRILL_WORKFLOW, 'on-drill', drillDefinition)
+    const machines = Object.entries<Workflow>(workflows).map(([name, workflow]) =>
+      machine(name, 'on-operation', arns => definitionOf(name, workflow, arns)),
+    )
+    machines.push(machine(ATTEMPT_WORKFLOW, 'on-attempt', attemptDefinition))
+    machines.push(machine(DRILL_WORKFLOW, 'on-drill', drillDefinition))
+    this.watch(machines, lambdas, settings)
     const rehearses = lambdas.get('on-drill')
     if (settings.drill && rehearses)
       new Rule(this, 'drill schedule', {
@@ -55,6 +59,40 @@ export class WorkersStack extends Stack {
         schedule: Schedule.expression(settings.drill.schedule),
         targets: [new LambdaTarget(rehearses, { retryAttempts: 2 })],
       })
+  }
+
+  /**
+   * One rule hears of every execution that failed, was stopped or took too long, and wakes who has operations go on; the
+   * alarm counts how often. An alarm for each workflow and each bad end would cost more than all others.
+   */
+  private watch(
+    machines: readonly string[],
+    lambdas: ReadonlyMap<string, IFunction>,
+    settings: Settings,
+  ): void {
+    const journal = lambdas.get('on-journal')
+    if (!journal) throw new Error('no worker has operations go on')
+    const { ruleName } = new Rule(this, 'workflow ends', {
+      description: 'a workflow failed, was stopped, or took too long',
+      eventPattern: {
+        source: ['aws.states'],
+        detailType: ['Step Functions Execution Status Change'],
+        detail: { status: ['FAILED', 'TIMED_OUT', 'ABORTED'], stateMachineArn: machines },
+      },
+      targets: [new LambdaTarget(journal, { retryAttempts: 2 })],
+    })
+    alarm(this, 'WorkflowFailed', settings.alarmActionArns, {
+      alarmDescription:
+        'A workflow failed, was stopped, or took too long: the log of on-journal says which, its operation why',
+      namespace: 'AWS/Events',
+      metricName: 'Invocations',
+      dimensions: [{ name: 'RuleName', value: ruleName }],
+    })
+    alarmOfFunctions(this, 'WorkersThrottled', settings.alarmActionArns, {
+      alarmDescription: 'Lambda refuses to run a worker: no environment is free for it',
+      metricName: 'Throttles',
+      functions: [...lambdas.values()].map(one => one.functionName),
+    })
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {

@@ -71,6 +71,9 @@ const NO_TOKEN: readonly string[] = [
   'mount-gone',
   'parent-gone',
   'operation-token-unknown',
+  'batch-token-root',
+  'batch-token-unsigned',
+  'term-retired',
 ]
 
 /** A denial. @param why goes to the audit log */

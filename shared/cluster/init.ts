@@ -1,7 +1,7 @@
 import { answer, type Call, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { int, list, type Supplied, text } from '../api/fields.ts'
-import type { ClusterRecord } from '../model/cluster.ts'
+import { type ClusterRecord, withKeyring } from '../model/cluster.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import { tokenText } from '../model/token.ts'
 import { newMount } from '../mounts/new-mount.ts'
@@ -12,6 +12,7 @@ import { issueService } from '../tokens/mint.ts'
 import { rootToken } from '../tokens/root-token.ts'
 import { encryptEach, fingerprintOf } from './pgp.ts'
 import { checkDivision, type Division, divide } from './shares.ts'
+import { noteTerms } from './terms.ts'
 
 export const initFields = {
   recovery_shares: int('Number of recovery key shares; default 5'),
@@ -38,15 +39,14 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
   if (call.cluster) throw alreadyDone()
   const division = divisionOf(given)
   await checkHolders(given, ports.deployment.initPgpKeys)
-  const { keyring, cipher } = await ports.genesis.newKeyring(now)
-  const record: ClusterRecord = {
+  const { keyring: made, cipher, terms } = await ports.genesis.newKeyring(now)
+  const unkeyed: Omit<ClusterRecord, 'keyring' | 'term'> = {
     id: ports.entropy.uuid(),
     name: ports.deployment.clusterName,
     mode: 'disabled',
-    keyring: keyring.id,
-    term: keyring.term,
     initialisedAt: now,
   }
+  const { record, keyring } = withKeyring(unkeyed, made)
   const recovery = ports.entropy.bytes(KEY_BYTES)
   const root = tokenText(ports.entropy.bytes)
   const shares = await divide(recovery, division)
@@ -55,6 +55,7 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
   const changes = [
     create(key('cluster'), record),
     create(key('keyring'), keyring),
+    ...noteTerms(terms, [], now, record.id),
     create(place, { ...division, key: await cipher.encrypt(place, 'key', recovery.toString('base64')) }),
     ...storeMounts(undefined, firstMounts(ports.entropy.uuid)),
     ...issueService(rootToken(now), root).changes,

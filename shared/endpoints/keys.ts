@@ -1,5 +1,5 @@
 import { endpoint, type Group, policy } from '../api/endpoint.ts'
-import { keyStatus, prepareKeys, rotate } from '../cluster/rotate.ts'
+import { keyStatus, prepareKeys, rotate, rotateFields } from '../replication/manage/rotate.ts'
 
 export const keysGroup: Group = {
   name: 'keys',
@@ -8,6 +8,7 @@ export const keysGroup: Group = {
       method: 'POST',
       path: '/sys/rotate',
       summary: 'Add a term to the keyring: what is encrypted from now on is encrypted by it',
+      fields: rotateFields,
       access: policy('update', { sudo: true }),
       uses: ['genesis'],
       answers: 'nothing',

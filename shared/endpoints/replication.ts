@@ -8,6 +8,7 @@ import { disablePrimary, enablePrimary, primaryFields } from '../replication/man
 import { prepareRecord } from '../replication/manage/record.ts'
 import { recoverLink } from '../replication/manage/recover.ts'
 import { revokeFields, revokeSecondary } from '../replication/manage/revoke.ts'
+import { prepareKeys } from '../replication/manage/rotate.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
@@ -27,7 +28,7 @@ import {
 import { prepareUpdate, updateFields, updatePrimary } from '../replication/manage/update-primary.ts'
 import { preparePromotion, promote, promoteFields } from '../replication/promotion/promote.ts'
 import { showReadiness, showSecondaryReadiness } from '../replication/readiness/show.ts'
-import { licenseStatus } from '../system/license-status.ts'
+import { licenseFeatures, licenseStatus } from '../system/license-status.ts'
 
 /** Monitors ask for it often, on clusters of every role, and may send any namespace. */
 const status = {
@@ -129,7 +130,8 @@ export const replicationGroup: Group = {
       fields: revokeFields,
       access: policy('update'),
       serves: 'primary',
-      uses: ['journal', 'link'],
+      uses: ['journal', 'link', 'genesis'],
+      prepare: prepareKeys,
       handle: revokeSecondary,
     }),
     endpoint({
@@ -300,6 +302,16 @@ export const replicationGroup: Group = {
       uses: ['licence'],
       answers: 'data',
       handle: licenseStatus,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/license/features',
+      summary: 'What the licence of this deployment names',
+      access: { by: 'token' },
+      uses: ['licence'],
+      answers: 'data',
+      mirrored: true,
+      handle: licenseFeatures,
     }),
   ],
 }

@@ -12,7 +12,7 @@ import { notASecondary } from '../replication/manage/refusals.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { standingOf } from '../tokens/rights.ts'
 import { defined } from '../values/defined.ts'
-import { type Alive, authenticate, takeUse } from './authenticate.ts'
+import { type Alive, authenticate, sealingTerm, takeUse } from './authenticate.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
 
@@ -102,9 +102,8 @@ async function identify(intake: Intake, base: Base, ports: Ports, before: Alive 
   if (before?.spent) return before
   const presented = await (await base.presented())?.open()
   const alive = authenticate(presented, base.tokenItem, {
-    mounts: base.mounts,
-    source: intake.facts.source,
-    now: base.now,
+    ...{ mounts: base.mounts, source: intake.facts.source, now: base.now },
+    term: presented && (await sealingTerm(presented, base.termItem, ports)),
   })
   return before || !base.cluster ? alive : takeUse(alive, base.cluster, ports)
 }

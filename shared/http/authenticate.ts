@@ -5,6 +5,7 @@ import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } 
 import type { ClusterRead, FieldCipher, Ports } from '../ports.ts'
 import { countDown, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
+import { type BatchToken, batchFault, openBatch } from '../tokens/batch.ts'
 import { anyContains } from '../values/cidr.ts'
 import { defined } from '../values/defined.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
@@ -13,6 +14,8 @@ import { type Secret, sameSecret } from '../values/secret.ts'
 export interface Presented {
   /** where a service token would be stored; absent for a batch token */
   key?: Key<'token'>
+  /** the term that sealed a batch token; absent for a service token, and for what is no token */
+  term?: Key<'term'>
   /** works out what is compared with the stored token */
   open: () => Promise<Opened>
 }
@@ -21,8 +24,7 @@ export interface Opened {
   text: Secret
   /** what would be stored of a service token */
   hash?: string
-  /** of a batch token that we encrypted */
-  batch?: Token
+  batch?: BatchToken
 }
 
 /** Reads the token of a request; it is not looked up yet. */
@@ -33,12 +35,23 @@ export async function present(text: Secret | undefined, cipher: FieldCipher): Pr
     const hash = await storedHashOf(plain, cipher)
     return { key: key('token', accessorOf(hash)), open: () => Promise.resolve({ text, hash }) }
   }
-  return {
-    open: async () => {
-      const content = await cipher.decryptToken(plain.slice(BATCH_PREFIX.length))
-      return content === undefined ? { text } : { text, batch: JSON.parse(content) as Token }
-    },
-  }
+  const early = await openBatch(plain, cipher)
+  return defined({
+    term: early && key('term', early.sealed.term),
+    // what did not open may be of a term that the cluster record has told of since
+    open: async () => defined({ text, batch: early ?? (await openBatch(plain, cipher)) }),
+  })
+}
+
+/** The item of the term that sealed a batch token: as it was read with the request, or else now. */
+export async function sealingTerm(
+  { batch }: Pick<Opened, 'batch'>,
+  read: Item<'term'> | undefined,
+  { store }: Pick<Ports, 'store'>,
+): Promise<Item<'term'> | undefined> {
+  if (!batch || read?.sk === batch.sealed.term) return read
+  const [item] = await store.read([key('term', batch.sealed.term)])
+  return item
 }
 
 /** A token that lives, and whose mount lives. */
@@ -54,16 +67,19 @@ export interface Alive {
 
 /**
  * The token behind what was presented, if it lives and may be used from this address.
+ * @param facts `term`: the item of the term that sealed a batch token
  * @throws ApiError `invalid_token` for what is no token, or no longer one, `permission_denied` for anything else
  * @see docs/spec/tokens.md#use
  */
 export function authenticate(
   presented: Opened | undefined,
   item: Item<'token'> | undefined,
-  facts: { mounts: MountTable; source: string; now: number },
+  facts: { mounts: MountTable; source: string; now: number; term: Item<'term'> | undefined },
 ): Alive {
-  const token = presented?.batch ?? item?.data
+  const token = presented?.batch?.token ?? item?.data
   if (!presented || !token) throw denied(presented ? 'token-unknown' : 'token-missing')
+  const fault = presented.batch && batchFault(presented.batch, facts.term, facts.now)
+  if (fault) throw denied(fault)
   if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denied('token-unknown')
   const end = endOf(token)
   if (end !== undefined && end <= secondsOf(facts.now)) throw denied('token-expired')

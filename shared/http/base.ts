@@ -13,6 +13,8 @@ export interface Base {
   /** the token that came with the request, read once: the HMAC of one that was chosen costs a key */
   presented: () => Promise<Presented | undefined>
   tokenItem: Item<'token'> | undefined
+  /** of the term that sealed the caller's batch token */
+  termItem?: Item<'term'> | undefined
   fetched: Fetched
   /** epoch milliseconds */
   now: number
@@ -96,7 +98,7 @@ async function everything(
   const token = anonymous ? undefined : await presented()
   const now = ports.clock.now()
   const table = ports.memory.mounts ? [] : [key('mounts')]
-  const own = token?.key ? [token.key] : []
+  const own = [token?.key, token?.term].filter(one => one !== undefined)
   const keys = [key('cluster'), key('mounts-revision'), ...table, ...own, ...more]
   const items = await (intake.read ?? ports.store.read)(keys)
   const found = fetchedItems(keys.map((one, index) => ({ key: one, item: items[index] })))
@@ -105,6 +107,7 @@ async function everything(
     ...noted(record, now, ports),
     mounts: record ? await mountsIn(found, ports) : noMounts,
     tokenItem: token?.key && found.get(token.key),
+    termItem: token?.term && found.get(token.term),
     fetched: fetchedItems(more.map(one => ({ key: one, item: found.get(one) }))),
     now,
   }

@@ -6,7 +6,7 @@ import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
-import { type Match, match } from './match.ts'
+import { type Match, match, missedOperation } from './match.ts'
 import { belowVersion, pathFault } from './path.ts'
 import { checkNamespace, operationOf, parametersOf, presentedToken, wrapTtlOf } from './read-request.ts'
 import type { HttpRequest } from './request.ts'
@@ -110,7 +110,7 @@ const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): Ap
 const refuseHead = (request: HttpRequest, found: Match): Match =>
   request.method !== 'HEAD' || 'miss' in found || found.endpoint.head
     ? found
-    : { miss: 'operation', open: false, params: found.params, path: found.path }
+    : missedOperation(found.endpoint, found.params, found.path)
 
 async function readParameters(
   base: Intake,

@@ -59,15 +59,24 @@ export function match(group: Group, operation: Operation | undefined, path: stri
   const hit = hits.find(({ route }) => route.operation === operation)
   if (hit)
     return { endpoint: hit.route.endpoint, params: hit.params, path: typed(hit.route.template, hit.params) }
-  const open = hits.some(({ route }) => needsNoHeader(route.endpoint) && !route.template.includes(':mount'))
+  const [first] = hits
+  if (!first) return { miss: 'path', open: false, params: mountOnly(path), path }
+  const open = hits.some(({ route }) => isOpen(route.endpoint, route.template))
   return {
-    miss: hits.length > 0 ? 'operation' : 'path',
-    open,
-    ...(hits[0] && { serves: hits[0].route.endpoint.serves }),
-    params: hits[0]?.params ?? mountOnly(path),
-    path,
+    ...{ miss: 'operation', open, params: first.params, path },
+    serves: first.route.endpoint.serves,
   }
 }
+
+/** Whether anybody may know that a path exists: it names nothing, so that it is there in every deployment, or is for anyone. */
+const isOpen = (endpoint: Endpoint, template: string): boolean =>
+  !template.includes(':') || (needsNoHeader(endpoint) && !template.includes(':mount'))
+
+/** The same path, asked by a verb that its endpoint does not take. */
+export const missedOperation = (endpoint: Endpoint, params: Match['params'], path: string): Match => ({
+  ...{ miss: 'operation', open: isOpen(endpoint, endpoint.path), params, path },
+  serves: endpoint.serves,
+})
 
 /** The rows that serve a path, whatever the operation, under the template that it matches first. */
 export function rowsAt(

@@ -2,11 +2,11 @@ import { denied } from '../api/errors.ts'
 import { isGenerated } from '../ceremony/generated-token.ts'
 import { operationTokenMissing, operationTokenUnreadable } from '../ceremony/refusals.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
-import { BATCH_PREFIX, isRoot, LONGEST_TOKEN } from '../model/token.ts'
-import type { FieldCipher } from '../ports.ts'
+import { BATCH_PREFIX, LONGEST_TOKEN } from '../model/token.ts'
+import type { Ports } from '../ports.ts'
 import type { Item } from '../storage/kinds.ts'
 import { Secret } from '../values/secret.ts'
-import { type Alive, authenticate, present } from './authenticate.ts'
+import { type Alive, authenticate, present, sealingTerm } from './authenticate.ts'
 
 /**
  * Who holds the DR operation token of a request: `generated` stands for the one that was made from recovery shares,
@@ -17,8 +17,11 @@ import { type Alive, authenticate, present } from './authenticate.ts'
 export async function operatorOf(
   raw: Readonly<Record<string, unknown>>,
   generated: Item<'operation-token'> | undefined,
-  { record, ...facts }: Parameters<typeof authenticate>[2] & { record: Pick<ClusterRecord, 'set' | 'epoch'> },
-  { cipher }: { cipher: FieldCipher },
+  {
+    record,
+    ...facts
+  }: Omit<Parameters<typeof authenticate>[2], 'term'> & { record: Pick<ClusterRecord, 'set' | 'epoch'> },
+  { cipher, store }: Pick<Ports, 'cipher' | 'store'>,
 ): Promise<'generated' | Alive> {
   const text = raw['dr_operation_token'] ?? ''
   if (text === '') throw operationTokenMissing()
@@ -28,8 +31,9 @@ export async function operatorOf(
   // service tokens are not accepted in the body, so they are not even looked up
   if (!text.startsWith(BATCH_PREFIX)) throw denied('operation-token-unknown')
   const presented = await present(new Secret(text), cipher)
-  const alive = authenticate(await presented?.open(), undefined, facts)
-  if (isRoot(alive.token)) throw denied('operation-token-root')
+  const opened = await presented?.open()
+  const term = opened && (await sealingTerm(opened, undefined, { store }))
+  const alive = authenticate(opened, undefined, { ...facts, term })
   if (alive.token.parent !== undefined) throw denied('operation-token-not-orphan')
   return alive
 }

@@ -39,9 +39,11 @@ export const echoForms = {
       line: eras(line),
       canaryAt: BigInt(canaryAt),
     }),
-    ({ seq, frontier, epoch: name, line, addresses, met, canaryAt, format }): ToldEcho => ({
-      ...{ seq: safeInteger(seq), frontier: safeInteger(frontier), canaryAt: safeInteger(canaryAt) },
-      ...{ epoch: epochIn(name), line: lineOf(line), addresses, met, format },
+    (one): ToldEcho => ({
+      ...{ seq: safeInteger(one.seq), frontier: safeInteger(one.frontier) },
+      ...{ canaryAt: safeInteger(one.canaryAt), epoch: epochIn(one.epoch), line: lineOf(one.line) },
+      ...{ addresses: one.addresses, met: one.met, format: one.format },
+      ...{ apiAddress: one.apiAddress, term: one.term },
     }),
   ),
 }

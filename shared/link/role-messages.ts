@@ -84,13 +84,14 @@ export const handoverForms = {
   ),
   answer: formOf(
     HandoverResponseSchema,
-    ({ epoch: name, seq, addresses }: HandedOver) => ({
+    ({ epoch: name, seq, addresses, keyring }: HandedOver) => ({
       end: { epoch: name, seq: BigInt(seq) },
       addresses: [...addresses],
+      keyring,
     }),
-    ({ end, addresses }): HandedOver => ({
+    ({ end, addresses, keyring }): HandedOver => ({
       ...{ epoch: epochIn(end?.epoch ?? ''), seq: safeInteger(end?.seq ?? 0n) },
-      addresses,
+      ...{ addresses, keyring },
     }),
   ),
 }

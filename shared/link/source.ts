@@ -6,7 +6,7 @@ import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 
 /** The format of journal and link that this version speaks. A cluster of a higher one is not followed. */
-export const FORMAT = 1
+export const FORMAT = 2
 
 /**
  * The primary as a secondary sees it. Everything but `activate`, `echo` and `handover` may be asked twice in one message.
@@ -39,6 +39,8 @@ export interface HandedOver {
   seq: number
   /** of all clusters of the set that the primary knows */
   addresses: readonly string[]
+  /** for import: sealed to this cluster's exchange key; empty: the primary does not give it */
+  keyring: string
 }
 
 export interface ActivateRequest {
@@ -99,6 +101,10 @@ export interface EchoAnswer {
   /** epoch milliseconds of the newest cell at the frontier; 0: there is none */
   canaryAt: number
   format: number
+  /** where clients reach the primary; empty: unknown */
+  apiAddress: string
+  /** identity of the term that the primary encrypts by; empty: it does not tell */
+  term: string
 }
 
 export interface CellsRequest {

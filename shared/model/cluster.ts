@@ -11,8 +11,10 @@ export interface ClusterRecord {
   mode: ClusterMode
   /** the keyring whose keys encrypted this cluster's items */
   keyring: string
-  /** the keyring's newest term: an environment that holds an older one reads the keyring again */
+  /** number of the term that encrypts */
   term: number
+  /** that of the keyring: an environment that holds an earlier one reads the keyring again. Absent: 0 */
+  edition?: number
   /** epoch milliseconds */
   initialisedAt: number
   /** UUID of the DR set; absent: of none */
@@ -25,11 +27,13 @@ export interface ClusterRecord {
   built?: boolean
   /** the position, as text, below which marks on items are leftovers of an earlier journal */
   since?: string
-  /** address that secondaries are given; absent: the one under which the cluster is reached */
+  /** address that secondaries are given, as an administrator has set it; absent: the one under which the cluster is reached */
   clusterAddr?: string
+  /** address under which it was reached when it was made a secondary, for workers, whom no request tells; absent: unknown */
+  reachedAt?: string
   /** how this cluster takes part in its set; absent: it is in none */
   link?: Link
-  /** promotions that this cluster's data has been through; absent: none */
+  /** promotions that the set had been through when this cluster was the last to be promoted; absent: none */
   generation?: number
   /** the role change that runs; another one has to wait. Absent: none */
   operation?: string
@@ -75,14 +79,37 @@ export interface Link {
 /** The keys of this cluster, in an envelope: encrypted by a data key that its own KMS key wraps. */
 export interface Keyring {
   id: string
-  /** the term that encrypts; all terms decrypt */
+  /** number of the term that encrypts; all terms decrypt */
   term: number
+  /** grows with every change of the keys, for the life of this cluster, whatever keyring it is; absent: 0 */
+  edition?: number
+  /** identity of the term that encrypts; absent, in keyrings of before: the last one that it holds */
+  active?: string
+  /** identities of the terms that it holds; absent, in keyrings of before: nobody has looked */
+  held?: readonly string[]
+  /** identities of those that were given up: nobody waits for them. Absent: none */
+  gone?: readonly string[]
   /** epoch milliseconds at which that term was added */
   since: number
   /** the envelope's data key as KMS wrapped it, base64 */
   wrapped: string
   /** keys of all terms, and those that never rotate, encrypted by the data key */
   keys: string
+}
+
+/**
+ * Record and keyring of a change of keys, which are written together: both get the next edition, so that whoever holds
+ * an earlier one notices, whatever its terms are.
+ */
+export const withKeyring = <R extends Partial<ClusterRecord>>(
+  record: R,
+  keyring: Keyring,
+): { record: R & Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>; keyring: Keyring } => {
+  const edition = (record.edition ?? 0) + 1
+  return {
+    record: { ...record, keyring: keyring.id, term: keyring.term, edition },
+    keyring: { ...keyring, edition },
+  }
 }
 
 /** The verifier of the recovery shares. */
@@ -101,6 +128,18 @@ export const emptyLink = (ownKey: Encrypted): Link => ({
 /** How a secondary reaches its primary; undefined where it knows none. */
 export const primaryOf = ({ link }: Pick<ClusterRecord, 'link'>): Link | undefined =>
   link?.primaryKey ? link : undefined
+
+/** Where others of the set reach this cluster, as far as it is known without being asked; empty: it is not. */
+export const linkAddress = (
+  { clusterAddr, reachedAt }: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
+  { apiAddress }: { apiAddress: string },
+): string => clusterAddr || apiAddress || reachedAt || ''
+
+/** Where clients reach it, as far as that is known: a link may have an address of its own. */
+export const apiAddressOf = (
+  { clusterAddr, reachedAt }: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
+  { apiAddress }: { apiAddress: string },
+): string => apiAddress || reachedAt || clusterAddr || ''
 
 /** Whether what this cluster writes goes through a journal. */
 export const keepsJournal = ({

@@ -82,9 +82,22 @@ export interface PrimaryContact {
   epoch: string
   /** at which the primary may be reached, as it told */
   addresses: readonly string[]
+  /** at which clients reach it; absent or empty: it has not told */
+  apiAddress?: string
+  /** identity of the term that it encrypts by, as it told; absent or empty: it did not */
+  term?: string
   /** absent: the last answer was no refusal */
   refused?: { at: number; code: string; text: string }
 }
+
+/**
+ * When the newest cell was written that a secondary has, epoch milliseconds by the primary's clock; 0: nobody knows. The
+ * head is moved by each of them; a heartbeat comes every ten seconds.
+ */
+export const newestCellAt = (
+  { canaryAt }: Pick<PrimaryContact, 'canaryAt'>,
+  head: { mode: string; stagedAt?: number } | undefined,
+): number => (head && ['applying', 'draining'].includes(head.mode) && head.stagedAt) || canaryAt
 
 /** What a cluster says of another one's membership, or of its own next key. It never lapses. */
 export interface Statement {

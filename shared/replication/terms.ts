@@ -1,16 +1,40 @@
+import type { Term } from '../model/term.ts'
 import { versionIn } from '../storage/encryption.ts'
 import { specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import type { Cell } from './cell.ts'
 
-/** The newest term of the keyring that encrypted a field of these items; 0 where nothing is encrypted. */
-export const newestTermOf = (items: readonly StoredItem[]): number => Math.max(0, ...items.map(termOf))
+/** What a cluster has to hold before it stores something. */
+export interface TermNeeds {
+  /** the highest number of a term that encrypted a field; 0 where nothing is encrypted */
+  readonly number: number
+  /** identities of the terms that are brought */
+  readonly ids: readonly string[]
+}
+
+/** What needs no term. */
+export const nothingNeeded: TermNeeds = { number: 0, ids: [] }
+
+/** What items need: the terms that encrypted their fields, and those that they name. */
+export const needsOf = (items: readonly StoredItem[]): TermNeeds => ({
+  number: Math.max(0, ...items.map(numberOf)),
+  ids: items.filter(isLiving).map(({ sk }) => sk),
+})
 
 /** The same of what cells store. */
-export const newestTermIn = (cells: readonly Cell[]): number =>
-  newestTermOf(cells.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
+export const needsIn = (cells: readonly Cell[]): TermNeeds =>
+  needsOf(cells.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
 
-function termOf({ kind, data }: StoredItem): number {
+/** Whether everything that is needed is held. */
+export const meets = (held: TermNeeds, { number, ids }: TermNeeds): boolean =>
+  number <= held.number && ids.every(id => held.ids.includes(id))
+
+const isLiving = ({ kind, data }: StoredItem): boolean =>
+  kind === 'term' && (data as Partial<Term>).destroyed === undefined
+
+function numberOf({ kind, data }: StoredItem): number {
+  // a term is needed by its identity, and one that was given up by nobody
+  if (kind === 'term') return 0
   const fields = Object(data) as Record<string, unknown>
   const terms = (specOf(kind).encrypted ?? []).map(name => {
     const text = fields[name]

@@ -10,8 +10,13 @@ import type { Encrypted } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
 /** The keys of one term of the keyring; given as bytes, a key would take longer to read than to use. */
-export interface Term {
+export interface TermKeys {
+  /** follows from its key: two clusters that hold the same key agree on it */
+  id: string
+  /** what its texts begin with; after a forced promotion two terms may have one number */
   version: number
+  /** its batch tokens bear a signature */
+  signed: boolean
   /** AES-256: fields of items, and batch tokens */
   items: KeyObject
   tokens: KeyObject
@@ -24,9 +29,16 @@ const KEY = 32
 const derived = (dataKey: Uint8Array, purpose: string): KeyObject =>
   createSecretKey(new Uint8Array(hkdfSync('sha256', dataKey, '', `cloud-auth ${purpose}`, KEY)))
 
+const ID = 16
+
+/** The identity of a term: a hash of its key that tells nothing of it, base64url of 16 bytes. */
+export const termIdOf = (dataKey: Uint8Array): string =>
+  Buffer.from(hkdfSync('sha256', dataKey, '', 'cloud-auth identity of a term', ID)).toString('base64url')
+
 /** The working keys that follow from a data key. */
-export const termOf = (version: number, dataKey: Uint8Array): Term => ({
-  version,
+export const termOf = (version: number, dataKey: Uint8Array, signed = false): TermKeys => ({
+  id: termIdOf(dataKey),
+  ...{ version, signed },
   items: derived(dataKey, 'items'),
   tokens: derived(dataKey, 'batch tokens'),
 })
@@ -39,27 +51,43 @@ const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string 
   JSON.stringify([kind, pk, sk, field, version])
 
 /** `<version>.<nonce, ciphertext and tag as base64url>` */
-export const encryptField = (term: Term, key: Key, field: string, text: string, nonce: Buffer): Encrypted =>
+export const encryptField = (
+  term: TermKeys,
+  key: Key,
+  field: string,
+  text: string,
+  nonce: Buffer,
+): Encrypted =>
   `${term.version}.${encrypt(term.items, placeOf(key, field, term.version), text, nonce)}` as Encrypted
 
 /** @throws when the text was not encrypted for this place by this keyring */
-export function decryptField(terms: readonly Term[], key: Key, field: string, encrypted: Encrypted): string {
-  const { term, body } = split(terms, encrypted)
-  const text = term && decrypt(term.items, placeOf(key, field, term.version), body)
+export function decryptField(
+  terms: readonly TermKeys[],
+  key: Key,
+  field: string,
+  encrypted: Encrypted,
+): string {
+  const text = firstOf(terms, encrypted, (term, body) =>
+    decrypt(term.items, placeOf(key, field, term.version), body),
+  )
   if (text === undefined) throw new Error(`an encrypted ${field} of a ${key.kind} cannot be decrypted`)
   return text
 }
 
 const BATCH = 'batch token'
 
-export const encryptBatch = (term: Term, content: string, nonce: Buffer): string =>
+export const encryptBatch = (term: TermKeys, content: string, nonce: Buffer): string =>
   `${term.version}.${encrypt(term.tokens, BATCH, content, nonce)}`
 
-/** Undefined for everything that this keyring did not encrypt. */
-export function decryptBatch(terms: readonly Term[], encrypted: string): string | undefined {
-  const { term, body } = split(terms, encrypted)
-  return term && decrypt(term.tokens, BATCH, body)
-}
+/** The content, and the term that encrypted it. Undefined for everything that this keyring did not encrypt. */
+export const decryptBatch = (
+  terms: readonly TermKeys[],
+  encrypted: string,
+): { content: string; term: TermKeys } | undefined =>
+  firstOf(terms, encrypted, (term, body) => {
+    const content = decrypt(term.tokens, BATCH, body)
+    return content === undefined ? undefined : { content, term }
+  })
 
 /** How a secret appears in the audit log. */
 export const auditHmac = (hmacKey: KeyObject, text: string): string =>
@@ -73,12 +101,19 @@ export const versionIn = (encrypted: string): number | undefined => {
   return named === undefined ? undefined : Number(named)
 }
 
-function split(terms: readonly Term[], encrypted: string): { term: Term | undefined; body: string } {
+/** What the terms of the number that a text names make of it: the one that does not fit says so, by the tag. */
+function firstOf<T>(
+  terms: readonly TermKeys[],
+  encrypted: string,
+  opened: (term: TermKeys, body: string) => T | undefined,
+): T | undefined {
   const version = versionIn(encrypted)
-  return {
-    term: terms.find(one => one.version === version),
-    body: encrypted.slice(encrypted.indexOf('.') + 1),
+  const body = encrypted.slice(encrypted.indexOf('.') + 1)
+  for (const term of terms) {
+    const found = term.version === version ? opened(term, body) : undefined
+    if (found !== undefined) return found
   }
+  return undefined
 }
 
 /** Nonce, ciphertext and tag as base64url: AES-256-GCM, bound to a place. */

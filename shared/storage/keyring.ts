@@ -1,18 +1,33 @@
 import { createSecretKey } from 'node:crypto'
-import { decrypt, encrypt } from './encryption.ts'
+import { decrypt, encrypt, termIdOf } from './encryption.ts'
 
 /** The keys of a keyring in clear: in memory only. */
 export interface Keys {
   /** base64; never replaced, so that what follows from it stays comparable for the life of the cluster */
   fixed: string
-  /** oldest first; the last one encrypts */
   terms: readonly DataKey[]
+  /** identity of the term that encrypts; absent, in keyrings of before: the last one */
+  active?: string
+  /** identities of terms whose keys were given up: nobody waits for them */
+  gone?: readonly string[]
+  /** what this cluster signs batch tokens of a term by: never handed to another one */
+  signer?: Signer
+}
+
+interface Signer {
+  /** identity of the term */
+  term: string
+  /** of an Ed25519 key: 32 bytes, base64 */
+  seed: string
 }
 
 interface DataKey {
+  /** its number */
   version: number
   /** base64 */
   key: string
+  /** its batch tokens are signed; absent: a term of before */
+  signed?: true
 }
 
 type Random = (length: number) => Buffer
@@ -22,19 +37,60 @@ const KEY = 32
 const newKey = (random: Random): string => random(KEY).toString('base64')
 
 /** The keys of a new cluster: one term. */
-export const firstKeys = (random: Random): Keys => ({
-  fixed: newKey(random),
-  terms: [{ version: 1, key: newKey(random) }],
-})
+export const firstKeys = (random: Random): Keys => withTerm({ fixed: newKey(random), terms: [] }, 1, random)
+
+/** The identity of a term. */
+export const idOf = ({ key }: DataKey): string => termIdOf(Buffer.from(key, 'base64'))
+
+/** The term that encrypts. @throws Error for a keyring without terms */
+export function activeTerm({ terms, active }: Keys): DataKey {
+  const term = active === undefined ? terms.at(-1) : terms.find(one => idOf(one) === active)
+  if (!term) throw new Error('the keyring lacks the term that encrypts')
+  return term
+}
 
 /** The number of the term that encrypts. */
-export const newestTerm = ({ terms }: Keys): number => terms.at(-1)?.version ?? 0
+export const newestTerm = (keys: Keys): number => activeTerm(keys).version
 
-/** The same keys and one more term, which encrypts from now on. */
-export const withNextTerm = (keys: Keys, random: Random): Keys => ({
-  ...keys,
-  terms: [...keys.terms, { version: newestTerm(keys) + 1, key: newKey(random) }],
-})
+/** Identities of all terms that are held. */
+export const heldIds = ({ terms }: Keys): string[] => terms.map(idOf)
+
+/** The same keys and one more term, which encrypts from now on. Its number is above all that are held. */
+export const withNextTerm = (keys: Keys, random: Random): Keys =>
+  withTerm(keys, Math.max(...keys.terms.map(one => one.version)) + 1, random)
+
+function withTerm(keys: Keys, version: number, random: Random): Keys {
+  const next: DataKey = { version, key: newKey(random), signed: true }
+  const active = idOf(next)
+  return { ...keys, terms: [...keys.terms, next], active, signer: { term: active, seed: newKey(random) } }
+}
+
+/** The same keys with a signer of this cluster's own for the term that encrypts, where it needs one and has none. */
+export function withSigner(keys: Keys, random: Random): Keys {
+  const active = activeTerm(keys)
+  if (!active.signed || keys.signer?.term === idOf(active)) return keys
+  return { ...keys, signer: { term: idOf(active), seed: newKey(random) } }
+}
+
+/** What another cluster is given. */
+export const withoutSigner = ({ signer: _, ...keys }: Keys): Keys => keys
+
+/**
+ * All terms that either keyring holds, by identity; what the first one encrypts by encrypts. What either has given up
+ * stays given up.
+ * @param leading of the primary
+ * @param other of a cluster that follows it, or will
+ */
+export function united(leading: Keys, other: Keys): Keys {
+  const active = idOf(activeTerm(leading))
+  const gone = [...new Set([...(leading.gone ?? []), ...(other.gone ?? [])])].filter(id => id !== active)
+  const added = other.terms.filter(one => !heldIds(leading).includes(idOf(one)))
+  const terms = [...leading.terms, ...added].filter(one => !gone.includes(idOf(one)))
+  // who has been primary keeps what it signs by, while the term is that one
+  const signer = leading.signer ?? (other.signer?.term === active ? other.signer : undefined)
+  const { fixed } = leading
+  return { fixed, terms, active, ...(gone.length > 0 ? { gone } : {}), ...(signer ? { signer } : {}) }
+}
 
 const placeOf = (keyring: string): string => JSON.stringify(['keyring', keyring])
 

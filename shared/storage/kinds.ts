@@ -27,6 +27,7 @@ import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
 import type { Diverging, Notice, Puller, Recovery, Report, SyncSegment } from '../model/secondary.ts'
+import type { Term } from '../model/term.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../model/tidy.ts'
 import type { Token } from '../model/token.ts'
 import type { TokenRole } from '../model/token-role.ts'
@@ -61,6 +62,7 @@ export interface Stored {
   cluster: ClusterRecord
   keyring: Keyring
   'recovery-key': RecoveryKey
+  term: Term
   ceremony: Slot
   'operation-token': OperationToken
   watcher: Watcher
@@ -220,6 +222,8 @@ export const kinds = {
     guard: 'genesis',
     encrypted: ['key'],
   },
+  // by identity; written together with the keyring that has it
+  term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: ['probe'] },
   cluster: { ...OWN, pk: 'cluster', sk: 'record', guard: 'record' },
   keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'genesis' },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },

@@ -1,8 +1,15 @@
 import { type Answer, answer, type Call, type Early, type Outcome } from '../api/call.ts'
 import { type JournalSeen, journalSeen, lookEarly } from '../api/early-look.ts'
 import { invalid } from '../api/errors.ts'
-import { text } from '../api/fields.ts'
-import { type ClusterRecord, isActive, isCopyOfPrimary } from '../model/cluster.ts'
+import { bool, text } from '../api/fields.ts'
+import {
+  type ClusterMode,
+  type ClusterRecord,
+  isActive,
+  isCopyOfPrimary,
+  linkAddress,
+} from '../model/cluster.ts'
+import { newestCellAt } from '../model/link.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { openKeyring } from './keyring.ts'
@@ -20,8 +27,8 @@ export const healthFields = {
   performancestandbycode: text('Accepted for compatibility: there are no standby nodes'),
   standbycode: text('Accepted for compatibility: there are no standby nodes'),
   activecode: text('Status of an active cluster; default 200'),
-  standbyok: text('Accepted for compatibility'),
-  perfstandbyok: text('Accepted for compatibility'),
+  standbyok: bool('Accepted for compatibility'),
+  perfstandbyok: bool('Accepted for compatibility'),
 }
 
 const situations = {
@@ -33,7 +40,7 @@ const situations = {
 } as const
 
 /** What the head of the journal says. */
-type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'seq'>
+type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'seq' | 'stagedAt'>
 
 function situationOf(
   record: ClusterRecord | undefined,
@@ -48,20 +55,22 @@ function situationOf(
   return isActive(record) ? 'active' : 'secondary'
 }
 
-/** What a secondary last heard of its primary, and the head of a primary's journal, read with the request's first read. */
+const keepsHead = (mode: ClusterMode | undefined): boolean => mode === 'primary' || mode === 'secondary'
+
+/** What a secondary last heard of its primary, and the head of the journal, read with the request's first read. */
 export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('contact')] as const,
-  ...lookEarly(ports, ({ mode }) => (mode === 'primary' ? { life: undefined } : undefined)),
+  ...lookEarly(ports, ({ mode }) => (keepsHead(mode) ? { life: undefined } : undefined)),
 })
 
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
 export async function health(call: Call<typeof healthFields>): Promise<Outcome> {
   const bad = Object.entries(call.given).find(
-    ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(value ?? ''),
+    ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(String(value ?? '')),
   )
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
-  const { head } = record?.mode === 'primary' ? await journalSeen(call, undefined) : {}
+  const { head } = keepsHead(record?.mode) ? await journalSeen(call, undefined) : {}
   const situation = situationOf(record, head, call.ports.deployment)
   const sealed = situation === 'active' && record !== undefined && (await isSealed(call, record))
   const { status, override } = situations[sealed ? 'sealed' : situation]
@@ -97,6 +106,7 @@ function healthOf(
   head: Journaling | undefined,
 ): Record<string, unknown> {
   const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
+  const canaryAt = contact ? newestCellAt(contact, head) : 0
   const license = licenceOfHealth(ports.deployment)
   return {
     initialized: record !== undefined,
@@ -110,12 +120,11 @@ function healthOf(
     enterprise: true,
     cluster_name: record?.name ?? ports.deployment.clusterName,
     cluster_id: record?.id ?? '',
-    ...(head ? { last_wal: head.seq } : {}),
+    ...(head && record?.mode === 'primary' ? { last_wal: head.seq } : {}),
     echo_duration_ms: contact?.took ?? 0,
     clock_skew_ms: contact?.skew ?? 0,
-    replication_primary_canary_age_ms: contact?.canaryAt
-      ? Math.max(0, now - (contact.canaryAt - contact.skew))
-      : 0,
+    replication_primary_canary_age_ms:
+      contact && canaryAt > 0 ? Math.max(0, now - (canaryAt - contact.skew)) : 0,
     ...(license ? { license } : {}),
   }
 }
@@ -150,21 +159,22 @@ export async function sealStatus(call: Call): Promise<Outcome> {
   })
 }
 
-/** GET sys/leader: there are no nodes, so the cluster leads itself. */
-export const leader = ({ request, ports: { deployment } }: Call): Outcome => {
+/** GET sys/leader: there are no nodes, so the cluster leads itself. Other clusters know it by the address of its link. */
+export const leader = ({ request, cluster, ports: { deployment } }: Call): Outcome => {
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
   const asked = request.domain === '' ? '' : `${scheme}://${request.domain}`
-  return answer(leaderOf(deployment.apiAddress || asked))
+  const address = deployment.apiAddress || asked
+  return answer(leaderOf(address, linkAddress(cluster?.record ?? {}, deployment) || asked))
 }
 
-const leaderOf = (address: string): Answer => ({
+const leaderOf = (address: string, ofLink: string): Answer => ({
   kind: 'plain',
   status: 200,
   body: {
     ha_enabled: true,
     is_self: true,
     leader_address: address,
-    leader_cluster_address: address,
+    leader_cluster_address: ofLink,
     performance_standby: false,
     performance_standby_last_remote_wal: 0,
   },

@@ -10,7 +10,7 @@ export type OpenedKeyring = { term: number | undefined } | { fault: string }
 /** Has KMS unwrap the keyring anew: one that is remembered proves nothing. One call of KMS. */
 export async function openKeyring(
   cipher: Pick<FieldCipher, 'expect' | 'encrypt'>,
-  record: Pick<ClusterRecord, 'keyring' | 'term'>,
+  record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>,
 ): Promise<OpenedKeyring> {
   cipher.expect({ keyring: '', term: 0 })
   cipher.expect(record)

@@ -15,6 +15,12 @@ export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
   return answer(data({ autoloading_used: true, autoloaded: shown, persisted_autoload: shown }, warnings))
 }
 
+/** GET sys/license/features: what user interfaces show. A licence that has ended is named still, for all goes on by it. */
+export function licenseFeatures({ ports: { deployment } }: Call): Outcome {
+  const licensing = readLicence(deployment.license)
+  return answer(data({ features: 'fault' in licensing ? [] : licensing.licence.features }))
+}
+
 const isEnded = ({ endsAt }: Licence, now: number): boolean => endsAt * 1000 <= now
 
 // what runs goes on after the licence has ended, so nothing is ever terminated

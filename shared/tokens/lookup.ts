@@ -14,6 +14,7 @@ import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
+import { batchFault, openBatch } from './batch.ts'
 import { ancestorsLive, isAlive, livingToken } from './descendants.ts'
 import { keptAnswer } from './parameters.ts'
 
@@ -64,9 +65,11 @@ export async function tokenByAccessor(call: Call, accessor: string) {
 /** A token by its text. @throws ApiError `bad_token` */
 export async function findToken(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_PREFIX)) {
-    const content = await call.ports.cipher.decryptToken(asked.slice(BATCH_PREFIX.length))
-    const token = content === undefined ? undefined : (JSON.parse(content) as Token)
-    if (!token || !isAlive(token, call) || !(await ancestorsLive(token, call)))
+    const batch = await openBatch(asked, call.ports.cipher)
+    if (!batch) throw new ApiError('bad_token')
+    const { token, sealed } = batch
+    const [term] = await call.ports.store.read([key('term', sealed.term)])
+    if (batchFault(batch, term, call.now) || !isAlive(token, call) || !(await ancestorsLive(token, call)))
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }

@@ -1,9 +1,13 @@
 import type { Context } from 'aws-lambda'
+import * as v from 'valibot'
 import { everyHour } from '../auth-method/tidy/schedule.ts'
+import { watchLicence } from '../cluster/watch-licence.ts'
 import { jobRun } from '../jobs/job.ts'
 import type { CarryTo } from '../link/carry.ts'
+import { askBeforeServing, chase } from '../link/outgoing/chase.ts'
 import type { Ports } from '../ports.ts'
 import { closeCopy } from '../replication/close-copy.ts'
+import { watchPeers } from '../replication/manage/watch-peers.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
 import { tellsNews } from '../replication/primary/news.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
@@ -12,7 +16,7 @@ import { pull } from '../replication/secondary/pull.ts'
 import { finishStepDown } from '../replication/step-down.ts'
 import { tellRoleEvents } from '../replication/tell-events.ts'
 import { runJob } from './jobs.ts'
-import { STREAM_BATCH } from './workers.ts'
+import { HOST_RETURNS, STREAM_BATCH } from './workers.ts'
 
 /** Time to finish the step in hand and to start the next run, milliseconds. */
 const REST_MS = 2000
@@ -28,12 +32,9 @@ export const jobHandler =
 /**
  * Cells that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
  * no change of role untold.
- * @param others `notify` tells secondaries that there is something to fetch; `chase` has other primaries end their epochs
+ * @param notify tells secondaries that there is something to fetch
  */
-export function journalHandler(
-  ports: Ports,
-  { notify, chase }: { notify: () => Promise<void>; chase: () => Promise<void> },
-): (event: unknown) => Promise<void> {
+export function journalHandler(ports: Ports, notify: () => Promise<void>): (event: unknown) => Promise<void> {
   const refresh = pacedRefresh(ports)
   // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
@@ -45,13 +46,27 @@ export function journalHandler(
       await notify().catch(otherwise('secondaries are not told'))
       return refresh(cells.length >= STREAM_BATCH)
     }
+    tellEnd(event, ports)
     await closeCopy(ports)
     await tendOperation(ports).catch(otherwise('an operation waits'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
     await tendJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
-    await chase().catch(otherwise('other primaries were not asked'))
+    await watchPeers(ports).catch(otherwise('other clusters were not looked at'))
   }
+}
+
+const ended = v.object({
+  source: v.literal('aws.states'),
+  detail: v.object({ status: v.string(), stateMachineArn: v.string(), name: v.string() }),
+})
+
+/** A line for operators on an execution that came to a bad end: the alarm says only that there was one. */
+function tellEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
+  const given = v.safeParse(ended, event)
+  if (!given.success) return
+  const { status, stateMachineArn, name } = given.output.detail
+  log.error('a workflow came to a bad end', { status, workflow: stateMachineArn.split(':').at(-1), name })
 }
 
 interface CellRecord {
@@ -67,21 +82,35 @@ function cellsIn(event: unknown): unknown[] | undefined {
 /** The hourly round. */
 export const roundHandler =
   (ports: Ports) =>
-  (_event: unknown, context: Context): Promise<void> =>
-    everyHour(jobRun(ports, endOf(ports, context)))
+  (_event: unknown, context: Context): Promise<void> => {
+    watchLicence(ports)
+    return everyHour(jobRun(ports, endOf(ports, context)))
+  }
 
-/** Milliseconds that a run follows the primary: the schedule starts the next one by then, which takes over. */
-const PULL_MS = 60_000
+/** Milliseconds that a run lasts: the schedule starts the next one by then, which takes over. */
+const RUN_MS = 60_000
 /** What a run may need to end what it has in hand. */
-const PULL_REST_MS = 8000
+const RUN_REST_MS = 8000
 
-/** Follows the primary, if this cluster has one. */
+/**
+ * What a cluster has to say to others without being asked: a secondary follows its primary, if it has one; a primary has
+ * others end their epochs, or asks them before it serves again when its host has been away.
+ */
 export const pullHandler =
   (ports: Ports, carryTo: CarryTo) =>
-  (event: unknown, context: Context): Promise<void> => {
-    const deadline = Math.min(ports.clock.now() + PULL_MS, endOf(ports, context) - PULL_REST_MS)
+  async (event: unknown, context: Context): Promise<void> => {
+    if (isReturn(event)) return askBeforeServing(ports, carryTo)
+    const deadline = Math.min(ports.clock.now() + RUN_MS, endOf(ports, context) - RUN_REST_MS)
+    await chase(ports, carryTo, deadline).catch((error: unknown) =>
+      ports.log.warn('other primaries were not asked', { error: String(error) }),
+    )
     return pull(ports, connectBy(carryTo, ports), { deadline, standsBy: isSchedule(event) })
   }
 
-const isSchedule = (event: unknown): boolean =>
-  (event as { source?: unknown } | null)?.source === 'aws.events'
+const isSchedule = (event: unknown): boolean => isFrom(event, 'aws.events')
+
+/** An embedded host has begun, or has slept. */
+const isReturn = (event: unknown): boolean => isFrom(event, HOST_RETURNS.source)
+
+const isFrom = (event: unknown, source: string): boolean =>
+  (event as { source?: unknown } | null)?.source === source

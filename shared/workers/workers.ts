@@ -19,11 +19,15 @@ export interface Worker {
 /** Changes of a table that a worker is told of at once, at most. */
 export const STREAM_BATCH = 100
 
+/** The event by which an embedded host has `on-pull` ask the others of the set before it serves: it was not there for a while. */
+export const HOST_RETURNS = { source: 'cloud-auth.host' } as const
+
 /** One line per worker, named after its folder in functions/. */
 export const workers = {
   'on-tidy-schedule': {
-    uses: ['read', 'write', 'background'],
-    summary: 'starts the hourly tidy of every list, and whatever an earlier request left unfinished',
+    uses: ['read', 'write', 'background', 'licence'],
+    summary:
+      'starts the hourly tidy of every list, and whatever an earlier request left unfinished; tells of a licence that ends',
     timeout: 5,
     every: 60,
   },
@@ -35,8 +39,9 @@ export const workers = {
   },
   'on-pull': {
     uses: ['read', 'journal', 'apply', 'link', 'genesis', 'authorities'],
-    summary: 'follows the primary of a DR set, on a secondary; elsewhere it does nothing',
-    // a run follows for a minute, and ends what it has in hand
+    summary:
+      'follows the primary of a DR set, on a secondary; on a primary has others of the set end their epochs',
+    // a run lasts a minute, and ends what it has in hand
     timeout: 2,
     // it runs all the time, and mostly waits
     memory: 256,
@@ -72,7 +77,7 @@ export const workers = {
   'on-journal': {
     uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role'],
     summary:
-      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role; has other primaries of the set end their epochs',
+      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role',
     timeout: 1,
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },

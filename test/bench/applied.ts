@@ -72,7 +72,7 @@ function linkOver(cells: readonly Cell[]): SourceLink {
     ...{ activate: never, keyring: never, tree: never, handover: never, items: never, scan: never },
     echo: async () => ({
       ...{ time: Date.now(), seq: cells.length, frontier: cells.length, epoch: EPOCH, line },
-      ...{ addresses: [], met: [], canaryAt: 0, format: 1, took: 0, skew: 0 },
+      ...{ addresses: [], met: [], apiAddress: '', canaryAt: 0, format: 1, took: 0, skew: 0, term: '' },
     }),
     cells: async ({ from }) => ({
       cells: cells.slice(from, from + CELLS_AT_ONCE),
@@ -120,7 +120,8 @@ export async function appliedRate(
     linkName: '',
     life: suffix.slice(0, 8),
     hasTime: () => true,
-    holdTerm: async () => undefined,
+    hold: async needs => needs,
+    take: async () => undefined,
     from: 0,
     filled: false,
     told: { state: 'idle', synced: 0 },

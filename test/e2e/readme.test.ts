@@ -1,27 +1,27 @@
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { temporaryDirectory } from '../../infra/local/temporary.ts'
-import { cleanUp, clusterFile, folderOf, freshCluster, start } from '../support/npm-start.ts'
+import { cleanUp, type Run, startIn } from '../support/npm-start.ts'
 import { blocksOf } from '../support/pages.ts'
 import { openShell, type Shell } from '../support/shell.ts'
 
 // A stranger starts a cluster, opens another terminal, and pastes what the README says under "A login by hand".
 
-const cluster = freshCluster('e2e-readme')
 const checkout = temporaryDirectory()
+let run: Run
 let shell: Shell
 beforeAll(async () => {
-  const run = start('--cluster', cluster, '--port', '0')
-  await run.until('Serving.')
-  // the cluster has a name of its own, for one called `local` may run beside it
-  mkdirSync(`${checkout}/.local`)
-  symlinkSync(folderOf(cluster), `${checkout}/.local/local`)
+  // in a folder of its own, for a cluster called `local` may run beside it
+  run = startIn({ CLOUD_AUTH_STATE: `${checkout}/.local` }, '--port', '0')
   symlinkSync(`${root}docs`, `${checkout}/docs`)
+  await run.until('Serving.')
   shell = openShell({ cwd: checkout })
 })
-afterAll(() => {
+afterAll(async () => {
   shell?.close()
+  run.child.kill('SIGTERM')
+  await run.ended
   cleanUp()
   rmSync(checkout, { recursive: true, force: true })
 })
@@ -75,6 +75,6 @@ describe('the README, from the first block to the last', () => {
     expect(shown).toContain('"path":"auth/cloud/login"')
     expect(shown).toMatch(/"token_policies":\["reader"\]/)
     expect(shown).toMatch(/"keys":\["demo-ec2","demo-iam","worker"\]/)
-    expect(shown).toContain(`"cluster_name":"${clusterFile(cluster).cluster}"`)
+    expect(shown).toContain('"cluster_name":"local"')
   })
 })

@@ -209,3 +209,31 @@ long(
     expect(ended(executions)).toEqual(['SUCCEEDED'])
   },
 )
+
+long(
+  'a primary whose host was killed or stopped acknowledges nothing any more when another one took over meanwhile',
+  async () => {
+    // the imitated AWS is east's
+    const [old, heir] = [west, east]
+    for (const away of ['killed', 'stopped'] as const) {
+      if ((await health())[1] !== 200) {
+        if ((await statusOf(west)).state !== 'stream-wals') await followed([east, west], [])
+        await ok(west, `${R}/secondary/promote`, { dr_operation_token: operator })
+      }
+      if ((await statusOf(east)).state !== 'stream-wals') await followed([west, east], [])
+      const back = await old.away(away)
+      const force = { dr_operation_token: operator, force: true }
+      await eventually(async () =>
+        (await heir.request('POST', `${R}/secondary/promote`, force)).status === 200 ? true : undefined,
+      )
+      const returned = back()
+      // from the first moment at which its port is open
+      const first = await eventually(
+        () => old.request('POST', '/sys/policies/acl/doomed', POLICY, root).catch(() => undefined),
+        20,
+      )
+      expect([400, 503], `${away}: ${first.text}`).toContain(first.status)
+      await returned
+    }
+  },
+)

@@ -16,7 +16,12 @@ const NO_OPERATION = { errors: ['unsupported operation'] }
 
 describe('POST and PUT are one operation', () => {
   // what takes the caller's token away, or makes the cluster of all these tests another one, is tried elsewhere
-  const once = ['/auth/token/revoke-self', '/sys/generate-root/attempt', '/sys/replication/dr/primary/enable']
+  const once = [
+    '/auth/token/revoke-self',
+    '/sys/generate-root/attempt',
+    '/sys/generate-root-token/attempt',
+    '/sys/replication/dr/primary/enable',
+  ]
   const writes = ways.filter(
     ({ endpoint: { method, path } }) => method === 'POST' && !once.includes(path) && !endsService(path),
   )

@@ -80,7 +80,7 @@ export const drStatus = v.variant('mode', [
     primary_cluster_addr: v.string(),
     known_primary_cluster_addrs: v.array(v.string()),
     last_remote_wal: wal,
-    last_start: v.optional(time),
+    last_start: v.union([time, v.literal('')]),
     primaries: v.array(peer),
     diverging_items: v.optional(v.array(v.string())),
     activation_error: v.optional(v.string()),

@@ -55,8 +55,26 @@ export async function killedHost(name: string, ...ports: string[]) {
     run = await begun()
   }
 
+  /** Kills the host, or has it sleep, for longer than others take to notice. @returns how it comes back */
+  async function away(how: 'killed' | 'stopped'): Promise<() => Promise<void>> {
+    if (how === 'stopped') {
+      run.child.kill('SIGSTOP')
+      const stopped = setTimeout(6000)
+      return async () => {
+        await stopped
+        run.child.kill('SIGCONT')
+      }
+    }
+    run.child.kill('SIGKILL')
+    await run.ended
+    return async () => {
+      run = start('--cluster', cluster, ...ports)
+      await run.until('Serving.')
+    }
+  }
+
   return {
-    ...{ cluster, file, executions, again },
+    ...{ cluster, file, executions, again, away },
     request: (method: string, path: string, body?: unknown, token?: string): Promise<Reply> =>
       call(file().base_url, method, path, body, token === undefined ? {} : { token }),
     /** where the imitated AWS has written down its events, if it is this host's */

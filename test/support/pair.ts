@@ -1,8 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { inject } from 'vitest'
+import { usesOfFunction } from '../../infra/build/uses.ts'
 import { clientOf, createTables } from '../../infra/local/engine.ts'
 import { kmsCipher, kmsGenesis } from '../../shared/adapters/aws/cipher.ts'
+import { guardedPorts } from '../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
@@ -10,7 +12,7 @@ import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
 import { tree } from '../../shared/link/serve/reading.ts'
 import { LinkRefused, type SourceLink } from '../../shared/link/source.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
-import type { ClusterRead } from '../../shared/ports.ts'
+import type { ClusterRead, Ports } from '../../shared/ports.ts'
 import { type CellChange, noopCell } from '../../shared/replication/cell.ts'
 import { endEpoch } from '../../shared/replication/density.ts'
 import { generationOf, ttlOf } from '../../shared/replication/generation.ts'
@@ -26,8 +28,10 @@ import type { StoredItem } from '../../shared/storage/requests.ts'
 import type { Doing } from '../builders/journal.ts'
 import { bareClient } from './bare-client.ts'
 import { everythingIn } from './everything.ts'
+import { asFunction, refusedCall } from './iam/judge.ts'
 import { leanClient } from './lean-client.ts'
 import { ownKms } from './own-kms.ts'
+import { having } from './set/member-ports.ts'
 import { memoryEngine } from './set/memory-engine.ts'
 import { engineOf } from './set/transport.ts'
 
@@ -70,6 +74,23 @@ export async function member(clock = { ms: Date.now() }) {
   return { id, life, journal, store, turn: clock, as, ...around, ...keys }
 }
 
+/** A member as one of its functions has it: behind the guard of its uses and the policies of its role. */
+export function memberAs(one: Member, folder: string): Member {
+  const guarded = guardedPorts(one as unknown as Ports, usesOfFunction(folder)) as unknown as Member
+  const [store, journal] = [judgedAs(folder, guarded.store), judgedAs(folder, guarded.journal)]
+  return having(guarded, { store, journal })
+}
+
+const judgedAs = <T extends object>(folder: string, port: T): T =>
+  new Proxy(port, {
+    get: (all, name) => {
+      const member: unknown = Reflect.get(all, name)
+      return typeof member === 'function'
+        ? (...given: unknown[]) => asFunction(folder, () => member.apply(all, given) as unknown)
+        : member
+    },
+  })
+
 /** Tables of the engine that all tests of a run share. */
 async function engineTables() {
   const { engine, model } = inject('ground')
@@ -90,7 +111,7 @@ function memoryTables() {
     bareClient(async call => {
       // others go on meanwhile
       await setImmediate()
-      return engine(call)
+      return refusedCall(call) ?? engine(call)
     })
   return { tables: { data: 'data', cluster: 'cluster' }, connect }
 }
@@ -257,14 +278,23 @@ export function linkTo(at: Member): SourceLink {
     handover: async ({ epoch }) => {
       const end = await endEpoch(at, { epoch }, 'the heir')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
-      return { ...end, addresses: [] }
+      return { ...end, addresses: [], keyring: '' }
     },
     echo: async () => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
       const { seq, epoch, line } = head
       const frontier = await frontierOf(at.journal, head)
-      const rest = { addresses: [], met: [], canaryAt: 0, format: 1, took: 0, skew: 0 }
+      const rest = {
+        addresses: [],
+        met: [],
+        apiAddress: '',
+        canaryAt: 0,
+        format: 1,
+        took: 0,
+        skew: 0,
+        term: '',
+      }
       return { time: at.turn.ms, seq, frontier, epoch, line, ...rest }
     },
     cells: async ({ line, from }) => {
@@ -300,7 +330,8 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     life: at.life,
     linkName: '',
     hasTime: () => true,
-    holdTerm: async () => undefined,
+    hold: async needs => needs,
+    take: async () => undefined,
     from: 0,
     filled: false,
     told: { state: 'idle', synced: 0 },

@@ -23,7 +23,6 @@ import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../shared/http/events.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 import { linkHandler } from '../../shared/http/link.ts'
-import { chase } from '../../shared/link/outgoing/chase.ts'
 import { notifier } from '../../shared/link/outgoing/notify.ts'
 import type { Clock } from '../../shared/ports.ts'
 import { connectBy } from '../../shared/replication/secondary/connect.ts'
@@ -243,8 +242,7 @@ function handlerOf(folder: string, environment: Environment, clock: Clock, clien
   const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, client)
   if (folder === 'on-job') return jobHandler(ports)
   if (folder === 'on-operation') return operationHandler(ports, connectBy(carryTo, ports))
-  if (folder === 'on-journal')
-    return journalHandler(ports, { notify: notifier(ports, carryTo), chase: () => chase(ports, carryTo) })
+  if (folder === 'on-journal') return journalHandler(ports, notifier(ports, carryTo))
   if (folder === 'on-tidy-schedule') return roundHandler(ports)
   if (folder === 'on-pull') return pullHandler(ports, carryTo)
   if (folder === 'link') return linkHandler(ports) as Handler

@@ -61,10 +61,13 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
     ...roles(at, settled),
     ...wires(net),
     ...rest(members, world),
-    /** all links are whole, and nobody dies or stands still any more */
+    fillDisk: transport.fillDisk,
+    /** all links are whole, clocks right and disks have room, and nobody dies or stands still any more */
     mend: (): void => {
       net.healAll()
       world.clearTraps()
+      transport.makeRoom()
+      for (const one of members) one.setClock(0)
     },
     /** what can be put up again */
     snapshot: async (): Promise<SetSnapshot> => ({

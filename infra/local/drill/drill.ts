@@ -36,6 +36,8 @@ export interface Rehearsal {
   token: string
   /** the set's root token */
   root: string
+  /** told what takes long, and what is asked again */
+  say(text: string): void
   close(): Promise<void>
 }
 
@@ -76,7 +78,7 @@ export async function startRehearsal(
       await tap.close()
       await pair.close()
     }
-    return { east, west, tap, load, token, root: east.root_token, close }
+    return { east, west, tap, load, token, root: east.root_token, say, close }
   } catch (error) {
     await pair.close()
     throw error
@@ -100,10 +102,10 @@ export async function switchOver(
   { from, to }: { from: Host; to: Host },
   by: Partial<Doing> = {},
 ): Promise<Rehearsed> {
-  const { load, token, root } = rehearsal
+  const { load, token, root, say } = rehearsal
   const { promote, rejoin }: Doing = {
-    promote: () => askReplication(to, 'secondary/promote', { dr_operation_token: token }),
-    rejoin: () => follow(from, to, token),
+    promote: () => askReplication(to, 'secondary/promote', { dr_operation_token: token }, token, say),
+    rejoin: () => follow(from, to, token, say),
     ...by,
   }
   const before = load.acknowledged.length
@@ -121,23 +123,25 @@ export async function switchOver(
 }
 
 /** A cluster that was the primary follows its successor: no wipe, no new shares. */
-async function follow(cluster: Host, primary: Host, token: string): Promise<void> {
+async function follow(cluster: Host, primary: Host, token: string, say: Rehearsal['say']): Promise<void> {
   const id = cluster.cluster
-  await askReplication(primary, 'primary/revoke-secondary', { id }, token)
-  await followAs(id, cluster, primary, token)
+  await askReplication(primary, 'primary/revoke-secondary', { id }, token, say)
+  await followAs(id, cluster, primary, token, say)
 }
 
-/** A cluster of the set follows a primary under a name that is free there. */
-export async function followAs(id: string, cluster: Host, primary: Host, token: string): Promise<void> {
-  const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token)
-  const made = await askReplication(
-    primary,
-    'primary/secondary-token',
-    { id, secondary_public_key: data?.['secondary_public_key'] },
-    token,
-  )
-  const activation = made.data?.['token']
-  await askReplication(cluster, 'secondary/update-primary', { dr_operation_token: token, token: activation })
+/** A cluster of the set follows a primary under a name that is free there. @param say told what is asked again */
+export async function followAs(
+  id: string,
+  cluster: Host,
+  primary: Host,
+  token: string,
+  say?: Rehearsal['say'],
+): Promise<void> {
+  const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token, say)
+  const given = { id, secondary_public_key: data?.['secondary_public_key'] }
+  const made = await askReplication(primary, 'primary/secondary-token', given, token, say)
+  const activation = { dr_operation_token: token, token: made.data?.['token'] }
+  await askReplication(cluster, 'secondary/update-primary', activation, token, say)
 }
 
 /** Waits until a cluster follows another one closely. */
@@ -158,29 +162,34 @@ export async function disaster(
   rehearsal: Rehearsal,
   by: Partial<Doing & { healed(): Promise<unknown> }> = {},
 ): Promise<Disaster> {
-  const { east, west, tap, load, token, root } = rehearsal
+  const { east, west, tap, load, token, root, say } = rehearsal
+  const forced = { dr_operation_token: token, force: true }
   const doing = {
-    promote: () => askReplication(west, 'secondary/promote', { dr_operation_token: token, force: true }),
-    rejoin: () => follow(east, west, token),
+    promote: () => askReplication(west, 'secondary/promote', forced, token, say),
+    rejoin: () => follow(east, west, token, say),
     healed: async () => undefined,
     ...by,
   }
   const before = load.acknowledged.length
   await caughtUp(west, east)
+  say('Disaster: west and its clients do not reach east any more, which goes on for a while.')
   tap.cut('both')
   await setTimeout(SOME_MS)
   load.turnTo(west)
   await setTimeout(SOME_MS / 2)
   const watch = watchHealth([west])
+  say('West is promoted by force.')
   await doing.promote()
   await setTimeout(SOME_MS)
   const watched = await watch()
   await load.end()
   // what was acknowledged a moment before the cut may not have arrived either
   const lost = await unknownAt(west, root, load.acknowledged)
+  say('East can be reached again. It closes once it hears of west, which asks for it every minute.')
   tap.heal()
   await doing.healed()
   await until('east does not close', async () => (await drStatusOf(east))['mode'] === 'secondary')
+  say('East follows west, and writes down what only it had.')
   await doing.rejoin()
   await settled({ east: west, west: east })
   return {
@@ -191,20 +200,19 @@ export async function disaster(
   }
 }
 
-/** Accessors of the tokens that a cluster's report names. */
+/** Accessors of the tokens that a cluster's report names, once that is complete. */
 export async function reportedTokens(cluster: Host, token: string): Promise<string[]> {
   const named = new Set<string>()
-  let after = ''
-  do {
-    const { data } = await askReplication(
-      cluster,
-      `divergence?after=${encodeURIComponent(after)}`,
-      undefined,
-      token,
-    )
+  let [after, complete] = ['', false]
+  const page = async () => {
+    const path = `divergence?after=${encodeURIComponent(after)}`
+    const { data } = await askReplication(cluster, path, undefined, token)
     const found = JSON.stringify(data ?? {}).matchAll(/"token#([^"#]+)"/g)
     for (const [, accessor = ''] of found) named.add(accessor)
     after = String(data?.['next'] ?? '')
-  } while (after !== '')
+    complete = data?.['complete'] === true
+    return after === '' && complete
+  }
+  await until(`the report of ${cluster.cluster} is not complete`, page)
   return [...named]
 }

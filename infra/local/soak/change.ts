@@ -3,9 +3,12 @@ import { askReplication, drStatusOf, until } from '../dr-client.ts'
 import { caughtUp, followAs, reportedTokens } from '../drill/drill.ts'
 import type { Host } from '../host.ts'
 import type { LinkTap } from '../link-tap.ts'
-import type { ChangeSeen } from './judge.ts'
+import type { SoakHosts } from './hosts.ts'
+import { insist } from './insist.ts'
+import { type ChangeSeen, type Reason, reasons } from './judge.ts'
 import { unknownOf } from './look-up.ts'
 import type { PacedLoad } from './paced-load.ts'
+import { order, type Weather } from './weather.ts'
 
 /** Two clusters, of which now the one and now the other is the primary. */
 export interface SoakSet {
@@ -14,6 +17,10 @@ export interface SoakSet {
   /** between them, one for each */
   taps: readonly LinkTap[]
   load: PacedLoad
+  hosts: Pick<SoakHosts, 'kill'>
+  weather: Pick<Weather, 'rest' | 'goOn' | 'moved'>
+  /** how often a primary was done without */
+  disasters: number
   chance: () => number
   /** a prepared operation token, and the set's root token */
   token: string
@@ -23,8 +30,6 @@ export interface SoakSet {
 }
 
 const CUT_MS = 3000
-const PATIENCE_MS = 180_000
-const PAUSE_MS = 1000
 /** Logins of so long before a change are all looked up; of earlier ones some. */
 const AT_RISK_MS = 15_000
 const SOME = 300
@@ -34,11 +39,10 @@ const SOME = 300
  * so a planned change may come to one by force. @throws Error when it does not come about
  */
 export async function changeRole(set: SoakSet, wanted: ChangeSeen['kind']): Promise<ChangeSeen> {
-  const { primary: from, secondary: to, load, token, root } = set
+  const { secondary: to, load, token, root } = set
   const begun = Date.now()
-  const kind = wanted === 'forced' ? await forced(set) : await asPlanned(set)
-  if (kind === 'forced')
-    await until(`${from.cluster} does not close`, async () => (await modeOf(from)) === 'secondary')
+  const seen = wanted === 'forced' ? await forced(set) : await asPlanned(set)
+  const from = set.primary
   const taken = load.taken()
   await insist(() => rejoined(set, from, to))
   await insist(() => caughtUp(from, to))
@@ -50,24 +54,70 @@ export async function changeRole(set: SoakSet, wanted: ChangeSeen['kind']): Prom
   const lost = await unknownOf(to, root, looked)
   const named = new Set(lost.length > 0 ? await insist(() => reportedTokens(from, token)) : [])
   const unnamed = lost.filter(one => !named.has(one))
-  return { kind, to: to.cluster, seconds, looked: looked.length, lost, unnamed }
+  return { ...seen, to: to.cluster, seconds, looked: looked.length, lost, unnamed }
 }
 
-/** The primary is cut off, serves on for a while, and is done without. */
-async function forced({ secondary: to, taps, load, token }: SoakSet): Promise<'forced'> {
-  for (const tap of taps) tap.cut('both')
+type Outcome = Pick<ChangeSeen, 'kind' | 'why' | 'promotion' | 'servedOn'>
+
+/** The primary is kept away, by one reason after the other, and is done without; then it comes back, and ends by itself. */
+async function forced(set: SoakSet): Promise<Outcome> {
+  const { secondary: to, load, token } = set
+  const why = reasons[set.disasters % reasons.length] ?? 'cut'
+  set.disasters += 1
+  const back = await keptAway(set, why)
   await setTimeout(CUT_MS)
   load.turnTo(to)
+  const began = Date.now()
   await insist(() => askReplication(to, 'secondary/promote', { dr_operation_token: token, force: true }))
+  const promotion = secondsSince(began)
   await setTimeout(CUT_MS)
-  for (const tap of taps) tap.heal()
-  return 'forced'
+  const [servedOn] = await Promise.all([served(set.primary), back()])
+  return { kind: 'forced', why, promotion, servedOn }
 }
 
-async function asPlanned({ secondary: to, load, token }: SoakSet): Promise<ChangeSeen['kind']> {
+/** @returns how it comes back */
+async function keptAway(set: SoakSet, why: Reason): Promise<() => Promise<void>> {
+  const { primary, taps, hosts, weather } = set
+  if (why === 'cut') {
+    for (const tap of taps) tap.cut('both')
+    return async () => {
+      for (const tap of taps) tap.heal()
+    }
+  }
+  if (why === 'hanging') {
+    // its front answers, late; the weather would let go on what hangs
+    await weather.rest()
+    await insist(() => order(primary, 'fault', { kind: 'hold', skip: 0, times: 1_000_000 }))
+    return async () => {
+      await insist(() => order(primary, 'mend'))
+      weather.goOn()
+    }
+  }
+  const start = await hosts.kill(primary)
+  return async () => {
+    set.primary = await start()
+    await weather.moved(primary, set.primary)
+  }
+}
+
+/** For how many seconds a cluster still says that it is the primary, from now on. @throws Error when it goes on and on */
+async function served(host: Pick<Host, 'base_url' | 'cluster'>): Promise<number> {
+  const began = Date.now()
+  let last = began
+  await until(`${host.cluster} does not close`, async () => {
+    const mode = await modeOf(host)
+    if (mode === 'primary') last = Date.now()
+    return mode === 'secondary'
+  })
+  return Math.round((last - began) / 100) / 10
+}
+
+const secondsSince = (began: number): number => Math.round((Date.now() - began) / 1000)
+
+async function asPlanned({ secondary: to, load, token }: SoakSet): Promise<Outcome> {
   const answer = await insist(() => askReplication(to, 'secondary/promote', { dr_operation_token: token }))
   load.turnTo(to)
-  return answer.warnings?.some(one => one.includes('does not answer')) ? 'forced' : 'planned'
+  return { kind: answer.warnings?.some(one => one.includes('does not answer')) ? 'forced' : 'planned' }
 }
 
 /** The former primary follows the new one, under a name that was never used: an earlier try may still succeed. */
@@ -80,18 +130,5 @@ async function rejoined(set: SoakSet, from: Host, to: Host): Promise<void> {
 const isConnected = async (host: Host): Promise<boolean> =>
   (await drStatusOf(host).catch(() => undefined))?.['connection_state'] === 'ready'
 
-const modeOf = async (host: Host): Promise<unknown> =>
+const modeOf = async (host: Pick<Host, 'base_url'>): Promise<unknown> =>
   (await drStatusOf(host).catch(() => undefined))?.['mode']
-
-/** Repeats what bad weather hinders, as operators do. @throws what it came to in the end */
-export async function insist<T>(work: () => Promise<T>): Promise<T> {
-  const end = Date.now() + PATIENCE_MS
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (Date.now() > end) throw error
-      await setTimeout(PAUSE_MS)
-    }
-  }
-}

@@ -3,8 +3,10 @@ import { demonstrate, loginProof } from '../demonstration.ts'
 import { failoverToken } from '../drill/failover-token.ts'
 import { watchHealth } from '../drill/health.ts'
 import { type LinkTap, startLinkTap } from '../link-tap.ts'
-import { join, settled, startPair } from '../pair.ts'
-import { changeRole, insist, type SoakSet } from './change.ts'
+import { join, settled } from '../pair.ts'
+import { changeRole, type SoakSet } from './change.ts'
+import { startSoakHosts } from './hosts.ts'
+import { insist } from './insist.ts'
 import type { ChangeSeen, SoakSeen } from './judge.ts'
 import { startPacedLoad } from './paced-load.ts'
 import { chanceFrom, changesOf, type SoakPlan } from './plan.ts'
@@ -81,8 +83,8 @@ async function startSoak(
     for (const one of closers.reverse()) await one()
   }
   try {
-    const { east, west, ...pair } = await startPair({ port: 0, memory: true, tap: true, apart: true })
-    closers.push(pair.close)
+    const { east, west, ...hosts } = await startSoakHosts()
+    closers.push(hosts.close)
     const tapped = async ({ base_url }: { base_url: string }): Promise<LinkTap> => {
       const tap = await startLinkTap(new URL(base_url).origin)
       closers.push(tap.close)
@@ -101,7 +103,10 @@ async function startSoak(
     const weather = await startWeather({ hosts: [east, west], taps: all, chance })
     const root = east.root_token
     return {
-      set: { primary: east, secondary: west, taps: all, load, chance, token, root, names: 0 },
+      set: {
+        ...{ primary: east, secondary: west, taps: all, load, hosts, weather, chance, token, root },
+        ...{ names: 0, disasters: 0 },
+      },
       weather,
       close,
     }
@@ -168,9 +173,15 @@ async function throughAll(plan: SoakPlan, { set, say, stop, course }: Running): 
 
 const toldOf = (
   minute: number,
-  { kind, to, seconds, looked, lost, unnamed }: ChangeSeen,
+  { kind, why, promotion, servedOn, to, seconds, looked, lost, unnamed }: ChangeSeen,
   { logins, failed }: Pick<SoakSeen, 'logins' | 'failed'>,
 ): string =>
-  `minute ${minute}: ${kind} change to ${to}, ${seconds} s; ${looked} logins looked up, ${lost.length} lost, ${unnamed.length} of them unnamed; so far ${logins} logins, ${failed} failed; ${mebibytes()} MiB`
+  `minute ${minute}: ${kind} change to ${to}${why === undefined ? '' : ` (the primary ${TOLD[why]}; promoted in ${promotion} s, which served for ${servedOn} s after it came back)`}, ${seconds} s; ${looked} logins looked up, ${lost.length} lost, ${unnamed.length} of them unnamed; so far ${logins} logins, ${failed} failed; ${mebibytes()} MiB`
+
+const TOLD = {
+  cut: 'was cut off',
+  hanging: 'had a storage that hung',
+  killed: 'was killed, and started again',
+} as const
 
 const mebibytes = (): number => Math.round(process.memoryUsage.rss() / 2 ** 20)

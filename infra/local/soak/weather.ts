@@ -1,10 +1,15 @@
 import type { Host } from '../host.ts'
 import type { LinkFault, LinkTap } from '../link-tap.ts'
 import type { StorageFault } from '../storage-faults.ts'
-import { insist } from './change.ts'
+import { insist } from './insist.ts'
 
 /** Faults that come by themselves, on the way to tables and between clusters. */
 export interface Weather {
+  /** no more faults for a while, and none of those that were arranged on the way to tables */
+  rest(): Promise<void>
+  goOn(): void
+  /** a host was started again, and its tables are reached elsewhere */
+  moved(from: Tapped, to: Tapped): Promise<void>
   /** how many of each kind */
   counts: Readonly<Record<string, number>>
   end(): Promise<void>
@@ -36,27 +41,32 @@ const LINK: readonly LinkFault[] = [
   { kind: 'truncate', bytes: 40 },
 ]
 
+type Tapped = Pick<Host, 'tap_url'>
+
 interface Site {
-  hosts: readonly Pick<Host, 'tap_url'>[]
+  hosts: readonly Tapped[]
   taps: readonly Pick<LinkTap, 'arrange'>[]
   chance: () => number
 }
 
-export async function startWeather({ hosts, taps, chance }: Site): Promise<Weather> {
+/** Tells the tap before a host's tables something. */
+export const order = (host: Tapped, command: string, body: object = {}) =>
+  fetch(`${host.tap_url}/_tap/${command}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  })
+
+export async function startWeather({ hosts: first, taps, chance }: Site): Promise<Weather> {
   const counts: Record<string, number> = {}
-  let ended = false
+  let [ended, resting, hosts] = [false, false, [...first]]
   const one = <T>(of: readonly T[]): T => of[Math.floor(chance() * of.length)] as T
-  const order = (host: Pick<Host, 'tap_url'>, command: string, body: object = {}) =>
-    fetch(`${host.tap_url}/_tap/${command}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(PATIENCE_MS),
-    })
   const note = (name: string) => {
     counts[name] = (counts[name] ?? 0) + 1
   }
   const calm = () => Promise.all(hosts.map(host => order(host, 'mend')))
-  await Promise.all(hosts.map(host => order(host, 'aws', { takesFor: TAKES_MS })))
+  const asOnAws = (host: Tapped) => order(host, 'aws', { takesFor: TAKES_MS })
+  await Promise.all(hosts.map(asOnAws))
   const strike = async () => {
     if (chance() < 0.5) {
       const fault = one(LINK)
@@ -73,11 +83,22 @@ export async function startWeather({ hosts, taps, chance }: Site): Promise<Weath
     while (!ended) {
       await new Promise(resolve => setTimeout(resolve, 2 * SPACING_MS * chance()))
       // a host that is too busy to take a fault has weather enough
-      if (!ended) await strike().catch(() => note('not taken'))
+      if (!ended && !resting) await strike().catch(() => note('not taken'))
     }
   })()
   return {
     counts,
+    rest: async () => {
+      resting = true
+      await insist(calm)
+    },
+    goOn: () => {
+      resting = false
+    },
+    moved: async (from, to) => {
+      hosts = hosts.map(one => (one.tap_url === from.tap_url ? to : one))
+      await insist(() => asOnAws(to))
+    },
     end: async () => {
       ended = true
       await running

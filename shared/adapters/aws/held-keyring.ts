@@ -2,26 +2,42 @@ import type { KeyObject } from 'node:crypto'
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Clock, Store } from '../../ports.ts'
-import { hmacKeyOf, type Term, termOf } from '../../storage/encryption.ts'
-import { type Keys, openEnvelope } from '../../storage/keyring.ts'
+import { hmacKeyOf, type TermKeys, termOf } from '../../storage/encryption.ts'
+import { activeTerm, idOf, type Keys, openEnvelope } from '../../storage/keyring.ts'
 import { key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+import { privateKey } from '../../values/raw-keys.ts'
 import type { Kms } from './kms.ts'
 
 /** A keyring at work. */
 export interface HeldKeyring {
   id: string
-  active: Term
-  terms: readonly Term[]
+  active: TermKeys
+  terms: readonly TermKeys[]
   hmacKey: KeyObject
+  /** Ed25519: signs batch tokens of the active term; absent: this cluster has none for it, or needs none */
+  signer?: KeyObject
+  edition: number
   /** epoch milliseconds */
   readAt: number
 }
 
-export function heldKeyring(id: string, keys: Keys, readAt: number): HeldKeyring {
-  const terms = keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64')))
-  const active = terms.at(-1)
+/** A keyring as it is stored, unwrapped. */
+export interface StoredKeyring {
+  id: string
+  keys: Keys
+  edition: number
+}
+
+export function heldKeyring({ id, keys, edition }: StoredKeyring, readAt: number): HeldKeyring {
+  const terms = keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64'), one.signed))
+  const wanted = idOf(activeTerm(keys))
+  const active = terms.find(one => one.id === wanted)
   if (!active) throw new Error('the keyring has no term')
-  return { id, active, terms, hmacKey: hmacKeyOf(Buffer.from(keys.fixed, 'base64')), readAt }
+  const own = keys.signer?.term === wanted ? keys.signer : undefined
+  const signer = own && privateKey('Ed25519', Buffer.from(own.seed, 'base64'))
+  const hmacKey = hmacKeyOf(Buffer.from(keys.fixed, 'base64'))
+  return defined({ id, active, terms, hmacKey, signer, edition, readAt })
 }
 
 /** Whether a keyring has a term. */
@@ -35,20 +51,17 @@ interface Sources {
 }
 
 /** The keyring of this cluster as it is stored, unwrapped. @throws ApiError `not_initialised`, `busy` */
-export async function storedKeyring({
-  store,
-  kms,
-}: Pick<Sources, 'store' | 'kms'>): Promise<{ id: string; keys: Keys }> {
+export async function storedKeyring({ store, kms }: Pick<Sources, 'store' | 'kms'>): Promise<StoredKeyring> {
   const [item] = await store.read([key('keyring')])
   if (!item) throw new ApiError('not_initialised')
-  const { id, keys } = item.data
-  return { id, keys: openEnvelope(await kms.unwrap(item.data), id, keys) }
+  const { id, keys, edition = 0 } = item.data
+  return { id, keys: openEnvelope(await kms.unwrap(item.data), id, keys), edition }
 }
 
 /** The keyring that an environment works with. */
 export interface KeyringHolder {
-  /** tells what the cluster record says: a keyring of another name, or without its newest term, is forgotten */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'term'>): void
+  /** tells what the cluster record says: a keyring of another name, or of an earlier edition, is forgotten */
+  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>): void
   current(): Promise<HeldKeyring>
   /** the keyring as it is now, unless somebody has read it since `old` was */
   newerThan(old: HeldKeyring): Promise<HeldKeyring>
@@ -56,21 +69,22 @@ export interface KeyringHolder {
 
 /**
  * The keyring, unwrapped by KMS when an environment first needs it, and kept. It is read again when the cluster record
- * names another keyring or a later term.
+ * names another keyring or a later edition. A number of a term tells nothing: another key may have come under it.
  */
 export function keyringHolder(sources: Sources): KeyringHolder {
   let reading: Promise<HeldKeyring> | undefined
   let known: HeldKeyring | undefined
   /** what the cluster record said last, and when (epoch milliseconds) */
-  let told: { keyring: string; term: number; at: number } | undefined
+  let told: { keyring: string; term: number; edition: number; at: number } | undefined
 
-  const isBehind = ({ id, active }: HeldKeyring): boolean =>
-    told !== undefined && (id !== told.keyring || active.version < told.term)
+  // a record of before has no edition yet
+  const isBehind = ({ id, active, edition }: HeldKeyring): boolean =>
+    told !== undefined &&
+    (id !== told.keyring || edition < told.edition || (told.edition === 0 && active.version < told.term))
 
   async function unwrapped(): Promise<HeldKeyring> {
     const readAt = sources.clock.now()
-    const { id, keys } = await storedKeyring(sources)
-    return heldKeyring(id, keys, readAt)
+    return heldKeyring(await storedKeyring(sources), readAt)
   }
 
   async function current(): Promise<HeldKeyring> {
@@ -99,7 +113,8 @@ export function keyringHolder(sources: Sources): KeyringHolder {
 
   return {
     expect: record => {
-      told = { keyring: record.keyring, term: record.term, at: sources.clock.now() }
+      const { keyring, term, edition = 0 } = record
+      told = { keyring, term, edition, at: sources.clock.now() }
       if (known && isBehind(known)) forget()
     },
     current,

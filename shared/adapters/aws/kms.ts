@@ -1,4 +1,5 @@
 import type { KMSClient } from '@aws-sdk/client-kms'
+import { alarming } from '../../api/alarming.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
 import type { Meter } from '../../ports.ts'
@@ -9,10 +10,7 @@ const contextOf = (keyring: string) => ({ keyring })
 
 /** Whatever KMS says, it is no fault of the caller's, and may pass. */
 function away(cause: unknown): never {
-  throw new ApiError('busy', 'the keyring of this cluster cannot be decrypted at the moment', {
-    retryAfter: 5,
-    cause,
-  })
+  throw new ApiError('busy', alarming.keyring, { retryAfter: 5, cause })
 }
 
 /** The two calls that a keyring's envelope needs. @throws ApiError `busy` */

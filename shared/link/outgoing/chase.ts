@@ -1,17 +1,17 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { FenceOutcome, Fences, Member } from '../../model/link.ts'
+import { isNewlyPromoted } from '../../model/operation.ts'
 import type { Ports } from '../../ports.ts'
 import type { Head } from '../../replication/head.ts'
 import { replace } from '../../storage/changes.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { key } from '../../storage/kinds.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
-import { secondariesOf } from '../admin/secondaries.ts'
+import { type Known, knownOf } from '../admin/known.ts'
 import type { Carry, CarryTo } from '../carry.ts'
 import { signCall } from '../envelope.ts'
 import { vouched } from '../membership.ts'
 import { forms } from '../messages.ts'
-import { keysOf, type LinkPair, readPublicKey } from '../pair.ts'
-import type { MemberKey } from '../trust.ts'
+import { keysOf, type LinkPair } from '../pair.ts'
 import { type FenceAnswer, judgeFence } from './fence-answer.ts'
 
 export type ChasePorts = Pick<
@@ -19,34 +19,79 @@ export type ChasePorts = Pick<
   'store' | 'journal' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'
 >
 
-/** Milliseconds that one cluster may take: commits refuse a cluster record that was read 20 s before. */
-const PATIENCE = 10_000
-/** A secondary that was heard within so many milliseconds follows this cluster: it need not be asked. */
-const FOLLOWS_MS = 60_000
+/** Milliseconds between two times at which others are told, behind a promotion. */
+const QUICK_MS = 2000
+/** Milliseconds that one cluster may take later: commits refuse a cluster record that was read 20 s before. */
+const PATIENCE_MS = 10_000
+/** How often a cluster that has asked looks whether it was told to end. */
+const LOOK_MS = 50
 const NONCE = 16
 /** Characters of an answer that are kept. */
 const LONGEST_TEXT = 300
 
 /**
  * Has every other primary of the set end its epoch: shows this cluster's epoch at each address where a cluster of the set
- * has ever been met, until it is acknowledged there. Who denies it is left alone until there is more to show. Every
- * minute on a primary; elsewhere it does nothing.
+ * has ever been met, until it is acknowledged there. Who denies it is left alone until there is more to show, which is
+ * shown at once. Every two seconds for ten minutes behind a promotion, else once; nothing where this cluster is no primary.
+ * @param deadline epoch milliseconds: until then
  */
-export async function chase(ports: ChasePorts, to: CarryTo): Promise<void> {
+export async function chase(ports: ChasePorts, to: CarryTo, deadline: number): Promise<void> {
+  const { clock } = ports
+  for (;;) {
+    const began = clock.now()
+    const { again, learnt } = await askAround(ports, to, 'due')
+    if (!again && !learnt) return
+    if (!learnt) await clock.sleep(Math.max(0, Math.min(began + QUICK_MS, deadline) - clock.now()))
+    if (clock.now() >= deadline) return
+  }
+}
+
+/**
+ * What a primary does before it serves anybody when it has been away: it asks everybody it knows, at once, and waits for
+ * as long as two seconds to be told that another one came after it. Then it goes on, for the others may be gone for good.
+ */
+export async function askBeforeServing(ports: ChasePorts, to: CarryTo): Promise<void> {
+  const { clock, journal } = ports
+  const until = clock.now() + QUICK_MS
+  const { answered } = await askAround(ports, to, 'all')
+  if (!answered) return
+  // whoever writes a later epoch knows by now where this cluster is
+  while (clock.now() < until && (await journal.head())?.mode === 'writing') await clock.sleep(LOOK_MS)
+}
+
+/** What came of asking once. */
+interface Round {
+  /** there is need to ask again soon */
+  again: boolean
+  /** there is more to show, or there are more addresses, than before */
+  learnt: boolean
+  /** somebody said something, by whatever key: who was promoted since has another one */
+  answered: boolean
+}
+
+const NOTHING: Round = { again: false, learnt: false, answered: false }
+
+/** Asks once, all at once. @param whom `all`: whatever they said before, and although they are heard */
+async function askAround(ports: ChasePorts, to: CarryTo, whom: 'due' | 'all'): Promise<Round> {
   const { store, clock, log } = ports
   const readAt = clock.now()
-  const [record, fences] = await store.read([key('cluster'), key('fences')])
-  if (record?.data.mode !== 'primary') return
-  const known = await knownOf(record.data, ports)
+  const [record, fences, promoted] = await store.read([key('cluster'), key('fences'), key('promoted')])
+  if (record?.data.mode !== 'primary') return NOTHING
+  const quick = isNewlyPromoted(promoted?.data, readAt)
+  const known = await knownOf(record.data, ports, whom)
   const before = (fences?.data.epoch === record.data.epoch && fences?.data.asked) || {}
   const chain = known.self?.data.statements.length ?? 0
-  const due = known.addresses.filter(one => isDue(before[one], chain))
+  const due = known.addresses.filter(one => whom === 'all' || isDue(before[one], chain))
   const kept = Object.entries(before).filter(([address, one]) => isNews(address, one, known))
-  if (due.length === 0 && kept.length === Object.keys(before).length) return
+  if (due.length === 0 && kept.length === Object.keys(before).length) return NOTHING
   const claimant = await claimantOf(record.data, known, ports)
-  if (!claimant) return
+  if (!claimant) return NOTHING
+  const patience = quick || whom === 'all' ? QUICK_MS : PATIENCE_MS
   const answers = await Promise.all(
-    due.map(async address => ({ address, ...(await ask(claimant, to({ addresses: [address] }), ports)) })),
+    due.map(async address => ({
+      address,
+      ...(await ask(claimant, to({ addresses: [address] }), patience, ports)),
+    })),
   )
   const asked = { ...Object.fromEntries(kept), ...outcomesOf(answers, before, { chain, at: clock.now() }) }
   const changed = Object.entries(asked).filter(([address, one]) => before[address] !== one)
@@ -56,14 +101,18 @@ export async function chase(ports: ChasePorts, to: CarryTo): Promise<void> {
     vouchers: answers.flatMap(({ voucher }) => (voucher ? [voucher] : [])),
     addresses: answers.flatMap(({ addresses }) => addresses),
   })
+  const learnt = hasGrown(known.self?.data, mine)
   const changes = [
     ...(changed.length > 0 || kept.length < Object.keys(before).length
       ? [replace(key('fences'), fences, next)]
       : []),
-    ...(hasGrown(known.self?.data, mine) ? [replace(key('member', record.data.id), known.self, mine)] : []),
+    ...(learnt ? [replace(key('member', record.data.id), known.self, mine)] : []),
   ]
-  // who was faster has asked as well: the rest is for the next minute
+  // who was faster has asked as well: the rest is for the next time
   if (changes.length > 0) await store.commit(changes, { record: record.data, readAt })
+  const grown = mine.statements.length
+  const again = quick && due.some(address => isDue(asked[address], grown))
+  return { again, learnt, answered: answers.some(({ heard }) => heard) }
 }
 
 /** An end that was acknowledged stays one; what else was said by a cluster that follows this one by now is over. */
@@ -97,46 +146,6 @@ const hasGrown = (before: Member | undefined, after: Member): boolean =>
   after.statements.at(-1)?.signature !== before?.statements.at(-1)?.signature ||
   after.addresses.length !== (before?.addresses.length ?? 0)
 
-/** Whom this cluster knows of its set. */
-interface Known {
-  self: Item<'member'> | undefined
-  /** where others may be primaries */
-  addresses: string[]
-  keys: MemberKey[]
-}
-
-async function knownOf(
-  record: ClusterRecord,
-  { store, clock, deployment }: Pick<ChasePorts, 'store' | 'clock' | 'deployment'>,
-): Promise<Known> {
-  const [members, secondaries] = await Promise.all([
-    store.list(partitions('member')),
-    store.list(partitions('secondary')),
-  ])
-  const follows = secondariesOf(secondaries, record)
-    .filter(({ contact }) => contact !== undefined && clock.now() - contact.at < FOLLOWS_MS)
-    .map(({ address }) => address)
-  const home = [record.clusterAddr, deployment.apiAddress, ...follows]
-  const all = [
-    ...members.flatMap(({ data }) => data.addresses),
-    ...secondaries.map(({ data }) => data.address),
-  ]
-  const self = members.find(({ sk }) => sk === record.id)
-  const admitted = secondaries.flatMap(({ data: { cluster = '', publicKey = '' } }) => {
-    const keys = readPublicKey(publicKey)
-    return keys ? [{ id: cluster, key: keys.signing.toString('base64') }] : []
-  })
-  return {
-    self,
-    addresses: [...new Set(all)].filter(one => one !== '' && !home.includes(one)),
-    keys: [
-      ...(self?.data.issuer ? [self.data.issuer] : []),
-      ...members.flatMap(({ sk, data: { key: its } }) => (its === undefined ? [] : [{ id: sk, key: its }])),
-      ...admitted,
-    ],
-  }
-}
-
 /** This cluster, as it shows itself. */
 interface Showing extends Known {
   set: string
@@ -156,20 +165,23 @@ async function claimantOf(
 }
 
 async function ask(
-  { set, id, head, pair, self, addresses, keys }: Showing,
+  { set, id, head, pair, self, home, addresses: others, keys }: Showing,
   carry: Carry,
+  patience: number,
   { clock, entropy }: Pick<ChasePorts, 'clock' | 'entropy'>,
-): Promise<FenceAnswer> {
+): Promise<FenceAnswer & { heard: boolean }> {
   const { epoch, line } = head
   const chain = self?.data.statements ?? []
+  const addresses = [home, ...others].filter(one => one !== '')
   const own = keysOf(pair).signing.toString('base64')
   const body = forms.Fence.question.write({ cluster: id, key: own, epoch, line, chain, addresses })
   const nonce = entropy.bytes(NONCE)
   const means = { signing: pair.signing, nonce, time: clock.now() }
   try {
-    const answer = await carry('Fence', signCall('Fence', { set, from: id, line }, body, means), PATIENCE)
-    return judgeFence(answer, nonce, { set, known: keys, chain, id, key: own })
+    const answer = await carry('Fence', signCall('Fence', { set, from: id, line }, body, means), patience)
+    return { ...judgeFence(answer, nonce, { set, known: keys, chain, id, key: own }), heard: true }
   } catch (error) {
-    return { result: 'silent', text: error instanceof Error ? error.message : String(error), addresses: [] }
+    const text = error instanceof Error ? error.message : String(error)
+    return { result: 'silent', text, addresses: [], heard: false }
   }
 }

@@ -5,7 +5,7 @@ import type { Head } from '../../replication/head.ts'
 import type { Journal } from '../../replication/journal.ts'
 import { epochAt, type Position } from '../../replication/position.ts'
 import { replace } from '../../storage/changes.ts'
-import type { Item } from '../../storage/kinds.ts'
+import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
@@ -30,7 +30,10 @@ export async function echo(
   const asked = questionIn('Echo', call.body)
   // upstream must not be newer than downstream: what it writes could be misread
   if (asked.format < FORMAT) throw formatTooOld(asked.format)
-  const dense = await denseUpTo(ports.journal, head)
+  const [dense, [keyring]] = await Promise.all([
+    denseUpTo(ports.journal, head),
+    ports.store.read([key('keyring')]),
+  ])
   const [newest, held] = await Promise.all([
     timeOf(ports.journal, head, dense),
     asked.position.seq < dense ? timeOf(ports.journal, head, asked.position.seq) : undefined,
@@ -43,7 +46,9 @@ export async function echo(
   const canaryAt = newest ?? 0
   return {
     ...{ seq: head.seq, epoch: head.epoch, line: head.line, frontier: dense, canaryAt, format: FORMAT },
+    term: keyring?.data.active ?? '',
     addresses: addressesOf(call, ports),
+    apiAddress: ports.deployment.apiAddress || call.reachedAt,
     met: await addressesOfOthers(ports, call.secondary.data.cluster),
   }
 }

@@ -1,9 +1,11 @@
 import type { Member } from '../../model/link.ts'
+import { isNewlyPromoted } from '../../model/operation.ts'
 import { epochNumber, isEpochOf } from '../../replication/position.ts'
 import { stepDown } from '../../replication/step-down.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
+import { knownOf } from '../admin/known.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
@@ -19,7 +21,7 @@ import {
   signedOtherwise,
 } from '../refusals.ts'
 import { statementOf } from '../statements.ts'
-import { type FenceFacts, fenceFault, type MemberKey } from '../trust.ts'
+import { type FenceFacts, fenceFault, isAmong, type MemberKey } from '../trust.ts'
 import { knownAddresses } from './addresses.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 import { servingHead } from './reading.ts'
@@ -37,7 +39,10 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
   const asked = questionIn('Fence', call.body)
   checkClaimant(asked, call)
   const head = await servingHead(ports.journal)
-  if (asked.epoch <= head.own) throw fencedLater(head.own, asked.epoch)
+  if (asked.epoch <= head.own) {
+    await answerBack(asked, call, ports).catch(() => undefined)
+    throw fencedLater(head.own, asked.epoch)
+  }
   const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await remember(asked, call, ports)
@@ -46,6 +51,19 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
   if (!end) throw primaryNoMore()
   await raise(asked, ports)
   return answerTo(asked, call, end, ports)
+}
+
+/**
+ * A primary that writes an earlier epoch is back: it is told so now, and not in a while. Strangers start nothing, nor does
+ * who has been reached already by a cluster that was promoted of late: that one tells it all the time.
+ */
+async function answerBack(asked: Asked, { record, now }: AdmittedCall, ports: LinkPorts): Promise<void> {
+  if (record.mode !== 'primary') return
+  const [promoted, fences] = await ports.store.read([key('promoted'), key('fences')])
+  const [address = ''] = asked.addresses
+  if (isNewlyPromoted(promoted?.data, now) && fences?.data.asked[address]?.result !== 'silent') return
+  const { keys } = await knownOf(record, ports, 'all')
+  if (isAmong(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
 }
 
 /** A claimant signs by the key that it names, and claims an epoch of its own. */

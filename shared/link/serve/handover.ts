@@ -6,6 +6,7 @@ import type { Item } from '../../storage/kinds.ts'
 import { questionIn, type Reply } from '../messages.ts'
 import { callsMeet, epochElsewhere, handedOver, primaryNoMore } from '../refusals.ts'
 import { knownAddresses } from './addresses.ts'
+import { sealedKeyring } from './keyring.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 
 /**
@@ -31,7 +32,9 @@ export async function handover(
   if (!end || !now) throw primaryNoMore()
   // somebody else's call may have closed the journal in between
   await bequeath(ports.journal, now, heir)
-  return { ...end, addresses: await knownAddresses(call, ports) }
+  // after the end: no term comes behind it
+  const keyring = await sealedKeyring(call, ports)
+  return { ...end, keyring: keyring.keyring, addresses: await knownAddresses(call, ports) }
 }
 
 /** Names the heir of an epoch that was closed without one. @throws LinkRefused where it has another one */

@@ -1,4 +1,4 @@
-import type { ClusterRecord } from '../../model/cluster.ts'
+import { type ClusterRecord, linkAddress } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Envelope } from '../gen/link_pb.ts'
@@ -32,4 +32,4 @@ export interface AdmittedCall {
 export const addressesOf = (
   { record, reachedAt }: Pick<AdmittedCall, 'record' | 'reachedAt'>,
   { deployment }: Pick<LinkPorts, 'deployment'>,
-): string[] => [record.clusterAddr || deployment.apiAddress || reachedAt].filter(one => one !== '')
+): string[] => [linkAddress(record, deployment) || reachedAt].filter(one => one !== '')

@@ -31,9 +31,12 @@ export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head>
 
 const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Cells from behind a position on, without gaps; the lineage is the same before and after they were read. */
+/**
+ * Cells from behind a position on, without gaps; the lineage is the same before and after they were read. How far they
+ * reach is written down first: what status shows as dense is never below what somebody has been given.
+ */
 export async function cells(
-  journal: Pick<Journal, 'head' | 'cells'>,
+  journal: Pick<Journal, 'head' | 'cells' | 'moveHead'>,
   { line, from, bytes }: CellsRequest,
 ): Promise<CellsAnswer> {
   const head = await servingHead(journal)
@@ -43,7 +46,26 @@ export async function cells(
   const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
   const after = await servingHead(journal)
   if (!sameLine(head.line, after.line)) throw lineageMoves()
-  return { cells: found, line: head.line, frontier: from + found.length }
+  const frontier = from + found.length
+  if (from <= after.done) await noteDense(journal, after, frontier)
+  return { cells: found, line: head.line, frontier }
+}
+
+const NOTINGS = 3
+
+/** Notes that no cell is missing up to a position, unless that is known: others note it at the same time. */
+async function noteDense(
+  journal: Pick<Journal, 'head' | 'moveHead'>,
+  seen: Head,
+  frontier: number,
+): Promise<void> {
+  let head: Head | undefined = seen
+  for (let tries = 0; tries < NOTINGS; tries++) {
+    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.done >= frontier) return
+    const { mode, epoch, hold, done } = head
+    if ((await journal.moveHead({ mode, epoch, hold, done }, { done: frontier })) !== 'refused') return
+    head = await journal.head()
+  }
 }
 
 async function dense(

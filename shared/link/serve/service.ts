@@ -8,7 +8,7 @@ import type { Method } from '../carry.ts'
 import { envelopeOf, type LinkOutcome, signAnswer } from '../envelope.ts'
 import type { Answer, Call } from '../gen/link_pb.ts'
 import { forms, questionIn, type Reply } from '../messages.ts'
-import { type LinkPair, readPublicKey } from '../pair.ts'
+import type { LinkPair } from '../pair.ts'
 import {
   brokenInside,
   busyInside,
@@ -26,6 +26,7 @@ import { faultOf, headFault, noticeFault } from './admission.ts'
 import { echo } from './echo.ts'
 import { fence } from './fence.ts'
 import { handover } from './handover.ts'
+import { sealedKeyring } from './keyring.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 import { cells, items, scan, tree } from './reading.ts'
 
@@ -151,13 +152,11 @@ async function answerSecondary(
 }
 
 async function keyring(
-  { set, secondary }: AdmittedCall & { secondary: Item<'secondary'> },
+  call: AdmittedCall & { secondary: Item<'secondary'> },
   term: number,
-  { cipher }: LinkPorts,
+  ports: LinkPorts,
 ): Promise<Reply<'Keyring'>> {
-  const keys = readPublicKey(secondary.data.publicKey ?? '')
-  if (!keys) throw new Error('a secondary that passed the checks has keys')
-  const exported = await cipher.exportTo(keys.exchange, set)
+  const exported = await sealedKeyring(call, ports)
   if (exported.term < term) throw termToCome(term)
   return exported
 }

@@ -3,7 +3,7 @@ import { linkPair } from '../../link/pair.ts'
 import { isLasting } from '../../link/source.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { ActivationInput, PendingLink } from '../../model/operation.ts'
-import { put, remove, replace } from '../../storage/changes.ts'
+import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
@@ -21,6 +21,7 @@ import {
   toStep,
 } from '../operation/run.ts'
 import { roleEventChange } from '../role-event.ts'
+import { keyringChanges } from '../secondary/hold-term.ts'
 import { CLOSING_S } from './closing.ts'
 import { ownPair } from './handshake.ts'
 
@@ -90,19 +91,19 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
   // asking takes seconds, and nothing is committed by a record that is old
   const stand = await standing(run, id)
   if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.life === id) return AGAIN
-  const record: ClusterRecord = {
-    ...stand.record.data,
+  const [own] = await ports.store.read([key('keyring')])
+  const changed: Partial<ClusterRecord> = {
     ...linkedBy(link, id, stand.operation.data.activation),
     life: id,
     home: ports.deployment.home,
   }
-  await auditEvent(run, 'activated', id, record)
+  await auditEvent(run, 'activated', id, { ...stand.record.data, ...changed })
   await commitStep(
     run,
     [
-      replace(stand.record, stand.record, record),
-      put(key('keyring'), link.keyring),
-      ...(await admissionChanges(ports.store, record.id, undefined, {
+      // the own terms are given up, and what only they open with them
+      ...keyringChanges(stand.record, own, link.keyring, changed),
+      ...(await admissionChanges(ports.store, stand.record.data.id, undefined, {
         ...link,
         addresses: [...link.addrs, ...link.met],
       })),
@@ -138,17 +139,15 @@ async function seeAdmitted(
   })
 }
 
-/** What the record takes of a primary that has admitted this cluster. @param name of the link: the operation */
+/** What the record takes of a primary that has admitted this cluster, besides its keyring. @param name of the link: the operation */
 export const linkedBy = (
-  { set, id, primaryAddr, addrs, primaryKey, ownKey, keyring }: PendingLink,
+  { set, id, primaryAddr, addrs, primaryKey, ownKey }: PendingLink,
   name: string,
-  { ca, address: clusterAddr }: Partial<ActivationInput> = {},
+  { ca, address: reachedAt }: Partial<ActivationInput> = {},
 ) => ({
   set,
-  keyring: keyring.id,
-  term: keyring.term,
   link: { name, id, primaryAddr, addrs, primaryKey, ownKey, ...defined({ ca }) },
-  ...defined({ clusterAddr }),
+  ...defined({ reachedAt }),
 })
 
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */

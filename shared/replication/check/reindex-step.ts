@@ -1,6 +1,6 @@
 import { key } from '../../storage/kinds.ts'
 import { inParallel } from '../../values/in-parallel.ts'
-import { bucketsWritten, hashesMove, noRecord } from '../operation/faults.ts'
+import { bucketsWritten, hashesMove } from '../operation/faults.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { allPages, pkOfPage } from '../page-places.ts'
 import { forgetHashes, type Pages, refreshTree, SUBTREES } from '../refresh.ts'
@@ -52,7 +52,7 @@ async function repairBuckets(
   const cluster = async () => {
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
-    if (!record) throw noRecord()
+    if (!record) throw new Error('this cluster is not initialised')
     return { record: record.data, readAt }
   }
   const repaired = await inParallel(faults.filter(isOfBucket), fault =>

@@ -1,8 +1,9 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
+import { noteTerms } from '../../cluster/terms.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { remove, replace } from '../../storage/changes.ts'
-import { type Item, key } from '../../storage/kinds.ts'
+import { remove } from '../../storage/changes.ts'
+import { key, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
 import { roleWasTaken } from '../operation/faults.ts'
@@ -11,13 +12,16 @@ import {
   commitStep,
   DONE,
   type OperationRun,
+  type OperationStand,
   type OperationStep,
   type StepResult,
   standing,
+  toStep,
 } from '../operation/run.ts'
 import { epochName, epochNumber, posText } from '../position.ts'
 import { unstamping } from '../primary/enable.ts'
 import { roleEventChange } from '../role-event.ts'
+import { keyringChanges } from '../secondary/hold-term.ts'
 import { storing } from '../storing.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 
@@ -41,26 +45,28 @@ export const leave: OperationStep = async (run, id) => {
   }
   const lines = segments.flatMap(({ data }) => data?.line ?? [])
   const seen = Math.max(head.n, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
-  return left(run, record, head, seen + 1)
+  return left(run, { record, operation }, { head, n: seen + 1 })
 }
 
 /** @param n above every number of an epoch that an item here may have */
 async function left(
   { ports }: OperationRun,
-  record: Item<'cluster'>,
-  head: Head,
-  n: number,
+  { record, operation: item }: Pick<OperationStand, 'record' | 'operation'>,
+  { head, n }: { head: Head; n: number },
 ): Promise<StepResult> {
   const { id, name, initialisedAt, operation = '' } = record.data
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
   const now = ports.clock.now()
-  const renewed = await ports.genesis.withNextTerm(keyring.data, now)
+  // another keyring from here on: what the set does with its terms is nothing to this cluster, and the other way round
+  const made = await ports.genesis.withNextTerm(keyring.data, now, ports.entropy.uuid())
   const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
     ...{ id, name, mode: 'disabled', initialisedAt, since, operation },
-    ...{ keyring: renewed.id, term: renewed.term },
+    ...{ keyring: record.data.keyring, term: record.data.term, edition: record.data.edition ?? 0 },
   }
+  const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
+  const terms = noteTerms(made.terms, known, now, id)
   const position = posText(head)
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
@@ -70,7 +76,15 @@ async function left(
       head: { mode: 'closed', own: '', until: 0, dirty: null, dirtyFrom: '', n },
       expect: { mode, hold, seq, done, link },
     },
-    ...storing([replace(record, record, next), replace(keyring, keyring, renewed), told], ports.entropy),
+    ...storing(
+      [
+        ...keyringChanges({ ...record, data: next }, keyring, made.keyring),
+        ...terms,
+        toStep({ operation: item }, now, { step: 'forget' }),
+        told,
+      ],
+      ports.entropy,
+    ),
   ])
   if (result === 'done') return DONE
   await ports.clock.sleep(50)

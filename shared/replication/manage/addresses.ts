@@ -15,6 +15,9 @@ const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
  */
 export function addressOf(given: string, name: string): string {
   if (given === '') return ''
+  // what a URL makes of these is a host that nobody meant
+  const host = /^(?:https?:\/\/)?([^/?#]*)/i.exec(given)?.[1]?.replace(/:\d*$/, '') ?? ''
+  if (/^(?:true|false|\d*)$/i.test(host)) throw addressUnusable(name)
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `https://${given}`
   const url = URL.canParse(text) ? new URL(text) : undefined
   const plain = url?.protocol === 'http:' && LOOPBACK.includes(url.hostname)
@@ -26,11 +29,11 @@ export function addressOf(given: string, name: string): string {
 
 /** Where secondaries reach this cluster: as it was told, or as the deployment says, or as it was asked just now. */
 export function ownAddress(
-  { clusterAddr }: Pick<ClusterRecord, 'clusterAddr'>,
+  record: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
   { apiAddress, plainEndpoints }: Pick<Deployment, 'apiAddress' | 'plainEndpoints'>,
   { domain }: Pick<RequestFacts, 'domain'>,
 ): string {
-  const known = clusterAddr || apiAddress
+  const known = record.clusterAddr || apiAddress
   if (known) return known
   if (domain === '') throw addressUnknown()
   return `${plainEndpoints ? 'http' : 'https'}://${domain}`

@@ -1,7 +1,7 @@
 import { type Call, clusterOf, type Outcome } from '../../api/call.ts'
 import { awaitOperation, beginOperation, newOperation } from './operate.ts'
 import { recordOf } from './record.ts'
-import { changeFailed } from './refusals.ts'
+import { givenUp } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
 /**
@@ -16,7 +16,7 @@ export async function demotePrimary(call: Call): Promise<Outcome> {
   const operating = newOperation(ports)
   await beginOperation(operating, item, { name: 'demotion', step: 'close' }, call)
   const { status, fault } = await awaitOperation(operating.id, ports)
-  if (status === 'failed') throw changeFailed(fault?.text ?? 'the demotion was given up')
+  if (status === 'failed') throw givenUp(fault)
   return ended(call, DEMOTED)
 }
 

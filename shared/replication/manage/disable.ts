@@ -1,7 +1,7 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
 import { awaitOperation, beginOperation, newOperation } from './operate.ts'
 import { recordOf } from './record.ts'
-import { changeFailed } from './refusals.ts'
+import { givenUp } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
 /**
@@ -17,8 +17,9 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   const operating = newOperation(ports)
   const update = { form: 'clear', addresses: [] } as const
   await beginOperation(operating, item, { name: 'disable', step: 'find', update }, call)
-  const { status, fault } = await awaitOperation(operating.id, ports)
-  if (status === 'failed') throw changeFailed(fault?.text ?? 'the change was given up')
+  // from then on it serves: what else is forgotten nobody need wait for
+  const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
+  if (status === 'failed') throw givenUp(fault)
   return { answer: nothing(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
 }
 

@@ -38,6 +38,8 @@ const words: { readonly [K in Replicated]: (thing: Thing<K>) => string } = {
   entity: ({ name }) => `entity ${name}`,
   'alias-id': ({ name }) => `entity alias with the id ${name}`,
   'recovery-key': () => 'the recovery key',
+  term: ({ name, data }) =>
+    `${data?.tokensUntil === undefined ? 'term' : 'retirement of the term'} ${data?.number ?? name} of the keyring`,
   rotation: ({ mount }) => `rotation of the credentials of ${mount}`,
 }
 

@@ -2,7 +2,7 @@ import type { Call, Early } from '../../api/call.ts'
 import { type JournalSeen, journalSeen, lookEarly } from '../../api/early-look.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Fences, PrimaryContact, Secondary } from '../../model/link.ts'
+import { type Fences, newestCellAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { Diverging, Puller } from '../../model/secondary.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
@@ -43,7 +43,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
   const operation = record && (await operationFacts(call, record))
   if (!record || record.mode === 'disabled') return { record, now, ...defined({ operation }) }
   const [looked, secondaries] = await Promise.all([
-    journalSeen(call, record.life),
+    journalOf(call, record),
     record.mode === 'primary' ? ports.store.list(partitions('secondary')) : [],
   ])
   const contact = fetched.get(key('contact'))?.data
@@ -61,11 +61,22 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
         anew: ofTree(fetched.get(key('tree-reindex')), record),
         diverging: divergingIn(record, fetched.get(key('diverging'))),
       }),
-      contact: contact && contactFacts(contact),
+      contact: contact && contactFacts(contact, looked.head),
       activationError,
       operation,
     }),
   }
+}
+
+/**
+ * The journal as the record speaks of it. Both change in one transaction, and were read in one batch, which is none: a
+ * primary whose head does not write is looked at once more before it is said.
+ */
+async function journalOf(call: Looking, { mode, life }: ClusterRecord): Promise<JournalSeen> {
+  const seen = await journalSeen(call, life)
+  return mode === 'primary' && seen.head && seen.head.mode !== 'writing'
+    ? call.ports.journalView.look(life)
+    : seen
 }
 
 /**
@@ -123,7 +134,7 @@ function journalFacts(
   return {
     doing: head.mode,
     position: head.seq,
-    frontier: head.done,
+    ...{ frontier: head.done, epoch: head.epoch },
     root: roots ? (roots.whole?.hash ?? wholeRoot(roots.replicated.hash, roots.local.hash)) : '',
     ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
@@ -166,11 +177,18 @@ const secondaryFacts = ({ id, expires, address, apiAddress, contact }: Secondary
   ...defined({ contact }),
 })
 
-const contactFacts = ({ canaryAt, refused, ...contact }: PrimaryContact): StatusFacts['contact'] => ({
-  ...contact,
-  ...(canaryAt === 0 ? {} : { canaryAt }),
-  ...(refused ? { refused: { at: refused.at, text: refused.text } } : {}),
-})
+const contactFacts = (
+  { refused, ...contact }: PrimaryContact,
+  head: JournalSeen['head'],
+): StatusFacts['contact'] => {
+  const { canaryAt: _, ...heard } = contact
+  const canaryAt = newestCellAt(contact, head)
+  return {
+    ...heard,
+    ...(canaryAt === 0 ? {} : { canaryAt }),
+    ...(refused ? { refused: { at: refused.at, text: refused.text } } : {}),
+  }
+}
 
 /** How many items have been gone through; the total is that of an earlier pass, or what has been seen. */
 const buildingOf = ({ life }: ClusterRecord, reindex: Reindex | undefined): JournalFacts['building'] & {} =>

@@ -1,5 +1,6 @@
 import { ApiError, type ErrorDetails, refused } from '../../api/errors.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
+import type { OperationFault } from '../../model/operation.ts'
 
 /*
  * What replication refuses, one row for each: what is wrong, and what to do next. A refusal by the gate of a DR
@@ -121,8 +122,17 @@ export const operationRuns = (
   )
 
 /** An operation was given up: its fault says what is wrong, and what to do next. */
-export const givenUp = (code: 'invalid_request' | 'busy', text: string, retryAfter?: number): ApiError =>
-  new ApiError(code, text, retryAfter === undefined ? {} : { retryAfter })
+export function givenUp(fault: OperationFault | undefined, retryAfter = 5): ApiError {
+  const { code, text } = fault ?? unknownFault
+  return code === 'invalid_request' || code === 'activation_failed'
+    ? new ApiError(code, text)
+    : new ApiError('busy', text, { retryAfter })
+}
+
+const unknownFault: OperationFault = {
+  code: 'internal',
+  text: 'the operation could not be begun; repeat this',
+}
 
 export const secondariesChanging = (): ApiError =>
   refused(
@@ -150,11 +160,6 @@ export const addressUnknown = (): ApiError =>
     'nobody knows the address of this cluster',
     'give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
   )
-
-export const changeFailed = (why: string): ApiError =>
-  refused('busy', why, 'repeat the call: what was done stays done, and nothing is done twice', {
-    retryAfter: 1,
-  })
 
 export const alreadyPrimary = (): ApiError =>
   refused(
@@ -229,13 +234,6 @@ export const noAddressGiven = (): ApiError =>
 export const onlyWithToken = (name: string): ApiError =>
   refused('invalid_request', `${name} goes with a token only`, 'leave it out')
 
-export const noPrimaryFound = (why: string): ApiError =>
-  refused(
-    'activation_failed',
-    why,
-    'nothing has changed on this cluster: use token after a fail-over, for its primary is another one',
-  )
-
 export const caUnusable = (): ApiError =>
   refused(
     'invalid_request',
@@ -266,10 +264,3 @@ export const caFileUnknown = (
 const MOST_NAMES = 20
 const listed = (names: readonly string[]): string =>
   [...names.slice(0, MOST_NAMES), ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ')
-
-export const primaryRefused = (why: string): ApiError =>
-  refused(
-    'activation_failed',
-    why,
-    'nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
-  )

@@ -1,5 +1,5 @@
-import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
-import { text } from '../../api/fields.ts'
+import { after, type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { bool, text } from '../../api/fields.ts'
 import { revocation } from '../../link/admin/secondaries.ts'
 import type { Ports } from '../../ports.ts'
 import { type Change, keyOf } from '../../storage/changes.ts'
@@ -7,10 +7,14 @@ import { partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import { storing } from '../storing.ts'
 import { roleChanging, secondariesChanging } from './refusals.ts'
+import { rotation } from './rotate.ts'
 import { checkTransition } from './transitions.ts'
 
 export const revokeFields = {
   id: text('Name that the activation token was made for, or id of a cluster', { required: true }),
+  retire: bool(
+    'Then rotate the keyring, and end all batch tokens and prepared DR operation tokens made so far',
+  ),
 }
 
 const TRIES = 5
@@ -22,6 +26,19 @@ const PAUSE_MS = 20
  * is open: from its end on another cluster may have taken over what this one knew then.
  */
 export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
+  const { retire = false } = call.given
+  const known = await call.once('revoke', () => revoked(call))
+  if (!retire) return { answer: nothing(known ? [KEEPS] : []) }
+  // behind the revocation, or the revoked cluster would be given the new term
+  const { changes, warnings } = await rotation(call, true)
+  return after(changes, nothing(warnings))
+}
+
+const KEEPS =
+  'the revoked cluster keeps what it has: it reads what terms of the keyring made until now encrypted, batch tokens of terms that bear no signature it can make; POST sys/rotate with retire=true ends these; the runbook of a stolen cluster says what else to renew'
+
+/** @returns whether there was somebody to revoke */
+async function revoked(call: Call<typeof revokeFields>): Promise<boolean> {
   const { given, ports, now, request } = call
   const { id = '' } = given
   const { record } = clusterOf(call)
@@ -29,9 +46,9 @@ export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await ports.clock.sleep(PAUSE_MS * 2 ** tries)
     const changes = revocation(await ports.store.list(partitions('secondary')), id, now, record)
-    if (changes.length === 0) return { answer: nothing() }
+    if (changes.length === 0) return false
     await call.once('note', () => noteEvent('revocation', request.id, record, { id }, ports))
-    if (await writtenBesideHead(changes, record.epoch, ports)) return { answer: nothing() }
+    if (await writtenBesideHead(changes, record.epoch, ports)) return true
   }
   throw secondariesChanging()
 }

@@ -11,7 +11,7 @@ import { addressOf, ownAddress } from './addresses.ts'
 import { authoritiesOf } from './certificates.ts'
 import { awaitOperation, beginOperation, newOperation, type Operating } from './operate.ts'
 import { recordOf } from './record.ts'
-import { differentSet, givenUp, primaryRefused, tokenLapsed, tokenUnusable } from './refusals.ts'
+import { differentSet, givenUp, tokenLapsed, tokenUnusable } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
 export const becomeFields = {
@@ -44,10 +44,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   await noteEvent('activation', operating.id, record, { request: request.id }, ports)
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
-  if (status === 'failed')
-    throw fault?.code === 'invalid_request'
-      ? givenUp('invalid_request', fault.text)
-      : primaryRefused(fault?.text ?? 'the activation failed')
+  if (status === 'failed') throw givenUp(fault)
   return { answer: nothing([BECOMING]) }
 }
 

@@ -1,6 +1,7 @@
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { FenceOutcome } from '../../model/link.ts'
 import { printTime } from '../../values/time.ts'
+import { epochNumber } from '../position.ts'
 
 /** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
 export interface StatusFacts {
@@ -44,6 +45,8 @@ export interface JournalFacts {
   frontier: number
   /** root of the tree of all items, hex; empty: not built yet */
   root: string
+  /** of the last position; empty: there is none */
+  epoch: string
   /** items of a sync that have come, of how many */
   sync?: { done: number; total: number }
   /** how far the tree has been built: items that were there when it began, or pages that are made anew */
@@ -89,8 +92,9 @@ export interface ShownContact {
   since?: number
   /** where the primary may be reached, as it told */
   addresses?: readonly string[]
-  /** of a primary: the last position that it had given away */
+  /** of a primary: the last position that it had given away, and where clients reach it */
   seq?: number
+  apiAddress?: string
   /** the last question came to nothing: when, and what was said */
   refused?: { at: number; text: string }
 }
@@ -145,27 +149,38 @@ function lastError(contact: ShownContact | undefined, failed?: OperationFacts): 
 const epochOf = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : String(Math.floor(ms / 1000))
 
-const common = ({ mode, set, generation }: ClusterRecord, journal: JournalFacts | undefined) => ({
+/** Promotions that the set has been through: every epoch has a number of its own, in all clusters of it. */
+const generationOf = ({ epoch = '' }: Partial<Pick<JournalFacts, 'epoch'>> = {}): number =>
+  Math.max(0, epochNumber(epoch) - 1)
+
+/** How far the tree is. Where it is built, and no root of it is there yet, its hashes are being made. */
+function buildingOf(journal: JournalFacts | undefined): JournalFacts['building'] {
+  if (!journal || journal.building) return journal?.building
+  const isLooked = journal.doing === 'writing' || journal.doing === 'applying'
+  return isLooked && journal.root === '' ? { stage: 'commit', done: 0, total: 0 } : undefined
+}
+
+const common = ({ mode, set }: ClusterRecord, journal: JournalFacts | undefined) => ({
   mode,
   cluster_id: set ?? '',
   merkle_root: journal?.root.slice(0, ROOT_DIGITS) ?? '',
   corrupted_merkle_tree: journal?.corrupted ?? false,
   last_corruption_check_epoch: epochOf(journal?.checkedAt) ?? NEVER_CHECKED,
   last_reindex_epoch: epochOf(journal?.reindexedAt) ?? NEVER_REINDEXED,
-  ssct_generation_counter: generation ?? 0,
-  ...(journal?.building
+  ssct_generation_counter: generationOf(journal),
+  ...shownBuilding(buildingOf(journal)),
+})
+
+const shownBuilding = (building: JournalFacts['building']) =>
+  building
     ? {
         reindex_in_progress: true,
-        reindex_stage: journal.building.stage,
-        ...(journal.building.stage === 'building'
-          ? {
-              reindex_building_progress: journal.building.done,
-              reindex_building_total: journal.building.total,
-            }
+        reindex_stage: building.stage,
+        ...(building.stage === 'building'
+          ? { reindex_building_progress: building.done, reindex_building_total: building.total }
           : {}),
       }
-    : {}),
-})
+    : {}
 
 const primaryStatus = (
   record: ClusterRecord,
@@ -194,8 +209,17 @@ const secondaryPeer = ({ id, address, apiAddress, contact, expires }: SecondaryF
   node_id: id,
   ...(address === '' && !contact
     ? { connection_status: 'disconnected', ...(expires <= now ? { expired: true } : {}) }
-    : peerOf(apiAddress, address, contact, now)),
+    : peerOf(apiAddress, address, contact && asOfThen(contact, now), now)),
 })
+
+/**
+ * While a secondary is connected it gets what is written, and how old its newest cell is shows by its last heartbeat: that
+ * it has told nothing since does not make it older.
+ */
+const asOfThen = (contact: ShownContact, now: number): ShownContact =>
+  contact.canaryAt === undefined || !isHeard(contact, now)
+    ? contact
+    : { ...contact, canaryAt: contact.canaryAt + (now - contact.at) }
 
 const peerOf = (apiAddress: string, address: string, contact: ShownContact | undefined, now: number) => ({
   api_address: apiAddress,
@@ -216,25 +240,26 @@ const peerOf = (apiAddress: string, address: string, contact: ShownContact | und
 /** Milliseconds since the newest canary that has arrived; of clocks that disagree never less than none. */
 const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - canaryAt)
 
-const secondaryStatus = (record: ClusterRecord, { journal, contact, activationError, now }: StatusFacts) => {
+const secondaryStatus = (record: ClusterRecord, facts: StatusFacts) => {
+  const { journal, contact, activationError, now } = facts
   const link = primaryOf(record)
   const told = contact?.addresses ?? []
   const known = link ? (told.length > 0 ? told : link.addrs) : []
   const primary = known[0] ?? link?.primaryAddr ?? ''
   return {
     ...common(record, journal),
-    state: activationError === undefined ? stateOf(record, journal, contact, now) : 'idle',
+    state: activationError === undefined ? stateOf(facts) : 'idle',
     connection_state:
       activationError === undefined ? connectionOf(record, contact, now) : 'transient_failure',
     secondary_id: link?.id ?? '',
     primary_cluster_addr: link?.primaryAddr ?? '',
     known_primary_cluster_addrs: known,
     last_remote_wal: link ? (journal?.frontier ?? 0) : 0,
-    ...(link && contact?.since !== undefined ? { last_start: secondsOf(contact.since) } : {}),
+    last_start: link && contact?.since !== undefined ? secondsOf(contact.since) : '',
     primaries: link
       ? [
           {
-            ...peerOf(primary, primary, contact && byOwnClock(contact), now),
+            ...peerOf(contact?.apiAddress || primary, primary, contact && byOwnClock(contact), now),
             ...lastHeard(contact, journal),
           },
         ]
@@ -264,16 +289,18 @@ const byOwnClock = (contact: ShownContact): ShownContact => ({
 
 const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000)
 
-/** What a secondary is doing. It streams only while its primary answers. */
-function stateOf(
-  record: ClusterRecord,
-  journal: JournalFacts | undefined,
-  contact: ShownContact | undefined,
-  now: number,
-): string {
-  if (!primaryOf(record) || record.mode === 'bootstrapping' || !journal) return 'idle'
-  if (journal.doing === 'syncing') return journal.sync ? 'merkle-sync' : 'merkle-diff'
-  return isHeard(contact, now) && !journal.isStuck ? 'stream-wals' : 'idle'
+/**
+ * What a secondary is doing. It streams only while its primary answers, and is idle only where nothing goes on: a link
+ * that has just begun is being compared.
+ */
+function stateOf({ record, journal, contact, operation, now }: StatusFacts): string {
+  if (record?.mode === 'bootstrapping') return 'merkle-diff'
+  if (!record || !primaryOf(record) || !journal) return 'idle'
+  const { doing, sync, isStuck } = journal
+  if (doing === 'syncing') return sync ? 'merkle-sync' : 'merkle-diff'
+  const isCompared = doing === 'closed' || (doing === 'draining' && !operation?.isRunning)
+  if (isCompared && (!contact || isHeard(contact, now))) return isStuck ? 'idle' : 'merkle-diff'
+  return isHeard(contact, now) && !isStuck ? 'stream-wals' : 'idle'
 }
 
 /** The link in the words of a gRPC channel, as the age of the last heartbeat tells it. */

@@ -1,5 +1,4 @@
 import { answer, type Call, clusterOf, data, nothing, type Outcome } from '../../api/call.ts'
-import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
@@ -49,7 +48,7 @@ export async function checkMerkleTree(call: Call): Promise<Outcome> {
   if (kept && now - kept.at < FRESH_MS) return answer(data(kept.report))
   const id = await joined(call, life, before)
   const { status, fault } = await awaitOperation(id, ports)
-  if (status === 'failed') throw failed(fault)
+  if (status === 'failed') throw givenUp(fault, 10)
   const [after] = await ports.store.read([key('tree-check')])
   const found = reportOf(after, life)
   if (!found) throw treeGrows()
@@ -60,13 +59,6 @@ function reportOf(item: Item<'tree-check'> | undefined, life: string) {
   const { checkedAt, findings, life: of } = item?.data ?? {}
   if (of !== life || checkedAt === undefined || !findings) return undefined
   return { at: checkedAt, report: { merkle_corruption_report: corruptionReport(findings, checkedAt) } }
-}
-
-const failed = (fault: OperationState['fault']): ApiError => {
-  const text = fault?.text ?? 'the operation failed'
-  return fault?.code === 'invalid_request' || fault?.code === 'busy'
-    ? givenUp(fault.code, text, 10)
-    : new ApiError('internal', text)
 }
 
 /** The check that runs, or a new one. */

@@ -1,20 +1,11 @@
 import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
 import { list } from '../../api/fields.ts'
-import type { OperationFault, OperationState, PrimaryUpdate } from '../../model/operation.ts'
+import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
 import { addressOf } from './addresses.ts'
 import { awaitOperation, beginOperation, newOperation } from './operate.ts'
 import { recordOf } from './record.ts'
-import {
-  changeFailed,
-  givenUp,
-  noAddressGiven,
-  noPrimaryFound,
-  noUpdateGiven,
-  onlyWithToken,
-  primaryRefused,
-  twoUpdatesGiven,
-} from './refusals.ts'
+import { givenUp, noAddressGiven, noUpdateGiven, onlyWithToken, twoUpdatesGiven } from './refusals.ts'
 import { activationInput, becomeFields } from './secondary.ts'
 import { checkTransition } from './transitions.ts'
 
@@ -72,15 +63,8 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
     update.form === 'token' ? { activation: await activationInput(call, operating, item.data.set) } : {}
   await beginOperation(operating, item, { name: 'update-primary', step: 'find', update, ...activation }, call)
   const ended = await awaitOperation(operating.id, ports, ({ step }) => step === 'finish')
-  if (ended.status === 'failed') throw refusalOf(update.form, ended.fault)
+  if (ended.status === 'failed') throw givenUp(ended.fault)
   return { answer: nothing([told(update.form, ended)]) }
-}
-
-function refusalOf(form: PrimaryUpdate['form'], fault: OperationFault | undefined) {
-  const text = fault?.text ?? 'the update was given up'
-  if (fault?.code === 'invalid_request') return givenUp('invalid_request', text)
-  if (fault?.code === 'activation_failed') return noPrimaryFound(text)
-  return form === 'token' ? primaryRefused(text) : changeFailed(text)
 }
 
 function told(form: PrimaryUpdate['form'], { update }: OperationState): string {

@@ -2,8 +2,8 @@ import type { ClusterMode } from '../../model/cluster.ts'
 import type { OperationFault, OperationName } from '../../model/operation.ts'
 
 /*
- * Why steps of operations give up, one row for each. Whoever asked for the operation is told the text, with what to do
- * next: it stands here, or is added by `manage/refusals.ts` where it is the same whatever went wrong.
+ * Why steps of operations give up, one row for each: what is wrong, and what to do next. Whoever asked for the operation
+ * is told the text, and status shows it.
  * @see docs/spec/replication.md#refusals
  */
 
@@ -20,48 +20,47 @@ export class OperationFailed extends Error {
 const failed = (
   code: OperationFault['code'],
   wrong: string,
-  next = '',
+  next: string,
   options?: ErrorOptions,
-): OperationFailed => new OperationFailed(code, next === '' ? wrong : `${wrong}; ${next}`, options)
+): OperationFailed => new OperationFailed(code, `${wrong}; ${next}`, options)
 
 const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
 const LATER = 'repeat this later'
 const OR_FORCE = 'repeat this later, or use force'
+const STATUS = 'GET sys/replication/dr/status'
+const AS_IT_IS = `${STATUS} shows what this cluster is now: ask for what fits that`
 
 // of every operation
 
-export const operationOver = () => failed('internal', 'the operation has ended')
+export const operationOver = () =>
+  failed('internal', 'the operation has ended', `${STATUS} shows what has become of it`)
 
-export const operationUnknown = () => failed('internal', 'there is no such operation')
+export const operationUnknown = () => failed('internal', 'there is no such operation', AS_IT_IS)
 
-export const noRecord = () => failed('internal', 'this cluster is not initialised')
+/** What names of errors mean that a state machine hands on; others are told as they are. */
+const told: readonly [name: RegExp, why: string][] = [
+  [/^ApiError$/, 'tables or keys of this cluster could not be used, or were being changed'],
+  [/^AccessDenied/, 'the role of the function may not do what the step needs'],
+  [/^(States|Lambda|Sandbox)\./, 'its function was cut off, or could not be started'],
+]
 
 /**
  * An error that no step foresees. Texts of operations are public, so it is told in words by its name; all of it stands
  * in the log. @param at the step's name
  */
-export const stepFailed = (at: string, error: StepError) =>
-  failed('internal', `the step ${at} failed: ${wordsFor(error)}`)
+export const stepFailed = (at: string, { error, cause }: StepError) => {
+  const why = (error === 'ApiError' && messageIn(cause)) || told.find(([name]) => name.test(error))?.[1]
+  return failed(
+    'internal',
+    `the step ${at} failed in each of its tries: ${why ?? 'something that nobody foresaw'} (${error})`,
+    `the log of this cluster tells more, under the id of the operation; then ${STATUS} shows what this cluster is: where that is not what was asked for, ask again: what was done stays done, and nothing is done twice`,
+  )
+}
 
 /** What Step Functions tells of an error: its name; and for one of a function, as JSON, its message. */
 export interface StepError {
   error: string
   cause: string
-}
-
-/** Names of errors that say what is wrong, in words. */
-const words: Readonly<Record<string, string>> = {
-  AccessDeniedException: 'the role of the function may not do what the step needs (AccessDeniedException)',
-  'States.Timeout': 'it took too long (States.Timeout)',
-  'Sandbox.Timedout': 'it took too long (Sandbox.Timedout)',
-}
-
-const IN_LOG = 'the log of the function has a line with the error and the id of the operation'
-
-function wordsFor({ error, cause }: StepError): string {
-  // texts of refusals are for whoever asks
-  if (error === 'ApiError') return messageIn(cause) ?? error
-  return `${words[error] ?? `an error that is not foreseen (${error})`}; ${IN_LOG}`
 }
 
 function messageIn(cause: string): string | undefined {
@@ -73,7 +72,12 @@ function messageIn(cause: string): string | undefined {
   }
 }
 
-export const roleTaken = () => failed('internal', 'another change of the role of this cluster is under way')
+export const roleTaken = () =>
+  failed(
+    'busy',
+    'another change of the role of this cluster is under way',
+    `repeat this when it has ended, which ${STATUS} shows`,
+  )
 
 /** @param name of the operation that has taken its place */
 export const takenOver = (name: OperationName) =>
@@ -91,37 +95,45 @@ export const tokenOfOtherSet = () =>
 export const tokenForAnother = () =>
   failed('invalid_request', 'this is no activation token for this cluster', MAKE_TOKEN)
 
-export const tokenGone = () => failed('internal', 'the activation token has been used')
+export const tokenGone = () => failed('invalid_request', 'the activation token has been used', MAKE_TOKEN)
 
 export const primarySaid = (cause: Error) =>
-  failed('internal', `error unwrapping the secondary token: ${cause.message}`, '', { cause })
-
-/** What the primary said tells what to do next. */
-export const admissionLost = (cause: Error) =>
   failed(
     'activation_failed',
-    `the primary does not admit this cluster any more, and the first sync is given up: ${cause.message}`,
-    '',
+    `error unwrapping the secondary token: ${cause.message}`,
+    'nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
     { cause },
   )
 
-export const setLeft = () => failed('internal', 'this cluster follows another set by now')
+/** What the primary said tells what to do next. */
+export const admissionLost = (cause: Error) =>
+  new OperationFailed(
+    'activation_failed',
+    `the primary does not admit this cluster any more, and the first sync is given up: ${cause.message}`,
+    { cause },
+  )
+
+export const setLeft = () => failed('internal', 'this cluster follows another set by now', AS_IT_IS)
 
 // of an update of the primary, and of what leaves the set or closes a primary
 
 export const nobodyAnswered = (failures: readonly string[]) =>
-  failed('activation_failed', `nobody answered as the primary of this set: ${failures.join('; ')}`)
+  failed(
+    'activation_failed',
+    `nobody answered as the primary of this set: ${failures.join('; ')}`,
+    'nothing has changed on this cluster: use token after a fail-over, for its primary is another one',
+  )
 
-export const noOwnLinkKey = () => failed('internal', 'a secondary without a key of its own')
+export const givenLost = () =>
+  failed('invalid_request', 'what the primary gave for the token is not there any more', MAKE_TOKEN)
 
-export const givenLost = () => failed('internal', 'what the primary gave is not there any more')
+export const noSecondaryNow = () => failed('busy', 'this cluster is no secondary any more', AS_IT_IS)
 
-export const noSecondaryNow = () => failed('busy', 'this cluster is no secondary any more')
-
-export const roleWasTaken = () => failed('busy', 'another change of the role of this cluster was faster')
+export const roleWasTaken = () =>
+  failed('busy', 'another change of the role of this cluster was faster', AS_IT_IS)
 
 export const nothingToClose = () =>
-  failed('busy', 'this cluster writes no journal of its own that could be closed')
+  failed('busy', 'this cluster writes no journal of its own that could be closed', AS_IT_IS)
 
 // of work on the tree
 
@@ -139,10 +151,15 @@ export const treeUnbuilt = () =>
     'repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
   )
 
-export const treeTooLarge = () => failed('internal', 'the tables are too large to be gone through in one run')
+export const treeTooLarge = () =>
+  failed(
+    'busy',
+    'the tables could not be gone through in the time that one run has, 15 minutes',
+    'repeat this when less is written',
+  )
 
 /** What refused says what to do next. */
-export const treePasses = (cause: Error) => failed('busy', cause.message, '', { cause })
+export const treePasses = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
 
 export const bucketsWritten = () =>
   failed('busy', 'some buckets of the tree are always being written to', LATER)
@@ -168,10 +185,8 @@ export const syncRuns = () => failed('busy', 'a sync is under way', LATER)
 
 // of a promotion
 
-export const noPromotion = () => failed('internal', 'this operation is no promotion')
-
 /** What is in the way, by the rows of `promotion/decide.ts`. */
-export const promotionRefused = ({ code, text }: OperationFault) => failed(code, text)
+export const promotionRefused = ({ code, text }: OperationFault) => new OperationFailed(code, text)
 
 export const handoverSilent = () =>
   failed('busy', 'the primary was asked to hand over, and fell silent', OR_FORCE)
@@ -199,7 +214,5 @@ export const syncBegan = () => failed('busy', 'a sync has begun meanwhile (merkl
 export const restUnusable = (what: string) =>
   failed('busy', `what has been received cannot be applied: ${what}`, OR_FORCE)
 
-export const notPromotable = () => failed('internal', 'this cluster is no secondary any more')
-
 export const noJournalToTake = () =>
-  failed('internal', 'this cluster has no journal of another one to take over')
+  failed('busy', 'this cluster has no journal of another one to take over', AS_IT_IS)

@@ -7,7 +7,7 @@ import { defined } from '../../values/defined.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
 import type { Element } from '../journal.ts'
-import { endsDiffer, notPromotable, syncBegan } from '../operation/faults.ts'
+import { endsDiffer, noSecondaryNow, syncBegan } from '../operation/faults.ts'
 import { AGAIN, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../position.ts'
 import { roleEventChange } from '../role-event.ts'
@@ -25,8 +25,8 @@ export const claim: OperationStep = async (run, id) => {
   if (!stand) return DONE
   const { ports } = run
   const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
-  if (!follower) throw notPromotable()
-  const ready = await readyHead(ports, follower, stand.promotion)
+  if (!follower) throw noSecondaryNow()
+  const ready = await readyHead(ports, follower, stand)
   if (!ready) return AGAIN
   checkWhole(ready.head, stand.promotion)
   return claimed(run, stand, ready.head, ready.warnings)
@@ -59,7 +59,7 @@ async function claimed(
   const next: ClusterRecord = defined({
     ...record.data,
     ...{ mode: 'primary' as const, epoch, built: true, link: membership.link },
-    generation: (record.data.generation ?? 0) + 1,
+    generation: epochNumber(epoch) - 1,
     clusterAddr: promotion.address || record.data.clusterAddr,
     home: ports.deployment.home,
   })

@@ -29,6 +29,8 @@ export interface PrimaryTold {
   /** up to where nothing is missing */
   readonly frontier: number
   readonly skew: number
+  /** identity of the term that it encrypts by; absent or empty: it does not tell */
+  readonly term?: string
 }
 
 /** What a promotion is judged by, before anything has changed on either cluster. */
@@ -37,7 +39,12 @@ export interface PromotionFacts {
   readonly head: Pick<Head, 'mode' | 'epoch' | 'line' | 'seq' | 'dirty' | 'until'> | undefined
   readonly primary: PrimaryFacts
   /** encrypted fields that were tried: how many could be read, and what those that could not belong to */
-  readonly keyring: { readonly opened: number; readonly failed: readonly string[] }
+  readonly keyring: {
+    readonly opened: number
+    readonly failed: readonly string[]
+    /** identity of the term that the primary writes by, as it last told, where it is not held here */
+    readonly missing?: string
+  }
   /** a check found the tree wrong */
   readonly corrupted: boolean
   readonly reindexing: boolean
@@ -114,7 +121,7 @@ const checks: readonly Check[] = [
     finds: ({ head }) =>
       head && head.line.length > 0
         ? undefined
-        : 'this cluster has never had all of its primary’s items: its first sync has not ended',
+        : 'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or begin anew by secondary/disable and secondary/enable',
   },
   {
     name: 'keyring',
@@ -130,6 +137,15 @@ const checks: readonly Check[] = [
       opened > 0 && failed.length > 0
         ? `the keyring does not open everything: ${failed.slice(0, 5).join(', ')}`
         : undefined,
+  },
+  {
+    name: 'newest-term',
+    code: 'busy',
+    overridden: true,
+    finds: ({ keyring: { missing } }) =>
+      missing === undefined
+        ? undefined
+        : `the term ${missing}, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster`,
   },
   {
     name: 'sync',
@@ -149,7 +165,7 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ corrupted }) =>
       corrupted
-        ? 'items do not stay as the primary has them, or a check has found the tree of items corrupted'
+        ? 'items do not stay as the primary has them, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, put that right'
         : undefined,
   },
   {
@@ -163,16 +179,19 @@ const checks: readonly Check[] = [
     code: 'busy',
     overridden: true,
     finds: ({ stuck }) =>
-      stuck === undefined ? undefined : `what has been received cannot be applied: ${stuck}`,
+      stuck === undefined
+        ? undefined
+        : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover has it tried anew`,
   },
   {
     name: 'no-primary',
     code: 'busy',
     overridden: true,
     finds: ({ primary, head }) => {
-      if (primary.state === 'none') return 'this cluster knows no primary: nobody can say what it has missed'
+      if (primary.state === 'none')
+        return 'this cluster knows no primary: nobody can say what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
       return head?.mode === 'closed'
-        ? 'this cluster was a primary, and has not begun to follow another one'
+        ? 'this cluster was a primary, and has not begun to follow another one; POST sys/replication/dr/secondary/update-primary gives it the one that is there now'
         : undefined
     },
   },

@@ -1,6 +1,6 @@
 import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
-import { notPromotable, OperationFailed, primaryPassed, restMissing } from '../operation/faults.ts'
+import { noSecondaryNow, OperationFailed, primaryPassed, restMissing } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { posText } from '../position.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
@@ -25,10 +25,10 @@ export const drainAll: OperationStep = async (run, id) => {
   const until = before.operation.data.changedAt + (force ? PATIENCE.forced : PATIENCE.graceful)
   const hasTime = () => ports.clock.now() < run.deadline
   const follower = await newFollower(ports, run.connect, { hasTime, until })
-  if (!follower) throw notPromotable()
+  if (!follower) throw noSecondaryNow()
   follower.handsOff = true
   if ((await received(run, before, { follower, until })) === 'time') return AGAIN
-  const ready = await readyHead(ports, follower, before.promotion)
+  const ready = await readyHead(ports, follower, before)
   if (!ready) return AGAIN
   const position = posText(ready.head)
   // waiting may have taken minutes, and nothing is committed by a record that is old

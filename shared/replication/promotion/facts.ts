@@ -2,15 +2,18 @@ import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '.
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { versionIn } from '../../storage/encryption.ts'
-import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { openKeyring } from '../../system/keyring.ts'
+import { defined } from '../../values/defined.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Head } from '../head.ts'
 import { common } from '../position.ts'
 import type { Connect } from '../secondary/connect.ts'
-import { ask, type Follower } from '../secondary/follower.ts'
+import { ask, type Follower, holdFor } from '../secondary/follower.ts'
+import { heldBy } from '../secondary/hold-term.ts'
 import { type FollowerPorts, newFollower } from '../secondary/new-follower.ts'
+import { nothingNeeded } from '../terms.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
 /** What gathering facts may reach. */
@@ -40,10 +43,13 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
   const keyring = await triedKeyring(ports, record)
   const heardAt = contact?.data.at
   const silent: PrimaryFacts = { state: 'silent', ...(heardAt === undefined ? {} : { heardAt }) }
+  // without its keys this cluster cannot ask anybody
+  const primary =
+    keyring.failed.length === 0 && head ? await askedPrimary(run, head, { silent, puller }) : silent
+  const missing = await missingTerm(ports, primary, contact?.data.term)
   return {
-    ...{ head, keyring, format: FORMAT },
-    // without its keys this cluster cannot ask anybody
-    primary: keyring.failed.length === 0 && head ? await askedPrimary(run, head, { silent, puller }) : silent,
+    ...{ head, keyring: { ...keyring, ...defined({ missing }) }, format: FORMAT },
+    primary,
     copied: isRestoredCopy(record, ports.deployment),
     corrupted: isTreeCorrupted(record, check, diverging),
     reindexing: reindex !== undefined && isReindexing(reindex.data, record),
@@ -66,13 +72,15 @@ export async function triedKeyring(
 ): Promise<PromotionFacts['keyring']> {
   const keyring = await openKeyring(cipher, record)
   if ('fault' in keyring) return { opened: 0, failed: [keyring.fault] }
-  const [mounts, recovery] = await store.read([key('mounts'), key('recovery-key')])
+  const [[mounts], terms] = await Promise.all([store.read([key('mounts')]), store.list(partitions('term'))])
   const configs = await store.read(
     (mounts?.data.mounts ?? []).map(({ accessor }) => key('client-config', accessor)),
   )
   const found: [place: Key, field: string, text: Encrypted | undefined][] = [
     [key('cluster'), 'ownKey', record.link?.ownKey],
-    [key('recovery-key'), 'key', recovery?.data.key],
+    ...terms
+      .filter(({ data }) => data.destroyed === undefined)
+      .map((one): [Key, string, Encrypted] => [one, 'probe', one.data.probe]),
     ...configs
       .filter((one): one is Item<'client-config'> => one !== undefined)
       .map((one): [Key, string, Encrypted | undefined] => [one, 'secretKey', one.data.secretKey]),
@@ -90,6 +98,18 @@ export async function triedKeyring(
   }
   if (opened > 0 && keyring.term !== record.term) failed.push(`whatever term ${record.term} encrypted`)
   return { opened, failed }
+}
+
+/** The term that the primary writes by, as far as it is known, where this cluster does not hold it. */
+async function missingTerm(
+  { store }: Pick<FollowerPorts, 'store'>,
+  primary: PrimaryFacts,
+  lastTold = '',
+): Promise<string | undefined> {
+  const term = primary.state === 'answers' ? (primary.told?.term ?? '') : lastTold
+  if (term === '') return undefined
+  const [keyring] = await store.read([key('keyring')])
+  return keyring && heldBy(keyring.data).ids.includes(term) ? undefined : term
 }
 
 /** Times that a refusal is heard before it is believed: the heartbeat of the puller may have come in between. */
@@ -126,8 +146,10 @@ async function askedPrimary(
 }
 
 async function answered(follower: Follower, head: Head): Promise<PrimaryFacts> {
-  const { format, line, frontier, time, seq, epoch, skew } = await ask(follower)
-  const told = { epoch, seq, frontier, skew }
+  const { format, line, frontier, time, seq, epoch, skew, term } = await ask(follower)
+  // what cannot be had is an obstacle of its own
+  await holdFor(follower, nothingNeeded).catch(() => undefined)
+  const told = { epoch, seq, frontier, skew, term }
   const { cut, diverged } = common({ line }, head)
   const parted: PrimaryFacts = { state: 'answers', format, lag: 'parted', told }
   if (diverged || cut < head.seq) return parted

@@ -62,6 +62,7 @@ async function askOnce({ ports, connect, deadline }: OperationRun, until: number
 async function handedOver(follower: Follower): Promise<Asked> {
   const { epoch, line } = await ask(follower)
   const end = await follower.link?.handover({ epoch })
+  if (end && end.keyring !== '') await follower.take(end.keyring)
   // an epoch that nothing was committed in ends where the one before it did
   return end
     ? { end, epoch: epochAt(line, end.seq) || end.epoch }

@@ -7,7 +7,7 @@ import { defined } from '../../values/defined.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { addressOf } from '../manage/addresses.ts'
 import { awaitOperation, beginOperation, newOperation } from '../manage/operate.ts'
-import { changeFailed, givenUp } from '../manage/refusals.ts'
+import { givenUp } from '../manage/refusals.ts'
 import { checkTransition } from '../manage/transitions.ts'
 import { waitingExecution } from '../operation/waiting.ts'
 
@@ -99,10 +99,7 @@ async function repeated(
 
 function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
   if (status === 'done') return { answer: nothing([BECOMING, ...(promotion?.warnings ?? [])]) }
-  if (fault?.code === 'invalid_request') throw givenUp('invalid_request', fault.text)
-  throw fault?.code === 'busy' || fault?.code === 'passed_over'
-    ? givenUp('busy', fault.text, 5)
-    : changeFailed(fault?.text ?? 'the promotion failed')
+  throw givenUp(fault)
 }
 
 const BECOMING =

@@ -1,4 +1,3 @@
-import type { PromotionState } from '../../model/operation.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
 import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
@@ -6,6 +5,7 @@ import { noJournalToTake, restUnusable, syncBegan } from '../operation/faults.ts
 import type { Follower } from '../secondary/follower.ts'
 import { drain } from '../secondary/redo.ts'
 import { stopSync } from '../sync/stop.ts'
+import type { PromotionStand } from './stand.ts'
 
 /** A head that may be claimed: nothing below it is open, and nothing that is under way changes an item any more. */
 interface Ready {
@@ -22,18 +22,21 @@ interface Ready {
 export async function readyHead(
   { clock, journal }: { clock: Own['clock']; journal: Own['journal'] },
   { own, life }: Follower,
-  { force }: Pick<PromotionState, 'force'>,
+  { promotion: { force }, record }: Pick<PromotionStand, 'promotion' | 'record'>,
 ): Promise<Ready | undefined> {
   const head = await journal.head()
   if (!head || head.mode === 'writing') throw noJournalToTake()
   if (head.mode === 'closed')
     return (await endEpoch({ clock, journal }, { epoch: head.epoch })) && resting(journal, 'closed')
+  // the promotion was given up, and this cluster follows by another link, or by none
+  const { name: link = '' } = record.data.link ?? {}
+  if (head.link !== link) return again(own)
   if (head.mode === 'syncing') {
     if (!force) throw syncBegan()
     const stopped = await stopSync(own, life, head)
     return stopped && { head: stopped, warnings: [] }
   }
-  const drained = await drain(own, life)
+  const drained = await drain(own, life, link)
   if (drained === 'done') return resting(journal, 'draining')
   if (drained === 'busy' || drained === 'moved') return again(own)
   const what =

@@ -1,5 +1,5 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
-import { put, remove, replace } from '../../storage/changes.ts'
+import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { noopCell } from '../cell.ts'
 import { noteEvent } from '../events.ts'
@@ -17,6 +17,7 @@ import {
   withFailed,
   withoutOperation,
 } from '../operation/run.ts'
+import { keyringChanges } from '../secondary/hold-term.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Writes the first cell of the new epoch: the journal takes writes, and is read to where it begins. */
@@ -31,10 +32,31 @@ export const open: OperationStep = async (run, id) => {
     if (given !== 'refused')
       await journal.putCell(noopCell({ epoch: claimed.epoch, seq: given.seq }, clock.now()))
   }
-  return commitStep(run, [promotionTo(stand, clock.now(), 'serve', {})], stand)
+  const signer = await ownSigner(run, stand)
+  return commitStep(run, [...signer, promotionTo(stand, clock.now(), 'serve', {})], stand)
 }
 
-/** The promotion is over: the operation token is void, and what this cluster knew as a secondary is forgotten. */
+/**
+ * Batch tokens are signed by a key that no other cluster has: who takes over makes one of its own for the term that
+ * encrypts, before anybody is told to come here.
+ */
+async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): Promise<readonly Change[]> {
+  const { store, genesis, clock } = ports
+  const [keyring] = await store.read([key('keyring')])
+  if (!keyring) throw new Error('there is no keyring')
+  const made = await genesis.withSigner(keyring.data, clock.now())
+  const active = made.terms.find(one => one.id === made.keyring.active)
+  const [term] = await store.read([key('term', active?.id ?? '')])
+  if (active?.signer === undefined || !term) return []
+  const own = { cluster: record.data.id, key: active.signer }
+  const signers = [...(term.data.signers ?? []), own]
+  return [...keyringChanges(record, keyring, made.keyring), replace(term, term, { ...term.data, signers })]
+}
+
+/**
+ * The promotion is over: the operation token is void, what this cluster knew as a secondary is forgotten, and others of
+ * the set are told.
+ */
 export const beginService: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'serve')
   if (!stand) return DONE
@@ -53,7 +75,7 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
     { force, ...claimed, handedOver: end !== undefined },
     ports,
   )
-  return commitStep(
+  const ended = await commitStep(
     run,
     [
       toStep(stand, at, { status: 'done', step: '' }),
@@ -64,6 +86,9 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
     ],
     stand,
   )
+  // the others are told from now on, and not from the next minute on
+  if (ended === DONE) await ports.puller.wake().catch(() => undefined)
+  return ended
 }
 
 /**

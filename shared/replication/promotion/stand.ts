@@ -1,6 +1,6 @@
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import type { Change } from '../../storage/changes.ts'
-import { noPromotion, roleTaken } from '../operation/faults.ts'
+import { roleTaken } from '../operation/faults.ts'
 import { type OperationRun, type OperationStand, standing, toStep } from '../operation/run.ts'
 
 /** A promotion that is under way, as it is now. */
@@ -20,7 +20,7 @@ export async function promotionAt(
   const stand = await standing(run, id)
   const { operation, record } = stand
   const { promotion, status } = operation.data
-  if (!promotion) throw noPromotion()
+  if (!promotion) throw new Error('this operation is no promotion')
   if (status !== 'running' || operation.data.step !== step) return undefined
   if (record.data.operation !== id) throw roleTaken()
   return { ...stand, promotion }

@@ -1,5 +1,6 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Head } from '../head.ts'
+import { epochNumber } from '../position.ts'
 import { nextEpoch } from '../promotion/claim.ts'
 import { asksPrimary, decidePromotion, type PrimaryFacts, type PromotionFacts } from '../promotion/decide.ts'
 import { type PromotionStep, promotionSteps } from '../promotion/stand.ts'
@@ -17,7 +18,7 @@ export interface PromotionPlan {
 /** What a plan is made of, besides the facts that the promotion itself is judged by. */
 export interface Planning {
   readonly facts: Omit<PromotionFacts, 'head'> & { readonly head: Head | undefined }
-  readonly record: Pick<ClusterRecord, 'id' | 'generation'>
+  readonly record: Pick<ClusterRecord, 'id'>
   /** epoch of the primary, as it was heard last */
   readonly heard?: string | undefined
 }
@@ -54,7 +55,7 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
   claim: ({ record, head, heard, facts }) => {
     const epoch = nextEpoch(head, [heard, toldBy(facts.primary)?.epoch], record.id)
     const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.seq}`
-    return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${(record.generation ?? 0) + 1}`
+    return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${epochNumber(epoch) - 1}`
   },
   open: () => 'writes the first cell: clients are served from then on',
   serve: ({ facts }) =>

@@ -2,10 +2,18 @@ import type { CellsAnswer, SourceLink } from '../../link/source.ts'
 import { pauseBefore } from '../apply/target.ts'
 import { endEpoch } from '../density.ts'
 import type { Head } from '../head.ts'
-import { newestTermIn } from '../terms.ts'
+import { meets, needsIn } from '../terms.ts'
 import { compareOn } from './comparison.ts'
 import { tagsOf } from './diverging.ts'
-import { type Ahead, type Follower, isOfBefore, isReplaced, type Progress, stopped } from './follower.ts'
+import {
+  type Ahead,
+  type Follower,
+  holdFor,
+  isOfBefore,
+  isReplaced,
+  type Progress,
+  stopped,
+} from './follower.ts'
 import { countRound } from './loop-guard.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
@@ -76,9 +84,7 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   }
   const cells = nextCells(head, answer)
   if (cells.length === 0) return 'waiting'
-  const term = newestTermIn(cells)
-  await follower.holdTerm(term)
-  follower.heldTerm = Math.max(follower.heldTerm ?? 0, term)
+  await holdFor(follower, needsIn(cells))
   const staged = await stage(own.journal, head, { cells, line: answer.line, stored })
   if (staged === 'refused') return 'worked'
   const newest = cells.at(-1)
@@ -109,15 +115,11 @@ const askAhead = (follower: Follower, link: SourceLink, head: Head): Ahead => ({
 })
 
 /** Cells are written once by their owner, so that storing them early, or in vain, changes nothing. */
-async function storeAhead(
-  { own, heldTerm = 0 }: Follower,
-  head: Head,
-  answer: CellsAnswer,
-): Promise<boolean> {
+async function storeAhead({ own, held }: Follower, head: Head, answer: CellsAnswer): Promise<boolean> {
   if (!('cells' in answer)) return false
   const cells = nextCells(head, answer)
   // nothing is stored before its term is held
-  if (newestTermIn(cells) > heldTerm) return false
+  if (!held || !meets(held, needsIn(cells))) return false
   return (await own.journal.putCells(cells)) === 'done'
 }
 

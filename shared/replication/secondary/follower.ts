@@ -6,6 +6,7 @@ import type { Head } from '../head.ts'
 import type { Place } from '../journal.ts'
 import type { PagePlace } from '../page-places.ts'
 import type { Looked } from '../sync/compare.ts'
+import { meets, type TermNeeds } from '../terms.ts'
 
 /** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
 export interface Ahead {
@@ -37,15 +38,18 @@ export interface Follower {
   readonly link: SourceLink | undefined
   /** the link's name: where the head names another one, this one has been replaced */
   readonly linkName: string
-  /** where this cluster is reached; absent: nobody knows */
+  /** where this cluster is reached by the link, and by clients; absent: nobody knows */
   readonly address?: string
+  readonly apiAddress?: string
   /** name of the own tree */
   readonly life: string
   readonly hasTime: () => boolean
-  /** takes the keys of a term of the keyring, before anything that they seal is stored */
-  readonly holdTerm: (term: number) => Promise<void>
-  /** the newest term that was asked for by `holdTerm` in this run */
-  heldTerm?: number
+  /** takes the terms that something needs, before it is stored; tells what is held then */
+  readonly hold: (needs: TermNeeds) => Promise<TermNeeds>
+  /** stores a keyring that the primary gave, beside the own one */
+  readonly take: (sealed: string) => Promise<void>
+  /** what is held, as far as was asked for in this run */
+  held?: TermNeeds
   /** the source's last answer */
   source?: EchoAnswer
   /** the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing was asked */
@@ -96,16 +100,27 @@ export function stopped({ told }: Follower, fault: string): Progress {
   return 'stopped'
 }
 
+/**
+ * Holds what is needed, and the term that the source writes by as it last told, before anything else of it is stored.
+ * @throws Error where the source does not give it
+ */
+export async function holdFor(follower: Follower, { number, ids }: TermNeeds): Promise<void> {
+  const newest = follower.source?.term ?? ''
+  const needs = { number, ids: newest === '' ? ids : [...ids, newest] }
+  if (follower.held && meets(follower.held, needs)) return
+  follower.held = await follower.hold(needs)
+}
+
 const isUnavailable = (error: unknown): boolean =>
   error instanceof LinkRefused && error.code === 'unavailable'
 
 /** Asks the source how far it is, and tells it how far this cluster is. */
 export async function ask(follower: Follower): Promise<EchoAnswer> {
-  const { own, link, told, address = '' } = follower
+  const { own, link, told, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
-  const echo = () => link.echo({ position, state: told.state, address, apiAddress: address })
+  const echo = () => link.echo({ position, state: told.state, address, apiAddress })
   // a primary that writes the same record at this moment wants the question repeated
   follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
   follower.heardIn = head?.own ?? ''

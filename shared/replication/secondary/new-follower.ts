@@ -1,11 +1,11 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
-import { primaryOf } from '../../model/cluster.ts'
+import { apiAddressOf, linkAddress, primaryOf } from '../../model/cluster.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 import type { Connect } from './connect.ts'
 import type { Follower } from './follower.ts'
-import { holdTerm } from './hold-term.ts'
+import { holdTerm, takeSealed } from './hold-term.ts'
 
 export type FollowerPorts = Pick<
   Ports,
@@ -39,11 +39,16 @@ export async function newFollower(
     linkName: first.record.link?.name ?? '',
     life,
     hasTime,
-    holdTerm: async term => {
+    hold: async needs => {
       const now = await cluster()
-      if (now && link) await holdTerm(ports, link, now, term)
+      return now && link ? holdTerm(ports, link, now, needs) : { number: 0, ids: [] }
     },
-    address: first.record.clusterAddr ?? ports.deployment.apiAddress,
+    take: async sealed => {
+      const now = await cluster()
+      if (now) await takeSealed(ports, now, sealed)
+    },
+    address: linkAddress(first.record, ports.deployment),
+    apiAddress: apiAddressOf(first.record, ports.deployment),
     from: 0,
     filled: false,
     // until it is known better: the primary is told with the first heartbeat

@@ -4,10 +4,11 @@ import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { nothingNeeded } from '../terms.ts'
 import { beginAnew } from './begin-anew.ts'
 import type { Connect } from './connect.ts'
 import { followOn } from './follow.ts'
-import { ask, type Follower, isReplaced, type Progress } from './follower.ts'
+import { ask, type Follower, holdFor, isReplaced, type Progress } from './follower.ts'
 import { type FollowerPorts, newFollower } from './new-follower.ts'
 import { type Attention, attentionTo, isNoticed, rest } from './rest.ts'
 
@@ -129,6 +130,8 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
     await ports.store.commit([put(place, contact)], now)
     await rememberAddresses(ports, follower, heard.addresses)
     await rememberMet(ports, now, [...heard.addresses, ...heard.met])
+    // whoever takes over needs its term, whether anything was encrypted by it yet or not
+    await holdFor(follower, nothingNeeded)
   } catch (error) {
     delete follower.source
     const code = error instanceof LinkRefused ? error.code : 'unavailable'

@@ -55,13 +55,16 @@ const TRIES = 8
 /**
  * Stops the stager, and applies what is staged to the end. Before that nothing else may happen to the cluster: what
  * is half applied would be half there for ever. The head is `draining` then, with nothing left to apply.
+ * @param link by which this cluster has to follow still: who comes late, when it follows by another one, stops nobody
  */
-export async function drain(own: Own, life: string): Promise<Redone> {
+export async function drain(own: Own, life: string, link?: string): Promise<Redone> {
   let why: Redone = 'moved'
   for (let tries = 0; tries < TRIES; tries++) {
     const head = await own.journal.head()
+    if (link !== undefined && head?.link !== link) return 'moved'
     if (head?.mode === 'applying') {
-      await own.journal.moveHead({ mode: 'applying', hold: head.hold }, { mode: 'draining' })
+      const { mode, hold } = head
+      await own.journal.moveHead({ mode, hold, link: head.link }, { mode: 'draining' })
       continue
     }
     if (head?.mode !== 'draining') return 'moved'

@@ -4,8 +4,8 @@ import type { Place } from '../journal.ts'
 import { keysIn, reportParts } from '../sync/report.ts'
 import { reportedKeys, reportName, storeReport } from '../sync/store-report.ts'
 import { begin, carryOn, endSync, type Scope, type SyncPlace, underWay } from '../sync/sync.ts'
-import { newestTermOf } from '../terms.ts'
-import { ask, type Follower, type Progress } from './follower.ts'
+import { needsOf } from '../terms.ts'
+import { ask, type Follower, holdFor, type Progress } from './follower.ts'
 import type { SyncStep } from './next-step.ts'
 
 /**
@@ -20,7 +20,7 @@ export async function resync(
   wrong: readonly Place[] = [],
   compare = false,
 ): Promise<Progress> {
-  const { own, link, source, life, hasTime, holdTerm, told } = follower
+  const { own, link, source, life, hasTime, told } = follower
   if (!link || !source) return 'stopped'
   told.state = 'merkle-sync'
   delete follower.comparison
@@ -30,7 +30,7 @@ export async function resync(
     linkName: follower.linkName,
     life,
     hasTime,
-    prepare: items => holdTerm(newestTermOf(items)),
+    prepare: items => holdFor(follower, needsOf(items)),
     seen: keys => {
       told.synced += keys
     },

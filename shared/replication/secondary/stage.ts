@@ -50,6 +50,7 @@ export async function stage(
       epoch: last.epoch,
       line: line.filter(([, start]) => start <= last.seq),
       n: Math.max(head.n, epochNumber(last.epoch)),
+      stagedAt: last.at,
     },
   )
 }

@@ -12,7 +12,7 @@ import { keysIn } from './report.ts'
 export const reportName = (hold: number, random: Buffer): string =>
   `${String(hold).padStart(9, '0')}.${random.toString('hex')}`
 
-/** Stores a report, part by part, before anything of it is taken away. */
+/** Stores a report, part by part, before anything of it is taken away. @throws where a part could not be stored */
 export async function storeReport(
   store: Ports['store'],
   cluster: ClusterRead,
@@ -21,7 +21,8 @@ export async function storeReport(
 ): Promise<void> {
   for (const [index, part] of parts.entries()) {
     const at = key('report', `${name}/${String(index).padStart(4, '0')}-${parts.length}`)
-    await store.commit([create(at, part)], cluster)
+    const stored = await store.commit([create(at, part)], cluster)
+    if (stored !== 'done') throw new Error(`${at.sk}, what is to be taken away, is not stored`)
   }
 }
 

@@ -160,5 +160,6 @@ function afterSync(
     dirty: until > 0 ? head.dirty : null,
     dirtyFrom: until > 0 ? epoch : '',
     n: Math.max(head.n, epochNumber(epoch)),
+    stagedAt: 0,
   })
 }

@@ -1,9 +1,9 @@
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { emptyLink, type Link } from '../../model/cluster.ts'
-import { type Change, put, remove, replace } from '../../storage/changes.ts'
+import { type Change, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { linkedBy } from '../activation/wipe.ts'
-import { givenLost, noOwnLinkKey } from '../operation/faults.ts'
+import { givenLost } from '../operation/faults.ts'
 import {
   commitStep,
   DONE,
@@ -16,6 +16,7 @@ import {
   standing,
   toStep,
 } from '../operation/run.ts'
+import { keyringChanges } from '../secondary/hold-term.ts'
 import { wakePuller } from '../wake.ts'
 import { isAdopted } from './find.ts'
 
@@ -27,7 +28,8 @@ export const adopt: OperationStep = async (run, id) => {
   const stand = await standing(run, id)
   const { record, operation } = stand
   if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
-  const step = toStep(stand, run.ports.clock.now(), { step: 'finish' })
+  const after = operation.data.name === 'disable' ? 'leave' : 'finish'
+  const step = toStep(stand, run.ports.clock.now(), { step: after })
   const changes = await changesTo(run, stand, id)
   return commitStep(run, [step, ...changes, remove(key('contact'))], stand)
 }
@@ -39,25 +41,25 @@ async function changesTo(
 ): Promise<Change[]> {
   const { link } = record.data
   const { form, found = [] } = operation.data.update ?? { form: 'clear' }
-  if (!link) throw noOwnLinkKey()
+  if (!link) throw new Error('a secondary without a key of its own')
   const linked = (changed: Link): Change =>
     replace(record, record, { ...record.data, link: { ...changed, name: id } })
   if (form === 'clear') return [linked(emptyLink(link.ownKey))]
   if (form === 'addresses') return [linked({ ...link, addrs: [...found] })]
   const self = record.data.id
-  const [pending, member] = await ports.store.read([key('pending-link'), key('member', self)])
-  if (pending?.data.operation !== id) throw givenLost()
+  const [pending, member, own] = await ports.store.read([
+    key('pending-link'),
+    key('member', self),
+    key('keyring'),
+  ])
+  if (pending?.data.operation !== id || !own) throw givenLost()
   const given = pending.data
-  // the primary's keyring takes the place of the own one: of terms that this cluster has added alone nothing is left
-  const next = {
-    ...record.data,
-    ...linkedBy(given, id, operation.data.activation),
-    home: ports.deployment.home,
-  }
+  // terms that this cluster has added alone stay, for reading
+  const { keyring } = await ports.genesis.unite(given.keyring, own.data, ports.clock.now())
+  const next = { ...linkedBy(given, id, operation.data.activation), home: ports.deployment.home }
   const admission = { ...given, addresses: [...given.addrs, ...given.met] }
   return [
-    replace(record, record, next),
-    put(key('keyring'), given.keyring),
+    ...keyringChanges(record, own, keyring, next),
     ...(await admissionChanges(ports.store, self, member, admission)),
     ...[key('token-key'), key('pending-key'), pending].map(one => remove(one)),
   ]

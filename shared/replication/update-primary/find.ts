@@ -1,6 +1,6 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
 import { type EchoAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
-import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
+import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
 import { handIn } from '../activation/handshake.ts'
 import { nobodyAnswered } from '../operation/faults.ts'
@@ -67,7 +67,7 @@ const PAUSE_MS = 500
 /** @returns the answer, or why there is none */
 async function askedAt(
   { ports, connect }: OperationRun,
-  { clusterAddr, ...record }: ClusterRecord,
+  record: ClusterRecord,
   { address, until }: { address: string; until: number },
 ): Promise<EchoAnswer | string> {
   const known = primaryOf(record)
@@ -76,9 +76,10 @@ async function askedAt(
   const { id, primaryKey: otherKey, ca } = known
   const link = connect({ set: record.set, id, pair, otherKey, addresses: [address], ca, until })
   const [head, [puller]] = await Promise.all([ports.journal.head(), ports.store.read([key('puller')])])
-  const own = clusterAddr ?? ports.deployment.apiAddress
+  const own = linkAddress(record, ports.deployment)
+  const apiAddress = apiAddressOf(record, ports.deployment)
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
-  const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress: own }
+  const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
   for (let tries = 1; ; tries++) {
     const answer = await answerOf(link, request)
     if (!(answer instanceof LinkRefused)) return answer instanceof LinkSilent ? answer.message : answer

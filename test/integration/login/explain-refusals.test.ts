@@ -195,6 +195,10 @@ const iamCases: Case[] = [
   ],
 ]
 
+/** What was told, but for how old a signature was: a second may pass between two answers. */
+const ageless = (told: unknown): unknown =>
+  JSON.parse(JSON.stringify(told), (name, value) => (name === 'age' ? 'some seconds' : value))
+
 describe('explain agrees with the login: POST role/:role/explain', () => {
   test.each([...ec2Cases, ...iamCases])('%s', async (_name, arrange) => {
     const { role, body } = await arrange()
@@ -203,6 +207,6 @@ describe('explain agrees with the login: POST role/:role/explain', () => {
     expect(real.status).toBeGreaterThanOrEqual(400)
     expect(told).toMatchObject({ login_would_succeed: false, token: null })
     expect(fails(told.checks)[0]?.message).toBe(errorsOf(real))
-    expect(await w.explain(role, body)).toEqual(told)
+    expect(ageless(await w.explain(role, body))).toEqual(ageless(told))
   })
 })

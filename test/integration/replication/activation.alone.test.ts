@@ -23,6 +23,7 @@ import {
   everythingOf,
   type Member,
   member,
+  memberAs,
   newSet,
 } from '../../support/pair.ts'
 import { primaryWorld } from '../../unit/link/serve/world.ts'
@@ -85,7 +86,7 @@ let woken = 0
 
 function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const { store, journal, cipher, genesis, clock, entropy } = west
+  const { store, journal, cipher, genesis, clock, entropy } = memberAs(west, 'on-operation')
   return {
     ports: {
       ...{ store: watched(store), journal: watched(journal), cipher, genesis, clock, entropy, log },
@@ -141,7 +142,7 @@ describe('an activation', () => {
     await takeSteps(runOf())
     await isNew()
     const { record, operation } = await recordOf()
-    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, clusterAddr: 'http://west' })
+    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, reachedAt: 'http://west' })
     const addrs = ['http://east.inside', 'http://east']
     expect(record.link).toMatchObject({ id: 'west', primaryAddr: 'http://east', addrs, ca: 'PEM' })
     expect(record).not.toHaveProperty('operation')

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { logAlarms } from '../../../infra/constructs/log-alarms.ts'
 import { unmasked } from '../../../shared/ceremony/encode.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import { fits } from '../../support/filter-pattern.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const R = '/sys/replication/dr/secondary'
@@ -102,6 +104,23 @@ describe('with the primary dead, on a secondary', () => {
     const reply = await west('POST', DELETE, { dr_operation_token: prepared })
     expect([reply.status, reply.body.errors[0]]).toEqual([400, expect.stringContaining('cannot be revoked')])
   })
+})
+
+test('the alarm for tokens counts those that were made, and nothing that strangers do', async () => {
+  const { audited } = set.at('west')
+  const { pattern } = logAlarms['OperationToken'] ?? { pattern: '' }
+  const counted = () =>
+    audited.filter(entry => fits(pattern, JSON.stringify({ level: 'INFO', message: entry }))).length
+  const before = counted()
+  set.pass(60_000)
+  const { nonce } = (await west('PUT', `${GENERATE}/attempt`, {})).body
+  await west('GET', `${GENERATE}/attempt`)
+  for (const share of set.at('west').shares.slice(0, 3))
+    await west('PUT', `${GENERATE}/update`, { nonce, key: share })
+  await west('DELETE', `${GENERATE}/attempt`)
+  expect(counted()).toBe(before)
+  await generated()
+  expect(counted()).toBe(before + 1)
 })
 
 test('secrets stand in no log, no audit log and no table, and only HMACs of them', async () => {

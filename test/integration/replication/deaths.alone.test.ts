@@ -125,9 +125,103 @@ async function hasLeft(set: ClusterSet): Promise<void> {
 const updated = (given: (set: ClusterSet) => object | Promise<object>) => async (set: ClusterSet) =>
   void (await operate(set, 'west', 'update-primary', await given(set)))
 
+/** West is told to take over by force, while east is cut off and goes on; whatever becomes of it, both hear each other again. */
+async function forcedSomehow(set: ClusterSet): Promise<void> {
+  set.recording.allowTwo('east')
+  set.cut('east', 'west')
+  await write(set, 'east', 'lost')
+  try {
+    await operate(set, 'west', 'promote', { force: true })
+  } finally {
+    set.heal('east', 'west')
+  }
+}
+
+/** Whoever was told to take over has, and the other one has ended; or nothing has come of it. */
+async function fencedOrNot(set: ClusterSet): Promise<void> {
+  const [east] = await health(set)
+  await (east === 200 ? follows(set) : fenced(set))
+}
+
+/** The cluster that was handed over to is gone, and back once somebody has promoted the old primary again. */
+const heirIsGone = (set: ClusterSet): void => {
+  set.recording.allowTwo('east')
+  set.cut('east', 'west')
+  set.kill('west')
+}
+async function passedOver(set: ClusterSet): Promise<void> {
+  await write(set, 'east', 'last')
+  await operate(set, 'west', 'promote').catch(() => undefined)
+  if (set.net.isCut('east', 'west')) {
+    await set.clock.sleep(10_000)
+    if ((await set.at('east').head()).mode === 'closed')
+      expect((await operate(set, 'east', 'promote', { force: true })).status).toBe(200)
+    set.heal('east', 'west')
+  }
+}
+
+/** One of them serves, with everything; the other one takes its token and follows it. */
+async function oneServes(set: ClusterSet): Promise<void> {
+  const [east, west] = await health(set)
+  expect([east, west].sort()).toEqual([200, 472])
+  const [primary, other] = east === 200 ? (['east', 'west'] as const) : (['west', 'east'] as const)
+  await rejoins(set, other, primary)
+  expect(await policies(set, primary)).toContain('last')
+}
+
+async function rejoins(set: ClusterSet, other: string, primary: string): Promise<void> {
+  const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: 'again' })
+  const reply = await operate(set, other, 'update-primary', { token: body.wrap_info.token })
+  expect(reply.status, reply.text).toBe(200)
+  await comesToTheSame(set, primary)
+}
+
+async function comesToTheSame(set: ClusterSet, primary: string): Promise<void> {
+  await write(set, primary, 'after')
+  await set.converge()
+  expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
+  await isSound(set, 'east', 'west')
+}
+
+/** East, which was passed over, follows west: it takes back what it alone had. */
+const rejoining: Pick<Scene, 'before' | 'act' | 'holds'> = {
+  before: async set => {
+    await forcedApart(set)
+    await set.tick()
+  },
+  act: async set => {
+    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })
+    await operate(set, 'east', 'update-primary', { token: body.wrap_info.token })
+    await set.at('east').pull()
+  },
+  holds: async set => {
+    // a request that died may have come to nothing
+    const { link } = await set.at('east').record()
+    await (link?.primaryKey ? comesToTheSame(set, 'west') : rejoins(set, 'east', 'west'))
+    const { lost } = (await set.at('east').ok('GET', `${R}/divergence`)).body.data
+    const names = lost.flatMap(({ changes }: { changes: { key: string[] }[] }) =>
+      changes.map(({ key }) => key[1]),
+    )
+    expect(names).toEqual(['lost'])
+    expect(await policies(set, 'west')).not.toContain('lost')
+  },
+}
+
+/** The tree of west is made anew and compared, and it follows as before. */
+const reindexed: Pick<Scene, 'act' | 'holds'> & { every: number } = {
+  // it goes through thousands of pages
+  every: sized(2500, 101),
+  act: set => operate(set, 'west', 'reindex', { diff: true }),
+  holds: async set => {
+    const { data } = (await set.at('west').ok('GET', `${R}/status`)).body
+    expect(data).not.toHaveProperty('reindex_in_progress')
+    await follows(set)
+  },
+}
+
 const onEast = (path: string) => (set: ClusterSet) => set.at('east').request('POST', `${R}/${path}`)
 
-test.each<[what: string, cluster: string, process: string, Pick<Scene, 'act' | 'holds'>]>([
+test.each<[what: string, cluster: string, process: string, Omit<Scene, 'who'> & { every?: number }]>([
   ['the request that demotes', 'east', 'api', { act: onEast('primary/demote'), holds: settledEither }],
   ['a demotion', 'east', 'on-operation', { act: onEast('primary/demote'), holds: demoted }],
   ['a promotion', 'west', 'on-operation', { act: switched, holds: withLast }],
@@ -154,7 +248,15 @@ test.each<[what: string, cluster: string, process: string, Pick<Scene, 'act' | '
     ...(['west', 'on-operation'] as const),
     { act: set => operate(set, 'west', 'disable'), holds: hasLeft },
   ],
-])('at whichever call it dies, there is one outcome: %s', async (_, cluster, process, scene) => {
-  const deaths = await deathsAtEachCall(from, { who: { cluster, process }, ...scene }, EVERY)
+  ['the winner of a forced change', 'west', 'on-operation', { act: forcedSomehow, holds: fencedOrNot }],
+  ['the request that takes over by force', 'west', 'api', { act: forcedSomehow, holds: fencedOrNot }],
+  ['the heir, all of it', 'west', 'on-operation', { act: passedOver, struck: heirIsGone, holds: oneServes }],
+  ['a former primary that rejoins', 'east', 'on-operation', rejoining],
+  ['a former primary that takes back what it alone had', 'east', 'on-pull', rejoining],
+  ['the new primary that admits the former one', 'west', 'link', rejoining],
+  ['a tree that is made anew', 'west', 'on-operation', reindexed],
+])('at whichever call it dies, there is one outcome: %s', async (_, cluster, process, given) => {
+  const { every = EVERY, ...scene } = given
+  const deaths = await deathsAtEachCall(from, { who: { cluster, process }, ...scene }, every)
   expect(deaths).toBeGreaterThan(0)
 })

@@ -9,7 +9,7 @@ import { put, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { policyAt } from '../../builders/journal.ts'
 import { Crash, crashes } from '../../support/crash.ts'
-import { asAlone, asPrimary, commit, type Member, member } from '../../support/pair.ts'
+import { asAlone, asPrimary, commit, type Member, member, memberAs } from '../../support/pair.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000002'
 let east: Member
@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const { store, journal, cipher, genesis, clock, entropy } = east
+  const { store, journal, cipher, genesis, clock, entropy } = memberAs(east, 'on-operation')
   return {
     ports: {
       ...{ store: watched(store), journal: watched(journal), cipher, genesis, clock, entropy, log },

@@ -92,6 +92,22 @@ const promotion = {
   who: { cluster: 'west', process: 'on-operation' },
   act: (set: ClusterSet) => operate(set, 'west', 'promote'),
 }
+/** An administrator wants something else; where the promotion has gone too far for that, others go on with it. */
+async function givenUpByOperator(set: ClusterSet): Promise<void> {
+  set.at('west').newMemory()
+  const reply = await operate(set, 'west', 'update-primary', { token: '' })
+  if (reply.status !== 200) await goneOnWith(set, 'west')
+}
+/** Nothing of it comes later: west follows nobody, and takes over when it is told. */
+async function westTakesOver(set: ClusterSet): Promise<void> {
+  if ((await set.at('west').record()).mode !== 'primary') {
+    expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
+    set.recording.allowTwo('east')
+    await operated(set, 'west', 'promote', { force: true })
+    await fenced(set)
+  }
+  await westServes(set)
+}
 const promotedByOthers = (set: ClusterSet) => goneOnWith(set, 'west')
 const handover = { ...promotion, who: { cluster: 'east', process: 'link/Handover' } }
 
@@ -146,7 +162,7 @@ async function forced(set: ClusterSet): Promise<void> {
 }
 async function fenced(set: ClusterSet): Promise<void> {
   set.pass(60_000)
-  await set.at('west').minute()
+  await set.at('west').pull()
 }
 
 async function westHas(set: ClusterSet, acknowledged: boolean): Promise<void> {
@@ -198,7 +214,7 @@ const fencing: LateScene = {
   act: set =>
     set
       .at('west')
-      .minute()
+      .pull()
       .catch(() => undefined),
   meanwhile: async set => {
     await fenced(set)
@@ -260,6 +276,7 @@ test.each<[what: string, LateScene]>([
     { ...demotion, meanwhile: andBack(demotedByOthers), holds: eastServesAgain },
   ],
   ['a promotion', { ...promotion, meanwhile: promotedByOthers, holds: westServes }],
+  ['a promotion that is given up', { ...promotion, meanwhile: givenUpByOperator, holds: westTakesOver }],
   [
     'a promotion, until its cluster is demoted again',
     { ...promotion, meanwhile: andBack(promotedByOthers), holds: eastServesAgain },

@@ -155,25 +155,3 @@ describe('a promotion that waits for a primary which says nothing any more', () 
     expect([await health('east'), await health('west')]).toEqual([472, 200])
   })
 })
-
-describe('what changes something is not given up', () => {
-  test.each(['verify', 'handover', 'claim', 'open'])('a promotion at its step %s', async step => {
-    const { ports } = set.at('west')
-    const { promoted, operation } = await waitsInDrain()
-    const [item] = await ports.store.read([key('operation', operation)])
-    const read = ports.store.read
-    // as it stands a moment later, or earlier
-    Object.assign(ports.store, {
-      read: async (keys: Parameters<typeof read>[0]) =>
-        (await read(keys)).map(one =>
-          one?.kind === 'operation' && one.sk === item?.sk ? { ...one, data: { ...one.data, step } } : one,
-        ),
-    })
-    const reply = await asked('west', 'update-primary', { token: '' })
-    expect(reply.status).toBe(503)
-    expect(reply.text).toMatch(/another change of the role of this cluster is under way/)
-    Object.assign(ports.store, { read })
-    set.heal('east', 'west')
-    await promoted
-  })
-})

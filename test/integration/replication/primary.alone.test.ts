@@ -89,8 +89,9 @@ describe('a cluster that becomes a primary', () => {
     expect([taken.status, taken.body.errors[0]]).toEqual([400, expect.stringContaining('west already')])
     const known = await status()
     expect(known).toMatchObject({ known_secondaries: ['west', 'south'], cluster_id: activation?.set })
-    for (let times = 0; times < 2; times++)
-      expect((await post('/primary/revoke-secondary', { id: 'west' })).status).toBe(204)
+    // what it keeps is said once; of a name that is not known there is nothing to say
+    for (const status of [200, 204])
+      expect((await post('/primary/revoke-secondary', { id: 'west' })).status).toBe(status)
     expect(await status()).toMatchObject({ known_secondaries: ['south'] })
     expect((await post('/primary/secondary-token', { id: 'west' })).status).toBe(200)
     const audit = auditText(host.directory)

@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
 import { LinkRefused, LinkSilent } from '../../../shared/link/source.ts'
-import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import { type ClusterRecord, withKeyring } from '../../../shared/model/cluster.ts'
 import type { Connect } from '../../../shared/replication/secondary/connect.ts'
+import { keyringChanges } from '../../../shared/replication/secondary/hold-term.ts'
 import { pull } from '../../../shared/replication/secondary/pull.ts'
 import { put, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
@@ -16,6 +17,7 @@ import {
   everythingOf,
   type Member,
   member,
+  memberAs,
   newSet,
 } from '../../support/pair.ts'
 
@@ -67,7 +69,7 @@ const portsOf = ({ store, journal, cipher, genesis, clock, entropy }: Member) =>
 
 const SECONDS = 1000
 const pulled = (link = connect, more: { standsBy?: boolean } = {}) =>
-  pull(portsOf(west), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
+  pull(portsOf(memberAs(west, 'on-pull')), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
 
 /** Another run that pulls until a moment. */
 async function beingPulled(until: number): Promise<void> {
@@ -165,9 +167,10 @@ test('no item of a new term of the keyring is here before the term is', async ()
   await pulled()
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
   if (!keyring || !record) throw new Error('no keyring')
-  const next = await east.genesis.withNextTerm(keyring.data, east.turn.ms)
-  const changed = { ...record.data, term: next.term }
-  await east.store.commit([replace(keyring, keyring, next), replace(record, record, changed)], {
+  const { keyring: next } = await east.genesis.withNextTerm(keyring.data, east.turn.ms)
+  const changes = keyringChanges(record, keyring, next)
+  const changed = withKeyring(record.data, next).record
+  await east.store.commit(changes, {
     record: changed,
     readAt: east.turn.ms,
   })

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { FORMAT } from '../../../shared/link/source.ts'
 import { type Change, keyOf, put, remove, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../support/promotion.ts'
@@ -46,7 +47,7 @@ describe('of a pair that is well', () => {
       promotion: { goes_through: true, refused: '', warnings: [] },
       keyring: { opens: true, failed: [] },
       recovery: { shares: 5, threshold: 3 },
-      versions: { version: '1.0.0', format: 1, primary_format: 1 },
+      versions: { version: '1.0.0', format: FORMAT, primary_format: FORMAT },
       tree: { corrupted: false, reindexing: false },
       lag: { primary: 'answers', behind_ms: 0, last_contact_age_ms: 0, clock_skew_ms: 0 },
       operation_token: {

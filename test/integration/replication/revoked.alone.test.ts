@@ -26,7 +26,13 @@ test('a secondary that is revoked before it is emptied stays what it was, with a
   await revoke()
   await set.settled()
   expect(await set.at('west').record()).not.toHaveProperty('operation')
-  expect(await statusOf('west')).toEqual({ mode: 'disabled' })
+  expect(await statusOf('west')).toEqual({
+    mode: 'disabled',
+    last_error: {
+      ...{ text: expect.stringContaining('was revoked'), time: expect.any(String) },
+      operation: { id: expect.any(String), name: 'activation', step: 'wipe' },
+    },
+  })
   const { keys } = (await set.at('west').ok('LIST', '/sys/policies/acl')).body.data
   expect(keys).toContain('old')
   // and may become one by another token

@@ -302,8 +302,11 @@ describe('a secondary that is far behind', () => {
         }
       },
     }
-    const holdTerm = async (term: number) => void events.push(`term ${term}`)
-    await caughtUp(await storing(withTerm, events, { holdTerm }))
+    const hold: Follower['hold'] = async needs => {
+      events.push(`term ${needs.number}`)
+      return needs
+    }
+    await caughtUp(await storing(withTerm, events, { hold }))
     expect(events.indexOf('term 7')).toBeGreaterThanOrEqual(0)
     expect(events.indexOf('stored 421')).toBeGreaterThan(events.indexOf('term 7'))
   })

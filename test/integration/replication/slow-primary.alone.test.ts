@@ -1,9 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ApiError } from '../../../shared/api/errors.ts'
+import { key } from '../../../shared/storage/kinds.ts'
 import type { Reply } from '../../support/api.ts'
 import type { Manner } from '../../support/set/network.ts'
 import { type Warm, warmSnapshot } from '../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
+import { sized } from '../../support/size.ts'
 
 // A primary that answers late, or not at all, or whose front answers in its stead: whoever asks it comes to an end.
 
@@ -29,13 +30,12 @@ const manners: Readonly<Record<string, (set: ClusterSet) => void>> = {
   'is a black hole': set => so(set, 'never'),
   'has a front whose storage is gone': set => so(set, { front: 'HTTP 503', late: 0 }),
   'has storage that hangs': set => {
-    const { ports } = set.at('east')
-    const hangs = async () => {
-      await set.clock.sleep(HANGS_MS)
-      throw new ApiError('busy', 'the tables do not answer; repeat this')
+    const next = () => {
+      const where = { cluster: 'east', process: 'link', at: 1, when: 'before' } as const
+      set.trap({ ...where, does: HANGS_MS })
+      set.trap({ ...where, does: 'loses', struck: next })
     }
-    Object.assign(ports.store, { read: hangs, list: hangs, commit: hangs })
-    Object.assign(ports.journal, { head: hangs, cells: hangs })
+    next()
   },
 }
 const so = (set: ClusterSet, manner: Manner): void => set.net.answersSo('east', manner)
@@ -122,6 +122,61 @@ describe.each(Object.keys(manners))('a primary that %s', manner => {
   })
 })
 
+/** A cluster of its own, which nobody has met. */
+async function northIsThere(): Promise<void> {
+  const { body } = await set.at('north').ok('PUT', '/sys/init', {})
+  set.at('north').useToken(body.root_token)
+}
+
+const joins: readonly [when: string, process: string][] = [
+  ['from the beginning', ''],
+  ['before the wipe', 'Keyring to'],
+  ['before the first sync', 'Scan to'],
+]
+
+describe.each(Object.keys(manners))('a primary that %s, to a cluster that joins it', manner => {
+  test.each(joins)('%s: it is a secondary in the end, or all that it was', async (_, step) => {
+    set = await clusterSet(['east', 'west', 'north'], { from, memory: true, aws: true })
+    await northIsThere()
+    const token = await activation()
+    const begins = () => manners[manner]?.(set)
+    if (step === '') begins()
+    else
+      set.trap({
+        ...{ cluster: 'north', process: 'on-operation', step, at: 1, when: 'before', does: 0 },
+        struck: begins,
+      })
+    const reply = await set.at('north').request('POST', `${R}/secondary/enable`, { token })
+    if (reply.status !== 200 && !reply.text.includes('goes on by itself')) isHelpful(reply)
+    await set.clock.sleep(120_000)
+    // it answers again, as it always did
+    const { mode } = await set.at('north').record()
+    set.net.answersSo('east')
+    if (manner === 'has storage that hangs') return expect(mode).toMatch(/^(disabled|secondary)$/)
+    await set.settled()
+    const after = await set.at('north').record()
+    expect(after).not.toHaveProperty('operation')
+    if (after.mode === 'disabled') return expect(await health('north')).toBe(200)
+    set.at('north').useToken(set.at('east').token())
+    await set.converge('north')
+    expect((await set.everything('north')).items).toEqual((await set.everything('east')).items)
+  })
+})
+
+/** A walk of many calls takes hours where each takes 9 s. */
+const compared = Object.keys(manners).slice(sized(1, 0))
+
+test.each(compared)('a primary that %s: a comparison with it ends, and says how', async manner => {
+  manners[manner]?.(set)
+  const reply = await asked('reindex', { diff: true })
+  expect(reply.status).toBe(200)
+  await set.settled()
+  const [anew] = await set.at('west').ports.store.read([key('tree-reindex')])
+  expect(anew?.data.stage).toMatch(/^(done|failed)$/)
+  const [operation] = await set.at('west').ports.store.read([key('operation', anew?.data.operation ?? '')])
+  if (operation?.data.fault) isHelpful({ text: operation.data.fault.text } as Reply)
+})
+
 const activation = async (): Promise<string> =>
   (await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'again' })).body.wrap_info.token
 
@@ -133,7 +188,7 @@ describe('without force, behind a front that answers without a signature', () =>
       set.pass(3_600_000)
       const { reply } = await toTheEnd('promote')
       expect(reply.status).toBe(503)
-      expect(reply.text).toMatch(/may be serving behind it: .*(HTTP 503|it said: the tables do not answer)/)
+      expect(reply.text).toMatch(/may be serving behind it: .*(HTTP 503|it said: )/)
       expect(reply.text).toMatch(/repeat this later, or use force/)
     },
   )

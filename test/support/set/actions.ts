@@ -1,4 +1,5 @@
 import type { ClusterSet } from '../set.ts'
+import { adversities } from './adversity.ts'
 import type { SetMember } from './member.ts'
 
 /** Below this path are the calls that change roles. */
@@ -27,7 +28,7 @@ export interface Game {
 }
 
 /** Something that may happen. */
-interface Action {
+export interface Action {
   /** how often it happens, against the others */
   weight: number
   act(game: Game): unknown
@@ -70,6 +71,7 @@ const trapped =
 
 /** What may happen, by name. A row is all that an action needs. */
 export const gameActions: Readonly<Record<string, Action>> = {
+  ...adversities,
   login: {
     weight: 24,
     act: atPrimary(async (primary, { tokens, int }) => {
@@ -150,4 +152,12 @@ export const gameActions: Readonly<Record<string, Action>> = {
         ? atPrimary(primary => primary.request('POST', `${R}/primary/disable`))(game)
         : atSecondary('disable', () => ({}))(game),
   },
+  reindex: { weight: 1, act: atSecondary('reindex', ({ chance }) => ({ diff: chance(0.5) })) },
+  kill: { weight: 1, act: ({ set, names, pick }) => set.kill(pick(names)) },
+  slow: {
+    weight: 1,
+    act: ({ set, names, pick }) =>
+      set.net.answersSo(pick(names), pick(['never', { late: 9000 }, { front: 'HTTP 503', late: 100 }])),
+  },
+  quick: { weight: 2, act: ({ set, names, pick }) => set.net.answersSo(pick(names)) },
 }

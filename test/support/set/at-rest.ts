@@ -22,7 +22,7 @@ export interface PairAtRest {
 }
 
 const SETTLES_MS = 90_000
-const MINUTES = 10
+const MINUTES = 4
 
 const kilobytes = (value: unknown): number => Math.max(1, Math.ceil(JSON.stringify(value).length / 1024))
 
@@ -39,7 +39,7 @@ function unitsOf({ operation, input }: TableCall): Pick<FunctionAtRest, 'reads' 
   return { reads: 0, writes: operation === 'PutItem' ? kilobytes(input['Item']) : 1 }
 }
 
-/** Counts what two clusters do while nobody writes, over ten minutes of their clock. */
+/** Counts what two clusters do while nobody writes, over some minutes of their clock. */
 export async function pairAtRest(from: SetSnapshot): Promise<PairAtRest> {
   const functions = new Map<string, FunctionAtRest>()
   const seen = new Set<number>()

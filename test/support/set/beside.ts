@@ -1,9 +1,9 @@
 import type { ClusterSet } from '../set.ts'
 
-/** Milliseconds after which a stream tells of what was written, and seconds of a run of the puller. */
+/** Milliseconds after which a stream tells of what was written, and those of a run of the puller. */
 const STREAM_MS = 100
 const MINUTE_MS = 60_000
-const RUN_S = 120
+const RUN_MS = 112_000
 
 /**
  * What AWS does to clusters beside their requests, from now on: schedules by the minute, and streams.
@@ -21,7 +21,7 @@ export function besideRequests(set: ClusterSet, unheard: readonly string[] = [])
   const schedules = every(MINUTE_MS, () => {
     for (const member of set.members) {
       set.start(() => member.minute())
-      set.start(() => member.pull({ source: 'aws.events' }, RUN_S))
+      set.start(() => member.pull(RUN_MS, { source: 'aws.events' }))
     }
   })
   let seen = set.recording.history.length

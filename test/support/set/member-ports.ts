@@ -81,9 +81,11 @@ export function portsOf(
     deployment: deploymentOf(name, clock.now()),
   }
   const functions = new Map<string, Ports>()
+  const seen = asItIs(store)
   const as = (folder: string): Ports => {
     const known =
-      functions.get(folder) ?? guardedPorts(having(ports, memory.of(folder)), usesOfFunction(folder))
+      functions.get(folder) ??
+      guardedPorts(having(ports, { ...memory.of(folder), store: seen }), usesOfFunction(folder))
     functions.set(folder, known)
     return known
   }
@@ -93,6 +95,16 @@ export function portsOf(
 /** Ports of which some are others; the rest is looked at when it is asked for. */
 export const having = <P extends object>(ports: P, own: Partial<P>): P =>
   new Proxy(ports, { get: (all, name) => Reflect.get(name in own ? own : all, name) })
+
+/** A store whose methods are looked at when they are called: tests put others in their place. */
+const asItIs = (store: Ports['store']): Ports['store'] => {
+  const names = Object.keys(store) as (keyof Ports['store'])[]
+  const methods = names.map(name => [
+    name,
+    (...given: never[]) => (store[name] as (...all: never[]) => unknown)(...given),
+  ])
+  return Object.fromEntries(methods) as Ports['store']
+}
 
 /** What environments keep between requests. */
 function newMemories(newCipher: () => FieldCipher) {

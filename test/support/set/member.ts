@@ -5,7 +5,6 @@ import { unrouted } from '../../../infra/local/unrouted.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
-import { chase } from '../../../shared/link/outgoing/chase.ts'
 import { notifier } from '../../../shared/link/outgoing/notify.ts'
 import { linkService } from '../../../shared/link/serve/service.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -22,6 +21,7 @@ import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import { jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
+import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import type { CallOptions, Reply } from '../api.ts'
 import { frontEvent, replyOf } from '../front.ts'
 import { asFunction } from '../iam/judge.ts'
@@ -42,14 +42,16 @@ export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> 
   answered: (cluster: string, request: string, status: number) => void
 }
 
-/** Seconds of a Lambda, and of a short run of the puller behind what it keeps for its end. */
+/** Seconds of a Lambda; milliseconds of a short run of the puller, and what it keeps for its end. */
 const API_S = 29
 const WORKER_S = 600
-const PULL_S = 8.7
+const PULL_MS = 700
+const REST_S = 8
 
 export function setMember(settings: MemberSettings) {
   const { name, simulation, net, tables, kms } = settings
-  const { clock } = simulation
+  let ahead = 0
+  const clock = { ...simulation.clock, now: () => simulation.clock.now() + ahead }
   const address = addressFor(name)
   const { ports, as, told, audited, events, newMemory } = portsOf(
     { ...settings, clock, carryTo: net.carryFrom(name) },
@@ -80,6 +82,10 @@ export function setMember(settings: MemberSettings) {
       throw new Error(`${name}: ${given[0]} ${given[1]}: ${reply.status} ${reply.text}`, { cause })
     },
     token: () => token,
+    /** has its clock go wrong by so many milliseconds; 0: right again */
+    setClock: (ms: number) => {
+      ahead = ms
+    },
     /** recovery shares as initialisation gave them: three make the key of this cluster, and of the set that it begins */
     shares: [] as string[],
     /** the token that requests carry */
@@ -120,14 +126,21 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   const [operating, journaling] = [as('on-operation'), as('on-journal')]
   const connect = connectBy(carryTo, operating)
   const onOperation = operationHandler(operating, connect)
-  const invoke = (event: object) => run('on-operation', () => onOperation(event, context(WORKER_S)))
+  let broken: string | undefined
+  const invoke = (event: object) =>
+    run('on-operation', async () => {
+      if ('step' in event && event.step === broken) throw new Error('the function is broken')
+      return onOperation(event, context(WORKER_S))
+    })
   const notify = notifier(journaling, carryTo)
-  const chasing = () => chase(journaling, carryTo)
-  const journal = (event: object) =>
-    run('on-journal', () => journalHandler(journaling, { notify, chase: chasing })(event))
+  const journal = (event: object) => run('on-journal', () => journalHandler(journaling, notify)(event))
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
+    /** from now on one step of operations fails, whatever is tried; absent: none does */
+    breakStep: (step?: string): void => {
+      broken = step
+    },
     /** a background job: made three times at most */
     job: async (payload: unknown): Promise<void> => {
       const work = () => jobHandler(as('on-job'))(payload, context(WORKER_S))
@@ -139,9 +152,11 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
           await clock.sleep(tries * 60_000)
         }
     },
-    /** a short run of the puller, or one as a schedule starts it */
-    pull: (event = {}, seconds = PULL_S) =>
-      run('on-pull', () => pullHandler(as('on-pull'), carryTo)(event, context(seconds))),
+    /** a short run of the puller, or one as something else starts it */
+    pull: (ms = PULL_MS, event: object = {}) =>
+      run('on-pull', () => pullHandler(as('on-pull'), carryTo)(event, context(ms / 1000 + REST_S))),
+    /** what the host has on-pull do before it serves again */
+    returns: () => run('on-pull', () => pullHandler(as('on-pull'), carryTo)(HOST_RETURNS, context(WORKER_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})
@@ -152,7 +167,6 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await tellRoleEvents(journaling)
         await fill(journaling, 'all')
         await trimJournal(journaling)
-        await chasing()
       })
     },
     /** what on-journal does when cells have been written */

@@ -1,5 +1,6 @@
 import { chanceFrom } from '../../../infra/local/soak/plan.ts'
 import { bucketOf, bucketText } from '../../../shared/replication/tree.ts'
+import { key } from '../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet, type SetOptions } from '../set.ts'
 import { type Game, gameActions } from './actions.ts'
 import { seededEntropy } from './chance.ts'
@@ -105,12 +106,27 @@ export async function play(
       await primary.ok('POST', '/sys/policies/acl/after', { policy: OPERATOR })
     await set.converge()
     set.recording.rest(NAMES)
+    for (const one of set.members) await opened(one)
   } catch (error) {
     violations.push({ rule: 'rest', text: String(error), index: set.recording.history.length })
   }
   violations.push(...violationsIn(set.recording.history, invariants))
   await set.drop()
   return { seed, acts, violations, history: set.recording.history }
+}
+
+/** Reads what is encrypted, with the keys that a cluster has. @throws where it cannot be read */
+async function opened({ name, ports: { store, cipher } }: SetMember): Promise<void> {
+  const found = await store.read([key('mounts'), key('cluster')])
+  const [mounts, record] = found
+  const accessor = mounts?.data.mounts[0]?.accessor ?? ''
+  const [config] = await store.read([key('client-config', accessor)])
+  if (record) cipher.expect(record.data)
+  const { secretKey } = config?.data ?? {}
+  if (!config || secretKey === undefined) return
+  await cipher.decrypt(config, 'secretKey', secretKey).catch((cause: unknown) => {
+    throw new Error(`${name} cannot read what is encrypted`, { cause })
+  })
 }
 
 function gameOf(set: ClusterSet, random: () => number, operator: string): Game {

@@ -15,6 +15,8 @@ export interface Scene {
   /** that does what no cluster ever does, so rules of the journal are broken */
   breaks?: boolean
   act: (set: ClusterSet) => Promise<unknown>
+  /** what happens in the moment of the death, besides */
+  struck?: (set: ClusterSet) => void
   holds: (set: ClusterSet) => Promise<void>
 }
 
@@ -38,7 +40,7 @@ export async function deathsAtEachCall(from: Warm, scene: Scene, every = 1): Pro
 /** @returns whether somebody has died */
 async function oneDeath(
   from: Warm,
-  { who, before, breaks = false, act, holds }: Scene,
+  { who, before, breaks = false, act, holds, ...also }: Scene,
   at: number,
 ): Promise<boolean> {
   const names = from.members.map(({ name }) => name)
@@ -48,6 +50,7 @@ async function oneDeath(
   const spot = { at: Math.max(at, 1), when: at === 0 ? 'before' : 'after' } as const
   const struck = ({ what }: { what: string }): void => {
     dead = what
+    also.struck?.(set)
   }
   const free = set.trap({ ...who, ...spot, does: 'dies', struck })
   // who has died answers nobody

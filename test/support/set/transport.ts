@@ -49,10 +49,15 @@ export interface TransportOptions {
  * decided: what comes to one of them in between is refused.
  */
 export function tableTransport(
-  simulation: Pick<Simulation, 'step' | 'during' | 'engineTurn' | 'enginePause' | 'within' | 'self'>,
+  simulation: Pick<
+    Simulation,
+    'step' | 'during' | 'engineTurn' | 'enginePause' | 'within' | 'self' | 'clock'
+  >,
   { engine, aws = false, onWrite, onCall }: TransportOptions,
 ) {
   const conflicts = newConflicts()
+  /** disks that are full until some moment, by cluster */
+  const full = new Map<string, number>()
   let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
   async function decided(call: TableCall, writes: readonly ItemWrite[]): Promise<TableAnswer> {
@@ -65,10 +70,12 @@ export function tableTransport(
     const { operation, input } = call
     onCall?.(call, simulation.self())
     const writes = itemWritesOf(operation, input)
+    const { cluster } = simulation.self()
+    if (writes.length > 0 && simulation.clock.now() < (full.get(cluster) ?? 0)) return NO_ROOM
     const taken = aws ? conflicts.among(writes) : []
     if (taken.length > 0) return { statusCode: 400, body: conflictError(operation, writes.length, taken) }
     if (!aws || operation !== 'TransactWriteItems') return decided(call, writes)
-    const stalled = stalls.find(({ cluster }) => cluster === simulation.self().cluster)
+    const stalled = stalls.find(one => one.cluster === cluster)
     if (stalled && isCommit(writes)) {
       stalls = stalls.filter(one => one !== stalled)
       const late = stall(stalled.stall, call, writes).finally(stalled.over)
@@ -99,9 +106,18 @@ export function tableTransport(
     /** the next journaled commit of a cluster stalls. @returns when it is over */
     stall: (cluster: string, stalled: Stall): Promise<void> =>
       new Promise(over => stalls.push({ cluster, stall: stalled, over })),
+    /** for so many milliseconds a cluster can read, and write nothing */
+    fillDisk: (cluster: string, ms: number): void => void full.set(cluster, simulation.clock.now() + ms),
+    makeRoom: (): void => full.clear(),
     connect: () =>
       bareClient(call => simulation.step(call.operation, async () => refusedCall(call) ?? done(call))),
   }
+}
+
+/** What an engine answers that cannot write. */
+const NO_ROOM: TableAnswer = {
+  statusCode: 500,
+  body: { __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'disk is full' },
 }
 
 /** A transaction that writes a cell among other things. */

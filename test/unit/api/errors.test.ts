@@ -13,6 +13,11 @@ const rows: [code: Code, status: number, text: string | undefined][] = [
   ['permission_denied', 403, 'permission denied'],
   ['invalid_token', 403, '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n'],
   ['bad_token', 403, 'bad token'],
+  [
+    'misdirected',
+    403,
+    'this address answers the proxy in front of it only: send requests to the address of the proxy',
+  ],
   ['not_found', 404, ''],
   ['no_such_mount', 404, undefined],
   ['not_licensed', 404, undefined],

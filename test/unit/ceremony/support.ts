@@ -3,13 +3,14 @@ import { newLicence } from '../../../infra/local/licence.ts'
 import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
 import type { Group } from '../../../shared/api/endpoint.ts'
 import { divide } from '../../../shared/cluster/shares.ts'
+import { noteTerms } from '../../../shared/cluster/terms.ts'
 import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
 import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports, Store } from '../../../shared/ports.ts'
-import { type Change, put } from '../../../shared/storage/changes.ts'
+import { type Change, keyOf, put } from '../../../shared/storage/changes.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { memoryStore } from '../support/memory-store.ts'
 
@@ -52,7 +53,7 @@ export async function ceremonyWorld(
   }
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms, sleep: async () => undefined }
-  const { keyring, cipher } = await kmsGenesis({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
+  const { keyring, cipher, terms } = await kmsGenesis({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
   const recovery = randomBytes(32)
   const place = key('recovery-key')
   const record: ClusterRecord = {
@@ -68,6 +69,9 @@ export async function ceremonyWorld(
       rev: 'r',
       data: { ...division, key: await cipher.encrypt(place, 'key', recovery.toString('base64')) },
     },
+    ...noteTerms(terms, [], clock.ms, record.id).map(
+      change => ({ ...keyOf(change), rev: 'r', data: 'put' in change && change.data }) as Item,
+    ),
     ...more,
   ]
   const memory = memoryStore(items)

@@ -6,6 +6,7 @@ import { initFields, initialise } from '../../../shared/cluster/init.ts'
 import { encryptEach } from '../../../shared/cluster/pgp.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
 import { callWith } from '../support/call.ts'
 import { clearCipher, NOW } from '../tokens/support.ts'
 
@@ -31,6 +32,7 @@ async function init(
       newKeyring: async (since: number) => ({
         keyring: { id: 'ring-1', term: 1, since, wrapped: 'w', keys: 'k' },
         cipher: clearCipher,
+        terms: [{ id: 'identity', number: 1, probe: '1.probe' as Encrypted }],
       }),
     },
     entropy: {
@@ -79,7 +81,7 @@ describe('initialisation', () => {
     expect(Buffer.from(await combine(three))).toEqual(Buffer.alloc(32, 5))
     expect(commits).toHaveLength(1)
     expect(commits[0]?.map(change => 'put' in change && [change.put.kind, change.expected])).toEqual([
-      ...['cluster', 'keyring', 'recovery-key', 'mounts'].map(kind => [kind, 'absent']),
+      ...['cluster', 'keyring', 'term', 'recovery-key', 'mounts'].map(kind => [kind, 'absent']),
       ['mounts-revision', 'any'],
       ['token', 'absent'],
     ])

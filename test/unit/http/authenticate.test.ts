@@ -11,7 +11,7 @@ const text = new Secret('hvs.parent')
 const hash = hashOf('hvs.parent')
 const cipher = clearCipher as unknown as FieldCipher
 const place = key('token', accessorOf(hashOf('hvs.parent')))
-const facts = { mounts: { mounts: [mount()], removing: [] }, source: '10.1.2.3', now: NOW }
+const facts = { mounts: { mounts: [mount()], removing: [] }, source: '10.1.2.3', now: NOW, term: undefined }
 const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
   ...place,
   rev: 'r1',
@@ -43,7 +43,9 @@ describe('a token as presented', () => {
     const batch = new Secret(`hvb.${await clearCipher.encryptToken(JSON.stringify(content))}`)
     const presented = await present(batch, cipher)
     expect(presented).not.toHaveProperty('key')
-    expect(await presented?.open()).toEqual({ text: batch, batch: content })
+    expect(presented?.term).toEqual(key('term', 'identity'))
+    const sealed = { content: JSON.stringify(content), term: 'identity' }
+    expect(await presented?.open()).toEqual({ text: batch, batch: { token: content, sealed } })
   })
 
   test('one that we did not encrypt is unknown', async () => {
@@ -84,7 +86,8 @@ describe('who may go on', () => {
     ['of a mount that is gone', { mount: 'x' }, 'mount-gone'],
     ['from elsewhere', { boundCidrs: ['192.0.2.1'] }, 'source-address'],
   ])('a batch token: %s: %s', (_, parts, verdict) => {
-    const batch = token({ type: 'batch', hash: '', ...parts })
+    const content = token({ type: 'batch', hash: '', ...parts })
+    const batch = { token: content, sealed: { content: JSON.stringify(content), term: 'identity' } }
     expect(whyOf(() => authenticate({ text, batch }, undefined, facts))).toBe(verdict)
   })
 })

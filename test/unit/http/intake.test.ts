@@ -210,7 +210,7 @@ describe('a request, as far as it can be read by itself', () => {
 
   test.each<[method: string, path: string, found: object]>([
     ['HEAD', '/v1/sys/look', { endpoint: { path: '/sys/look' } }],
-    ['HEAD', '/v1/sys/read', { miss: 'operation', open: false }],
+    ['HEAD', '/v1/sys/read', { miss: 'operation', open: true, serves: 'active' }],
     ['HEAD', '/v1/sys/nothing', { miss: 'path' }],
     ['OPTIONS', '/v1/sys/read', { miss: 'operation' }],
     ['GET', '/v1/sys/read', { endpoint: { path: '/sys/read' } }],

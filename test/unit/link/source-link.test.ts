@@ -21,8 +21,10 @@ const echoed = {
   line,
   addresses: ['https://a'],
   met: [],
+  apiAddress: '',
   canaryAt: 5,
   format: FORMAT,
+  term: 'the newest',
 }
 const question = { position, state: 'stream-wals', address: '', apiAddress: '' }
 

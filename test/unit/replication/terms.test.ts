@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newestTermIn, newestTermOf } from '../../../shared/replication/terms.ts'
+import { meets, needsIn, needsOf } from '../../../shared/replication/terms.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 const config = (data: object): StoredItem => ({
@@ -10,18 +10,29 @@ const config = (data: object): StoredItem => ({
   data,
 })
 
-test('the newest term that sealed anything: only sealed fields count', () => {
+test('what items need: the highest number that encrypted a field, and the living terms that they name', () => {
   const items = [
     config({ secretKey: '2.abc', previousSecretKey: '3.abc', endpoint: '9.abc' }),
     { pk: 'policy', sk: 'p', kind: 'policy', rev: 'r', data: { text: '7.abc' } } as const,
   ]
-  expect(newestTermOf(items)).toBe(3)
-  expect(newestTermOf([])).toBe(0)
-  expect(newestTermOf([config({}), config({ secretKey: 'nonsense' })])).toBe(0)
+  expect(needsOf(items)).toEqual({ number: 3, ids: [] })
+  expect(needsOf([])).toEqual({ number: 0, ids: [] })
+  expect(needsOf([config({}), config({ secretKey: 'nonsense' })]).number).toBe(0)
+  const term = (sk: string, data: object): StoredItem => ({ pk: 'term', sk, kind: 'term', rev: 'r', data })
+  expect(needsOf([term('a', { probe: '4.x' }), term('b', { probe: '5.x', destroyed: 1 })])).toEqual({
+    ...{ number: 0, ids: ['a'] },
+  })
   const change = { kind: 'client-config', pk: 'm#config', sk: 'client', prev: null, next: null } as const
   const body = [
     { ...change, item: items[0] ?? null },
     { ...change, item: null },
   ]
-  expect(newestTermIn([{ epoch: '', seq: 1, id: '', at: 0, body }])).toBe(3)
+  expect(needsIn([{ epoch: '', seq: 1, id: '', at: 0, body }]).number).toBe(3)
+})
+
+test('needs are met by numbers and by identities alike', () => {
+  const held = { number: 2, ids: ['a', 'b'] }
+  expect(meets(held, { number: 2, ids: ['b'] })).toBe(true)
+  expect(meets(held, { number: 3, ids: [] })).toBe(false)
+  expect(meets(held, { number: 1, ids: ['c'] })).toBe(false)
 })

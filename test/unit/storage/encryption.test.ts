@@ -35,6 +35,21 @@ describe('encrypted fields', () => {
     )
   })
 
+  test('of two terms that came under one number are each opened by their own', () => {
+    const other = termOf(1, Buffer.alloc(32, 3))
+    expect(other.id).not.toBe(one.id)
+    const texts = [encrypt('here', one), encrypt('there', other)]
+    for (const terms of [
+      [one, other],
+      [other, one],
+    ])
+      expect(texts.map(text => decryptField(terms, role, 'hmacKey', text))).toEqual(['here', 'there'])
+    expect(() => decryptField([one], role, 'hmacKey', encrypt('there', other))).toThrow('cannot be decrypted')
+    const token = encryptBatch(other, '{}', nonce)
+    expect(decryptBatch([one, other], token)).toEqual({ content: '{}', term: other })
+    expect(decryptBatch([one], token)).toBeUndefined()
+  })
+
   test('are decrypted by the version of the keyring that encrypted them', () => {
     const texts = [encrypt('old', one), encrypt('new', two)]
     expect(texts.map(text => decryptField([one, two], role, 'hmacKey', text))).toEqual(['old', 'new'])
@@ -101,7 +116,9 @@ describe('the term that an encrypted text names', () => {
 
 describe('batch tokens', () => {
   test('decrypt with the keyring that encrypted them', () => {
-    expect(decryptBatch([two, one], encryptBatch(one, '{"a":1}', nonce))).toBe('{"a":1}')
+    expect(decryptBatch([two, one], encryptBatch(one, '{"a":1}', nonce))).toEqual({
+      ...{ content: '{"a":1}', term: one },
+    })
   })
 
   test.each([

@@ -2,11 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { NONCE_LENGTH } from '../../../shared/storage/encryption.ts'
 import {
+  activeTerm,
   closeEnvelope,
   firstKeys,
+  heldIds,
+  idOf,
+  type Keys,
   newestTerm,
   openEnvelope,
+  united,
   withNextTerm,
+  withoutSigner,
+  withSigner,
 } from '../../../shared/storage/keyring.ts'
 
 const dataKey = Buffer.alloc(32, 7)
@@ -24,6 +31,64 @@ describe('terms', () => {
     const keys = [third.fixed, ...third.terms.map(term => term.key)]
     expect(new Set(keys).size).toBe(4)
     expect(keys.map(key => Buffer.from(key, 'base64').length)).toEqual([32, 32, 32, 32])
+  })
+})
+
+describe('two keyrings of one set', () => {
+  const first = firstKeys(randomBytes)
+  const here = withNextTerm(first, randomBytes)
+  const there = withNextTerm(first, randomBytes)
+
+  test('that went apart have terms of one number, and agree on who they are', () => {
+    expect([newestTerm(here), newestTerm(there)]).toEqual([2, 2])
+    expect(idOf(activeTerm(here))).not.toBe(idOf(activeTerm(there)))
+    expect(heldIds(here)[0]).toBe(heldIds(there)[0])
+    expect(heldIds(first)).not.toContain(first.terms[0]?.key)
+  })
+
+  test('are united without loss: all terms, each once, and the leading one encrypts', () => {
+    const both = united(there, here)
+    expect(activeTerm(both)).toEqual(activeTerm(there))
+    expect(heldIds(both).toSorted()).toEqual([...new Set([...heldIds(here), ...heldIds(there)])].toSorted())
+    expect(united(both, here)).toEqual(both)
+  })
+
+  test('the next term of a united one has a number above all that are held', () => {
+    const longer = withNextTerm(withNextTerm(here, randomBytes), randomBytes)
+    expect(newestTerm(withNextTerm(united(there, longer), randomBytes))).toBe(5)
+  })
+
+  test('do not bring back what either has given up, but for what encrypts', () => {
+    const [old = ''] = heldIds(first)
+    const without: Keys = { ...here, terms: here.terms.slice(1), gone: [old] }
+    for (const [leading, other] of [
+      [without, there],
+      [there, without],
+    ] as const) {
+      const both = united(leading, other)
+      expect(heldIds(both)).not.toContain(old)
+      expect(both.gone).toEqual([old])
+    }
+    const active = idOf(activeTerm(there))
+    expect(heldIds(united(there, { ...here, gone: [active] }))).toContain(active)
+  })
+
+  test('leave each what it signs by, while the term is that one, and hand it to nobody', () => {
+    expect(here.signer?.term).toBe(idOf(activeTerm(here)))
+    expect(united(there, here).signer).toEqual(there.signer)
+    const followed = united(withoutSigner(here), here)
+    expect(followed.signer, 'who has been primary goes on following').toEqual(here.signer)
+    expect(united(withoutSigner(withNextTerm(here, randomBytes)), here).signer).toBeUndefined()
+    expect(withSigner(here, randomBytes)).toBe(here)
+    const taken = withSigner(withoutSigner(here), randomBytes)
+    expect(taken.signer).toMatchObject({ term: idOf(activeTerm(here)) })
+    expect(taken.signer?.seed).not.toBe(here.signer?.seed)
+  })
+
+  test('of a version that noted no active term encrypt by their last one', () => {
+    const { active: _, ...before } = here
+    expect(activeTerm(before)).toEqual(activeTerm(here))
+    expect(() => activeTerm({ ...here, active: 'unknown' })).toThrow('lacks the term that encrypts')
   })
 })
 

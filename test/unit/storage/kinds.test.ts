@@ -81,6 +81,7 @@ describe('what follows from a kind', () => {
         'pending-key',
         'recovery-key',
         'role',
+        'term',
         'token-key',
         'waiting',
         'watcher',

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
+import { readFields } from '../../../shared/api/fields.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
-import { health, initStatus, leader, sealStatus } from '../../../shared/system/health.ts'
+import { health, healthFields, initStatus, leader, sealStatus } from '../../../shared/system/health.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { callWith } from '../support/call.ts'
 import { NOW } from '../tokens/support.ts'
@@ -85,7 +86,14 @@ describe('sys/health as a status', () => {
   )
 
   test('words for standby nodes mean nothing here', async () => {
-    expect((await shown('primary', { standbyok: 'yes', perfstandbyok: '' })).status).toBe(200)
+    expect((await shown('primary', { standbyok: true, perfstandbyok: false })).status).toBe(200)
+  })
+
+  test.each(['standbyok', 'perfstandbyok'])('%s is a boolean, in the usual words', name => {
+    for (const word of ['', 'true', '0', 'T'])
+      expect(readFields(healthFields, { [name]: word }).unknown).toEqual([])
+    for (const word of ['maybe', 'yes', '2'])
+      expect(() => readFields(healthFields, { [name]: word })).toThrow(`${name} must be a boolean`)
   })
 
   test('the body is the same in every situation', async () => {
@@ -206,6 +214,12 @@ describe('what health says of replication', () => {
     })
   })
 
+  test('the age is that of the newest cell that has come, and not one heartbeat older', async () => {
+    const head = { mode: 'applying', seq: 9, stagedAt: NOW - 800 }
+    const { answer } = await health(callIn('secondary', {}, head, contact))
+    expect(answer).toMatchObject({ body: { replication_primary_canary_age_ms: 500 } })
+  })
+
   test('without replication nothing is read for it', async () => {
     expect(await bodyOf('disabled')).toMatchObject({ echo_duration_ms: 0, clock_skew_ms: 0 })
   })
@@ -259,6 +273,21 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
     })
     expect(leader(call).answer).toMatchObject({
       body: { leader_address: address, leader_cluster_address: address },
+    })
+  })
+
+  test.each([
+    [
+      'as an administrator has set it',
+      { clusterAddr: 'https://link', reachedAt: 'https://asked' },
+      'https://link',
+    ],
+    ['that of the deployment', { reachedAt: 'https://asked' }, 'https://a'],
+  ])('other clusters know it by the address of its link: %s', (_, parts, address) => {
+    const call = callIn('primary')
+    Object.assign(call.cluster?.record ?? {}, parts)
+    expect(leader(call).answer).toMatchObject({
+      body: { leader_address: 'https://a', leader_cluster_address: address },
     })
   })
 

@@ -145,7 +145,7 @@ describe('batch tokens', () => {
     expect(changes).toEqual([])
     expect(auth).toMatchObject({ accessor: '', renewable: false, token_type: 'batch', lease_duration: 60 })
     expect(auth.client_token).toMatch(/^hvb\./)
-    const content = JSON.parse(await clearCipher.decryptToken(auth.client_token.slice(4)))
+    const content = JSON.parse((await clearCipher.decryptToken(auth.client_token.slice(4))).content)
     expect(content).toMatchObject({ type: 'batch', hash: '', policies: ['default', 'dev'], login, ttl: 60 })
   })
 

@@ -50,6 +50,9 @@ export const mount = (parts: Partial<Mount> = {}): Mount => ({
 export const clearCipher = {
   encrypt: async (_: unknown, field: string, text: string) => `encrypted ${field} ${text}`,
   encryptToken: async (content: string) => Buffer.from(content).toString('base64url'),
-  decryptToken: async (text: string) => Buffer.from(text, 'base64url').toString('utf8'),
+  decryptToken: async (text: string) => ({
+    content: Buffer.from(text, 'base64url').toString('utf8'),
+    term: 'identity',
+  }),
   hmac: async (text: string) => `hmac ${createHash('sha256').update(text).digest('hex').slice(0, 8)}`,
 }

@@ -131,9 +131,10 @@ export function headFrom({
   n,
   heir = '',
   link = '',
+  stagedAt,
 }: Raw): Head {
   const stored = { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n, heir, link }
-  return stored as unknown as Head
+  return defined({ ...stored, stagedAt }) as unknown as Head
 }
 
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })

@@ -2,6 +2,7 @@ import type { Check } from '../history.ts'
 import { acknowledged, even, kept, onePrimary, oneSet, prefix } from './clusters.ts'
 import { exactEnd, immutable, named, oneOwner, staged } from './journal.ts'
 import { order, sums } from './tree.ts'
+import { revoked, terms } from './trust.ts'
 
 /** What holds at every moment of every set of clusters, by name. */
 export const invariants: Readonly<Record<string, () => Check>> = {
@@ -18,4 +19,6 @@ export const invariants: Readonly<Record<string, () => Check>> = {
   acknowledged,
   even,
   kept,
+  revoked,
+  terms,
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { routeFinder } from '../../../../infra/local/gateway.ts'
+import { routeFinder, startGateway } from '../../../../infra/local/gateway.ts'
+import { linkPath } from '../../../../shared/link/routes.ts'
 
 const routes = [
   'ANY /v1/auth/{mount}/role/{proxy+}',
@@ -37,4 +38,29 @@ describe('which route the gateway takes: API Gateway, routes for HTTP APIs', () 
   test('without a route and without a default there is none', () => {
     expect(find('GET', '/other', routes)).toBeUndefined()
   })
+})
+
+test('requests wait as long as the cluster asks others whether it is the primary still, but for those of the link', async () => {
+  const served: string[] = []
+  let go: () => void = () => undefined
+  const asked = new Promise<void>(resolve => {
+    go = resolve
+  })
+  const gateway = await startGateway({
+    ...{ routes: [{ key: '$default', functionName: 'f' }], port: 0 },
+    hold: () => asked,
+    invoke: async (_, event) => {
+      served.push((event as { rawPath: string }).rawPath)
+      return { statusCode: 204 }
+    },
+  })
+  try {
+    const write = fetch(`${gateway.url}/v1/sys/policies/acl/a`, { method: 'POST' })
+    await fetch(`${gateway.url}${linkPath}Fence`, { method: 'POST' })
+    expect(served).toEqual([`${linkPath}Fence`])
+    go()
+    expect((await write).status).toBe(204)
+  } finally {
+    await gateway.close()
+  }
 })

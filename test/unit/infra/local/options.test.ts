@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { askedIn, UsageError } from '../../../../infra/local/options.ts'
+import { blocksOf } from '../../../support/pages.ts'
 
 const read = (line: string, environment: Record<string, string> = {}) =>
   askedIn(line === '' ? [] : line.split(' '), environment)
@@ -66,5 +67,13 @@ describe('a command line', () => {
       'npm took --link-port --memory for itself: write npm start -- --link-port --memory 9000',
     )
     expect(read('--once', { npm_config_loglevel: 'silent' })).toEqual({ once: true })
+  })
+
+  test('of the page that sets up a set is one: its first blocks start two hosts in one imitated AWS', () => {
+    const asked = blocksOf('set-up', 'On a laptop').map(block => read(block.replace('npm start -- ', '')))
+    expect(asked).toEqual([
+      { cluster: 'east', port: 8200 },
+      { cluster: 'west', port: 8201, region: 'us-west-2', aws: 'east' },
+    ])
   })
 })

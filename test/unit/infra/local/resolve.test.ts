@@ -27,18 +27,22 @@ describe('intrinsic functions of templates on the embedded host', () => {
     ['a joined text', { 'Fn::Join': ['-', ['a', { Ref: 'AWS::Region' }, 1]] }, 'a-eu-west-1-1'],
     ['a text with references', { 'Fn::Sub': 'x-$\u007bAWS::Region}-$\u007bFn}' }, 'x-eu-west-1-api/Fn'],
     ['what another stack exports', { 'Fn::ImportValue': 'data:Table' }, 'data/Items.Arn'],
+    [
+      'an output of another stack',
+      { 'Fn::GetStackOutput': { StackName: 'data', OutputName: 'Table' } },
+      'data/Items.Arn',
+    ],
     ['inside of objects and lists', [{ a: { b: { Ref: 'X' } } }], [{ a: { b: 'api/X' } }]],
     ['an object with more keys than Ref', { Ref: 'X', a: 1 }, { Ref: 'X', a: 1 }],
   ])('resolve %s', (_, value, expected) => expect(resolve(value)).toEqual(expected))
 
-  test.each(['Fn::If', 'Fn::GetStackOutput', 'Fn::Select', 'Fn::Base64'])(
-    'fail on %s, which is not known',
-    name => {
-      expect(() => resolve({ a: { [name]: [] } })).toThrow(`the template uses ${name}`)
-    },
-  )
+  test.each(['Fn::If', 'Fn::Select', 'Fn::Base64'])('fail on %s, which is not known', name => {
+    expect(() => resolve({ a: { [name]: [] } })).toThrow(`the template uses ${name}`)
+  })
 
   test('fail on what no stack exports', () => {
     expect(() => resolve({ 'Fn::ImportValue': 'Address' })).toThrow('no stack exports Address')
+    const missing = { 'Fn::GetStackOutput': { StackName: 'data', OutputName: 'Stream' } }
+    expect(() => resolve(missing)).toThrow('the stack data has no output Stream')
   })
 })

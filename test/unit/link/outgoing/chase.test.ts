@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { chase, isDue } from '../../../../shared/link/outgoing/chase.ts'
+import type { CarryTo } from '../../../../shared/link/carry.ts'
+import { askBeforeServing, type ChasePorts, chase, isDue } from '../../../../shared/link/outgoing/chase.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
@@ -17,13 +18,18 @@ let east: World
 let west: World
 let epoch: string
 let asked: string[]
+let patiences: number[]
 let down: boolean
+/** nobody is there until then, epoch milliseconds */
+let reachedAt: number
 
 beforeEach(async () => {
   east = await primaryWorld({ clusterAddr: EAST })
   west = await primaryWorld({ clusterAddr: WEST, set: east.set })
   epoch = epochName(2, west.record.id)
   asked = []
+  patiences = []
+  reachedAt = Number.POSITIVE_INFINITY
   down = false
   await west.write(key('cluster'), { ...west.record, epoch })
   west.memory.set({
@@ -46,18 +52,30 @@ beforeEach(async () => {
 const meets = (of: Partial<Member>) =>
   west.write(key('member', east.record.id), { statements: [], addresses: [], ...of })
 
-async function chased(): Promise<string[]> {
+/** What a chaser reaches, and the addresses it asks; time passes while it rests. */
+async function asking(work: (ports: ChasePorts, to: CarryTo) => Promise<void>): Promise<string[]> {
   const before = asked.length
-  east.clock.ms += 1000
-  west.clock.ms = east.clock.ms
-  const ports = { ...west.ports, entropy: { bytes: randomBytes, uuid: randomUUID } }
-  await chase(ports, ({ addresses: [address = ''] }) => async (method, call) => {
+  pass(1000)
+  const clock = { now: () => west.clock.ms, sleep: async (ms: number) => pass(ms) }
+  const ports = { ...west.ports, clock, entropy: { bytes: randomBytes, uuid: randomUUID } }
+  await work(ports, ({ addresses: [address = ''] }) => async (method, call, patience) => {
     asked.push(address)
-    if (down || address !== EAST) throw new Error('nobody is there')
+    patiences.push(patience)
+    if ((down && west.clock.ms < reachedAt) || address !== EAST) throw new Error('nobody is there')
     return east.serve(method, call, '')
   })
   return asked.slice(before)
 }
+
+const pass = (ms: number): void => {
+  east.clock.ms = west.clock.ms = Math.max(east.clock.ms, west.clock.ms) + ms
+}
+
+/** A run that lasts so long. */
+const chased = (lasting = 0) => asking((ports, to) => chase(ports, to, west.clock.ms + lasting))
+
+const promotedAt = (at: number) =>
+  west.write(key('promoted'), { operation: 'o', request: 'r', warnings: [], at })
 
 const outcomes = async () => (await west.store.read([key('fences')]))[0]?.data
 const self = async () => (await west.store.read([key('member', west.record.id)]))[0]?.data
@@ -118,7 +136,7 @@ describe('a primary', () => {
   test('learns from every answer where others are, and asks there too; a refusal is one', async () => {
     await follower(east, 'north').activate(await east.token('north'))
     await east.revoke('west')
-    await chased()
+    expect(await chased(100), 'at once').toEqual([EAST, 'https://north.example'])
     expect((await self())?.addresses).toEqual([EAST, WEST, 'https://north.example'])
     expect(await chased()).toEqual(['https://north.example'])
   })
@@ -131,17 +149,97 @@ describe('a primary', () => {
       ...{ id: 'north', epoch, address: 'https://north.example', contact },
     })
     expect(await chased()).toEqual([])
-    east.clock.ms += 60_000
+    pass(60_000)
     expect(await chased()).toEqual(['https://north.example'])
     expect(await outcomes()).toMatchObject({ asked: { 'https://north.example': { result: 'silent' } } })
     // what it did not say then is no news any more when it is heard again
-    const again = { ...contact, at: east.clock.ms }
+    const again = { ...contact, at: west.clock.ms }
     await west.write(key('secondary', 'north'), {
       ...(await west.secondary('north')),
       contact: again,
     })
     expect(await chased()).toEqual([])
     expect((await outcomes())?.asked).toEqual({})
+  })
+})
+
+describe('behind a promotion', () => {
+  test('others are asked every two seconds for ten minutes, two seconds each; then once a run, and for longer', async () => {
+    down = true
+    await promotedAt(west.clock.ms)
+    expect((await chased(60_000)).length).toBe(30)
+    pass(8 * 60_000)
+    // the ten minutes end amid this run
+    expect((await chased(120_000)).length).toBe(30)
+    expect([new Set(patiences.slice(0, -1)), patiences.at(-1)]).toEqual([new Set([2000]), 10_000])
+    expect(await chased(60_000)).toEqual([EAST])
+  })
+
+  test('who is reached at last is asked no more, and the run ends', async () => {
+    down = true
+    await promotedAt(west.clock.ms)
+    const began = west.clock.ms
+    reachedAt = began + 20_000
+    expect((await chased(60_000)).length).toBe(11)
+    expect(west.clock.ms - began).toBeLessThan(25_000)
+    expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'acknowledged' } } })
+  })
+})
+
+describe('a primary that has been away', () => {
+  /** west still writes its epoch; east has claimed a later one */
+  beforeEach(async () => {
+    const later = epochName(3, east.record.id)
+    await east.write(key('cluster'), { ...east.record, epoch: later })
+    east.memory.set({ epoch: later, own: later, n: 3 })
+  })
+
+  test('asks everybody, whatever was said before, and waits until it is told to end', async () => {
+    const fences = {
+      epoch,
+      asked: { [EAST]: { result: 'acknowledged' as const, text: '', chain: 0, at: 1 } },
+    }
+    await west.write(key('fences'), fences)
+    const began = west.clock.ms
+    const { journal } = west.ports
+    let looks = 0
+    const head = async () => {
+      looks += 1
+      if (looks === 3) west.memory.set({ mode: 'closed' })
+      return journal.head()
+    }
+    await asking((ports, to) => askBeforeServing({ ...ports, journal: { ...journal, head } }, to))
+    expect([asked, west.memory.head().mode]).toEqual([[EAST], 'closed'])
+    expect(west.clock.ms - began).toBeLessThan(2000 + 1000)
+  })
+
+  test('goes on after two seconds where nobody ends it, and at once where nobody answers', async () => {
+    const began = west.clock.ms + 1000
+    await asking(askBeforeServing)
+    expect(west.clock.ms - began).toBe(2000)
+    expect(patiences).toEqual([2000])
+    down = true
+    const next = west.clock.ms + 1000
+    await asking(askBeforeServing)
+    expect(west.clock.ms - next).toBe(0)
+  })
+
+  test('is heard by the one that came after it, which asks it at once; strangers start nothing', async () => {
+    await asking(askBeforeServing)
+    expect(east.woken).toEqual(['woken'])
+    // behind a promotion it asks all the time anyway, and whoever was silent until now at once
+    const promoted = { operation: 'o', request: 'r', warnings: [], at: east.clock.ms }
+    await east.write(key('promoted'), promoted)
+    await asking(askBeforeServing)
+    expect(east.woken).toEqual(['woken'])
+    const silent = { result: 'silent' as const, text: '', chain: 0, at: 1 }
+    await east.write(key('fences'), { epoch: east.memory.head().own, asked: { [WEST]: silent } })
+    await asking(askBeforeServing)
+    expect(east.woken).toEqual(['woken', 'woken'])
+    const admitted = await east.secondary('west')
+    await east.write(key('secondary', 'west'), { ...admitted, publicKey: publicKeyText(east.keys) })
+    await asking(askBeforeServing)
+    expect(east.woken).toEqual(['woken', 'woken'])
   })
 })
 

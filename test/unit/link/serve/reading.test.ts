@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { cells } from '../../../../shared/link/serve/reading.ts'
 import { noopCell } from '../../../../shared/replication/cell.ts'
 import { firstHead, type Head } from '../../../../shared/replication/head.ts'
@@ -10,8 +10,12 @@ const head: Head = { ...firstHead(EPOCH, 1), seq: 3 }
 const line: Line = [[EPOCH, 1]]
 
 /** A journal whose head is one after the other, each time it is looked at. */
-function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'cells'> {
+function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'cells' | 'moveHead'> {
   return {
+    moveHead: async (expect, next) => {
+      moved.push({ ...(expect as object), to: next })
+      return refusals-- > 0 ? 'refused' : head
+    },
     head: async () => heads.shift(),
     cells: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, index) =>
@@ -21,6 +25,40 @@ function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'cells'> {
 }
 
 const asked = { line, from: 0, bytes: 1000 }
+
+let moved: object[]
+let refusals: number
+beforeEach(() => {
+  moved = []
+  refusals = 0
+})
+
+describe('how far cells are given is noted before they are', () => {
+  const note = (done: number, to = 3) => ({ mode: 'writing', epoch: EPOCH, hold: 1, done, to: { done: to } })
+
+  test('by a journal that writes, once for each new position', async () => {
+    await cells(journalOf(head, head), asked)
+    expect(moved).toEqual([note(0)])
+    await cells(journalOf({ ...head, done: 3 }, { ...head, done: 3 }), asked)
+    expect(moved).toHaveLength(1)
+  })
+
+  test('again where somebody else notes at the same time, until it is noted or known', async () => {
+    refusals = 1
+    await cells(journalOf(head, head, { ...head, done: 1 }), asked)
+    expect(moved).toEqual([note(0), note(1)])
+    refusals = 1
+    await cells(journalOf(head, head, { ...head, done: 3 }), asked)
+    expect(moved).toEqual([note(0), note(1), note(0)])
+  })
+
+  test('not by one that has ended, nor beyond what is known to be dense before', async () => {
+    const closed: Head = { ...head, mode: 'closed' }
+    await cells(journalOf(closed, closed), asked)
+    await cells(journalOf(head, head), { ...asked, from: 1 })
+    expect(moved).toEqual([])
+  })
+})
 
 describe('cells are given', () => {
   test('by a journal that stays what it is', async () => {

@@ -79,8 +79,8 @@ describe('a demotion', () => {
     [
       'that was given up',
       {},
-      { status: 'failed', fault: { code: 'busy', text: 'this cluster writes no journal' } },
-      'busy: this cluster writes no journal; repeat the call: what was done stays done, and nothing is done twice',
+      { status: 'failed', fault: { code: 'busy', text: 'what is wrong; what to do' } },
+      'busy: what is wrong; what to do',
     ],
     [
       'that takes longer than a request may',

@@ -42,11 +42,6 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
   ],
-  changeFailed: [
-    role.changeFailed('why'),
-    'busy',
-    'why; repeat the call: what was done stays done, and nothing is done twice',
-  ],
   changing: [
     role.changing({}),
     'busy',
@@ -68,7 +63,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'token is of a different replication set; make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
   ],
   givenUp: [
-    role.givenUp('busy', 'what is wrong; what to do next', 5),
+    role.givenUp({ code: 'internal', text: 'what is wrong; what to do next' }),
     'busy',
     'what is wrong; what to do next',
   ],
@@ -106,11 +101,6 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     role.noKeyForAPrimary(),
     'invalid_request',
     'this cluster is a DR primary: its keys are made when it becomes one; ask the cluster that shall become its secondary',
-  ],
-  noPrimaryFound: [
-    role.noPrimaryFound('why'),
-    'activation_failed',
-    'why; nothing has changed on this cluster: use token after a fail-over, for its primary is another one',
   ],
   noTree: [
     role.noTree('disabled'),
@@ -151,11 +141,6 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     role.primaryInstead(),
     'invalid_request',
     'this cluster is a DR primary; end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
-  ],
-  primaryRefused: [
-    role.primaryRefused('why'),
-    'activation_failed',
-    'why; nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
   ],
   publicKeyUnusable: [
     role.publicKeyUnusable(),

@@ -67,7 +67,9 @@ function revoking(id: string, { items = [], head = {}, verdicts = [] }: World) {
 test('a revocation ends what stands under a name where the journal is open, and is noted with id and epoch, once for a request', async () => {
   const items = [secondary({ id: 'a', cluster: CLUSTER })]
   const { done, notes, transactions } = revoking('a', { items, verdicts: ['conflict', { condition: [0] }] })
-  expect(await done()).toEqual({ answer: { kind: 'nothing' } })
+  expect(await done()).toEqual({
+    answer: { kind: 'nothing', warnings: [expect.stringContaining('POST sys/rotate with retire=true')] },
+  })
   expect(transactions).toHaveLength(3)
   expect(transactions.at(-1)).toEqual([
     {

@@ -193,10 +193,10 @@ describe('a cluster that shall become a secondary', () => {
       {
         becomes: {
           status: 'failed',
-          fault: { code: 'internal', text: 'error unwrapping the secondary token: refused' },
+          fault: { code: 'activation_failed', text: 'it was refused; what to do' },
         },
       },
-      'activation_failed: error unwrapping the secondary token: refused; nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
+      'activation_failed: it was refused; what to do',
     ],
     [
       'what the workflow finds unusable',

@@ -14,11 +14,10 @@ const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({
   term: 1,
   initialisedAt: 0,
   set: 'set-1',
-  generation: 2,
   ...parts,
 })
 const root = `${'0123456789'.repeat(6)}abcd`
-const journal = { doing: 'writing', position: 224, frontier: 223, root } as const
+const journal = { doing: 'writing', position: 224, frontier: 223, root, epoch: '000003.c1' } as const
 const contact = { at: NOW - 4_678, took: 4, skew: -1, canaryAt: NOW - 697, since: NOW - 60_000 }
 const link = {
   id: 'us-west',
@@ -65,7 +64,7 @@ describe('status of a primary', () => {
         expires: NOW,
         address: 'https://b.example',
         apiAddress: 'https://b.example',
-        contact: { ...contact, canaryAt: NOW - 696 },
+        contact: { ...contact, canaryAt: contact.at - 696 },
       },
       {
         id: 'lost',
@@ -111,6 +110,40 @@ describe('status of a primary', () => {
   test('whose journal does not write is idle: a fault', () => {
     expect(shown({ record: record({}), journal: { ...journal, doing: 'closed' } })['state']).toBe('idle')
     expect(shown({ record: record({}) })).toMatchObject({ state: 'idle', last_wal: 0, merkle_root: '' })
+  })
+
+  test.each<[heard: string, ago: number, age: string]>([
+    ['now', 0, '900'],
+    ['nearly a heartbeat ago', 9_900, '900'],
+    ['just now enough to count', 29_999, '900'],
+    ['too long ago, so that it grows', 30_000, '30900'],
+  ])('heard %s a secondary’s newest cell is as old as it was then', (_, ago, age) => {
+    const at = NOW - ago
+    const one = {
+      ...{ id: 'a', expires: 0, address: 'https://a', apiAddress: 'https://a' },
+      contact: { ...contact, at, canaryAt: at - 900 },
+    }
+    expect(shown({ record: record({}), journal, secondaries: [one] })).toMatchObject({
+      secondaries: [{ replication_primary_canary_age_ms: age }],
+    })
+  })
+
+  test.each([
+    ['000001.c1', 0],
+    ['000002.c2', 1],
+    ['000017.c1', 16],
+    ['', 0],
+  ])('in the epoch %j its set has been through %i promotions, whoever is asked', (epoch, count) => {
+    const expected = { ssct_generation_counter: count }
+    expect(shown({ record: record({}), journal: { ...journal, epoch } })).toMatchObject(expected)
+    const follows = record({ mode: 'secondary', link })
+    expect(shown({ record: follows, journal: { ...journal, epoch }, contact })).toMatchObject(expected)
+  })
+
+  test('whose tree is built shows no empty root without saying that it is being made', () => {
+    const status = shown({ record: record({}), journal: { ...journal, root: '' } })
+    expect(status).toMatchObject({ merkle_root: '', reindex_in_progress: true, reindex_stage: 'commit' })
+    expect(status).not.toHaveProperty('reindex_building_total')
   })
 
   test('tells how far its tree is while it is built', () => {
@@ -197,9 +230,50 @@ describe('status of a secondary', () => {
         'connected',
       ],
       [
+        'has just been given another primary',
+        { record: own, journal: { ...applying, doing: 'closed' } },
+        'merkle-diff',
+        'connecting',
+        'disconnected',
+      ],
+      [
+        'compares its journal, which it wrote itself, with that of its primary',
+        { record: own, journal: { ...applying, doing: 'closed' }, contact },
+        'merkle-diff',
+        'ready',
+        'connected',
+      ],
+      [
+        'stops an old link',
+        { record: own, journal: { ...applying, doing: 'draining' }, contact },
+        'merkle-diff',
+        'ready',
+        'connected',
+      ],
+      [
+        'is about to be promoted',
+        {
+          ...{ record: own, journal: { ...applying, doing: 'draining' }, contact },
+          operation: {
+            ...{ id: 'op', name: 'promotion', step: 'drain', isRunning: true },
+            ...{ startedAt: NOW, changedAt: NOW },
+          },
+        },
+        'stream-wals',
+        'ready',
+        'connected',
+      ],
+      [
+        'lost its primary before they were compared',
+        { record: own, journal: { ...applying, doing: 'closed' }, contact: { ...contact, at: NOW - 30_000 } },
+        'idle',
+        'transient_failure',
+        'disconnected',
+      ],
+      [
         'is being emptied',
         { record: { ...own, mode: 'bootstrapping' } },
-        'idle',
+        'merkle-diff',
         'connecting',
         'disconnected',
       ],
@@ -221,6 +295,7 @@ describe('status of a secondary', () => {
       primary_cluster_addr: '',
       known_primary_cluster_addrs: [],
       last_remote_wal: 0,
+      last_start: '',
       primaries: [],
     })
   })
@@ -247,6 +322,18 @@ describe('status of a secondary', () => {
       last_position_time: '2026-01-02T03:02:35Z',
     })
     expect(peerAt(220)).toMatchObject({ last_position: 223 })
+  })
+
+  test('shows the primary’s API as the primary told it, and its link beside it', () => {
+    const peerOf = (parts: object) =>
+      shown({ record: own, journal: applying, contact: { ...contact, ...parts } })['primaries']
+    expect(peerOf({ apiAddress: 'https://api.example' })).toEqual([
+      expect.objectContaining({ api_address: 'https://api.example', cluster_address: 'https://a2.example' }),
+    ])
+    // an earlier version tells none
+    expect(peerOf({ apiAddress: '' })).toEqual([
+      expect.objectContaining({ api_address: 'https://a2.example' }),
+    ])
   })
 
   test('tells how far a sync has come', () => {

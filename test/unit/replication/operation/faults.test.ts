@@ -5,8 +5,12 @@ import * as fault from '../../../../shared/replication/operation/faults.ts'
 
 type Row = readonly [fault: fault.OperationFailed, code: fault.OperationFailed['code'], text: string]
 
-/** Of those that say themselves what to do next. */
-const whole: Readonly<Record<string, Row>> = {
+const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
+const AS_IT_IS = 'GET sys/replication/dr/status shows what this cluster is now: ask for what fits that'
+const LOG_TELLS =
+  'the log of this cluster tells more, under the id of the operation; then GET sys/replication/dr/status shows what this cluster is: where that is not what was asked for, ask again: what was done stays done, and nothing is done twice'
+
+const rows: Readonly<Record<string, Row>> = {
   bucketsWritten: [
     fault.bucketsWritten(),
     'busy',
@@ -94,33 +98,33 @@ const whole: Readonly<Record<string, Row>> = {
     'busy',
     'the tree is being built; repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
   ],
-}
-
-/** Of those whose callers are told the same next thing whatever went wrong: `changeFailed`, `primaryRefused`, `noPrimaryFound`. */
-const followed: Readonly<Record<string, Row>> = {
-  givenLost: [fault.givenLost(), 'internal', 'what the primary gave is not there any more'],
+  givenLost: [
+    fault.givenLost(),
+    'invalid_request',
+    `what the primary gave for the token is not there any more; ${MAKE_TOKEN}`,
+  ],
   noJournalToTake: [
     fault.noJournalToTake(),
-    'internal',
-    'this cluster has no journal of another one to take over',
+    'busy',
+    `this cluster has no journal of another one to take over; ${AS_IT_IS}`,
   ],
-  noOwnLinkKey: [fault.noOwnLinkKey(), 'internal', 'a secondary without a key of its own'],
-  noPromotion: [fault.noPromotion(), 'internal', 'this operation is no promotion'],
-  noRecord: [fault.noRecord(), 'internal', 'this cluster is not initialised'],
-  noSecondaryNow: [fault.noSecondaryNow(), 'busy', 'this cluster is no secondary any more'],
+  noSecondaryNow: [fault.noSecondaryNow(), 'busy', `this cluster is no secondary any more; ${AS_IT_IS}`],
   nobodyAnswered: [
     fault.nobodyAnswered(['https://east: no answer', 'https://west: no answer']),
     'activation_failed',
-    'nobody answered as the primary of this set: https://east: no answer; https://west: no answer',
+    'nobody answered as the primary of this set: https://east: no answer; https://west: no answer; nothing has changed on this cluster: use token after a fail-over, for its primary is another one',
   ],
-  notPromotable: [fault.notPromotable(), 'internal', 'this cluster is no secondary any more'],
   nothingToClose: [
     fault.nothingToClose(),
     'busy',
-    'this cluster writes no journal of its own that could be closed',
+    `this cluster writes no journal of its own that could be closed; ${AS_IT_IS}`,
   ],
-  operationOver: [fault.operationOver(), 'internal', 'the operation has ended'],
-  operationUnknown: [fault.operationUnknown(), 'internal', 'there is no such operation'],
+  operationOver: [
+    fault.operationOver(),
+    'internal',
+    'the operation has ended; GET sys/replication/dr/status shows what has become of it',
+  ],
+  operationUnknown: [fault.operationUnknown(), 'internal', `there is no such operation; ${AS_IT_IS}`],
   admissionLost: [
     fault.admissionLost(new Error('west was revoked; give it another token')),
     'activation_failed',
@@ -128,58 +132,58 @@ const followed: Readonly<Record<string, Row>> = {
   ],
   primarySaid: [
     fault.primarySaid(new Error('the token was revoked')),
-    'internal',
-    'error unwrapping the secondary token: the token was revoked',
+    'activation_failed',
+    'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
   ],
-  roleTaken: [fault.roleTaken(), 'internal', 'another change of the role of this cluster is under way'],
-  roleWasTaken: [fault.roleWasTaken(), 'busy', 'another change of the role of this cluster was faster'],
-  setLeft: [fault.setLeft(), 'internal', 'this cluster follows another set by now'],
+  roleTaken: [
+    fault.roleTaken(),
+    'busy',
+    'another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+  ],
+  roleWasTaken: [
+    fault.roleWasTaken(),
+    'busy',
+    `another change of the role of this cluster was faster; ${AS_IT_IS}`,
+  ],
+  setLeft: [fault.setLeft(), 'internal', `this cluster follows another set by now; ${AS_IT_IS}`],
   stepFailed: [
-    fault.stepFailed('wipe', { error: 'ApiError', cause: '{"errorMessage":"the storage is busy"}' }),
+    fault.stepFailed('verify', { error: 'ApiError', cause: '' }),
     'internal',
-    'the step wipe failed: the storage is busy',
+    `the step verify failed in each of its tries: tables or keys of this cluster could not be used, or were being changed (ApiError); ${LOG_TELLS}`,
   ],
-  tokenGone: [fault.tokenGone(), 'internal', 'the activation token has been used'],
-  treeTooLarge: [fault.treeTooLarge(), 'internal', 'the tables are too large to be gone through in one run'],
+  tokenGone: [fault.tokenGone(), 'invalid_request', `the activation token has been used; ${MAKE_TOKEN}`],
+  treeTooLarge: [
+    fault.treeTooLarge(),
+    'busy',
+    'the tables could not be gone through in the time that one run has, 15 minutes; repeat this when less is written',
+  ],
 }
 
 test('every fault stands here', () => {
-  const { OperationFailed: _, ...rows } = fault
-  expect([...Object.keys(whole), ...Object.keys(followed)].sort()).toEqual(Object.keys(rows).sort())
+  const { OperationFailed: _, ...faults } = fault
+  expect(Object.keys(rows).sort()).toEqual(Object.keys(faults).sort())
 })
 
-test.each(Object.entries(whole))('%s says what is wrong, and what to do next', (_, [given, code, text]) => {
+test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [given, code, text]) => {
   expect([given.code, given.message]).toEqual([code, text])
   expect(text).toMatch(/; ./)
 })
 
-test.each(Object.entries(followed))('%s says what is wrong', (_, [given, code, text]) => {
-  expect([given.code, given.message]).toEqual([code, text])
-})
-
-test.each<[error: string, cause: string, text: string]>([
-  [
-    'AccessDeniedException',
-    '',
-    'the role of the function may not do what the step needs (AccessDeniedException)',
-  ],
-  ['States.Timeout', '', 'it took too long (States.Timeout)'],
-  ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'an error that is not foreseen (TypeError)'],
+test.each([
+  ['States.Timeout', '', 'its function was cut off, or could not be started'],
+  ['Lambda.TooManyRequestsException', '', 'its function was cut off, or could not be started'],
+  ['AccessDeniedException', '', 'the role of the function may not do what the step needs'],
+  ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'something that nobody foresaw'],
+  ['ApiError', '{"errorMessage":"the storage is busy"}', 'the storage is busy'],
+  ['ApiError', 'the storage is busy', 'the storage is busy'],
+  ...['{"errorMessage":7}', '"a text"', ''].map(cause => [
+    ...['ApiError', cause, 'tables or keys of this cluster could not be used, or were being changed'],
+  ]),
 ])(
-  'a step that failed by %s says so in words, tells nothing of its text, and where that stands',
-  (error, cause, text) => {
+  'a step that failed by %s %j is told in words, and tells nothing that is not public',
+  (error = '', cause = '', text = '') => {
     expect(fault.stepFailed('forget', { error, cause }).message).toBe(
-      `the step forget failed: ${text}; the log of the function has a line with the error and the id of the operation`,
-    )
-  },
-)
-
-test.each(['{', 'the storage is busy', '"a text"', '{"errorMessage":7}', ''])(
-  'a refusal that comes as %j is told as well as it can be',
-  cause => {
-    const { message } = fault.stepFailed('forget', { error: 'ApiError', cause })
-    expect(message).toBe(
-      `the step forget failed: ${['{', 'the storage is busy'].includes(cause) ? cause : 'ApiError'}`,
+      `the step forget failed in each of its tries: ${text} (${error}); ${LOG_TELLS}`,
     )
   },
 )

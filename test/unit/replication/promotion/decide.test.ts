@@ -127,7 +127,7 @@ describe('what is in the way, word for word', () => {
     'first-sync': [
       [
         { head: { ...head, line: [] } },
-        `this cluster has never had all of its primary’s items: its first sync has not ended${FINAL}`,
+        `this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or begin anew by secondary/disable and secondary/enable${FINAL}`,
       ],
     ],
     keyring: [
@@ -142,6 +142,12 @@ describe('what is in the way, word for word', () => {
         `the keyring does not open everything: role hmacKey, config secretKey${LAST}`,
       ],
     ],
+    'newest-term': [
+      [
+        { keyring: { opened: 1, failed: [], missing: 'AbC' } },
+        `the term AbC, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster${LAST}`,
+      ],
+    ],
     sync: [
       [{ head: { ...head, mode: 'syncing' } }, `a sync is running (merkle-sync)${LAST}`],
       [{ head: { ...head, mode: 'draining' } }, `a sync is about to begin (merkle-diff)${LAST}`],
@@ -153,19 +159,24 @@ describe('what is in the way, word for word', () => {
     corrupted: [
       [
         { corrupted: true },
-        `items do not stay as the primary has them, or a check has found the tree of items corrupted${LAST}`,
+        `items do not stay as the primary has them, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, put that right${LAST}`,
       ],
     ],
     reindex: [[{ reindexing: true }, `a reindex is running${LAST}`]],
-    stuck: [[{ stuck: 'policy p' }, `what has been received cannot be applied: policy p${LAST}`]],
+    stuck: [
+      [
+        { stuck: 'policy p' },
+        `what has been received cannot be applied: policy p; POST sys/replication/dr/secondary/recover has it tried anew${LAST}`,
+      ],
+    ],
     'no-primary': [
       [
         { primary: { state: 'none' } },
-        `this cluster knows no primary: nobody can say what it has missed${LAST}`,
+        `this cluster knows no primary: nobody can say what it has missed; POST sys/replication/dr/secondary/update-primary gives it one${LAST}`,
       ],
       [
         { head: { ...head, mode: 'closed' } },
-        `this cluster was a primary, and has not begun to follow another one${LAST}`,
+        `this cluster was a primary, and has not begun to follow another one; POST sys/replication/dr/secondary/update-primary gives it the one that is there now${LAST}`,
       ],
     ],
     refused: [
@@ -177,6 +188,10 @@ describe('what is in the way, word for word', () => {
     silent: [
       [{ primary: { state: 'silent' } }, `the primary does not answer, and has never answered${LAST}`],
       [silentFor(12_000), `the primary does not answer, and answered 12 s ago${LAST}`],
+      [
+        { primary: { state: 'silent', heardAt: NOW - 90_000, front: 'HTTP 429' } },
+        `somebody answers at the primary’s address, and not the primary, which may be serving behind it: HTTP 429${LAST}`,
+      ],
     ],
     lag: [
       [

@@ -3,6 +3,7 @@ import { type Cell, noopCell } from '../../../../shared/replication/cell.ts'
 import { firstHead, type Head } from '../../../../shared/replication/head.ts'
 import type { Journal } from '../../../../shared/replication/journal.ts'
 import { readyHead } from '../../../../shared/replication/promotion/ready-head.ts'
+import type { PromotionStand } from '../../../../shared/replication/promotion/stand.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
@@ -29,7 +30,8 @@ function closed(seq: number, there: readonly number[]) {
     },
   } satisfies Partial<Journal> as unknown as Journal
   const follower = { own: { clock, journal }, life: 'life' } as unknown as Follower
-  return { cells, ready: () => readyHead({ clock, journal }, follower, { force: true }) }
+  const stand = { promotion: { force: true }, record: { data: {} } } as unknown as PromotionStand
+  return { cells, ready: () => readyHead({ clock, journal }, follower, stand) }
 }
 
 describe('a journal that was closed', () => {

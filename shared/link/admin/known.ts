@@ -1,0 +1,54 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Ports } from '../../ports.ts'
+import { type Item, partitions } from '../../storage/kinds.ts'
+import { readPublicKey } from '../pair.ts'
+import type { MemberKey } from '../trust.ts'
+import { secondariesOf } from './secondaries.ts'
+
+/** A secondary that was heard within so many milliseconds follows this cluster: it need not be asked. */
+const FOLLOWS_MS = 60_000
+
+/** Whom this cluster knows of its set. */
+export interface Known {
+  self: Item<'member'> | undefined
+  /** where it is reached itself; empty: unknown */
+  home: string
+  /** where others may be primaries */
+  addresses: string[]
+  keys: MemberKey[]
+}
+
+/** @param whom `due`: without those who follow, as far as they were heard of late */
+export async function knownOf(
+  record: ClusterRecord,
+  { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
+  whom: 'due' | 'all',
+): Promise<Known> {
+  const [members, secondaries] = await Promise.all([
+    store.list(partitions('member')),
+    store.list(partitions('secondary')),
+  ])
+  const follows = secondariesOf(secondaries, record)
+    .filter(({ contact }) => whom === 'due' && contact !== undefined && clock.now() - contact.at < FOLLOWS_MS)
+    .map(({ address }) => address)
+  const not = ['', record.clusterAddr, record.reachedAt, deployment.apiAddress, ...follows]
+  const all = [
+    ...members.flatMap(({ data }) => data.addresses),
+    ...secondaries.map(({ data }) => data.address),
+  ]
+  const self = members.find(({ sk }) => sk === record.id)
+  const admitted = secondaries.flatMap(({ data: { cluster = '', publicKey = '' } }) => {
+    const keys = readPublicKey(publicKey)
+    return keys ? [{ id: cluster, key: keys.signing.toString('base64') }] : []
+  })
+  return {
+    self,
+    addresses: [...new Set(all)].filter(one => !not.includes(one)),
+    home: record.clusterAddr || deployment.apiAddress,
+    keys: [
+      ...(self?.data.issuer ? [self.data.issuer] : []),
+      ...members.flatMap(({ sk, data: { key: its } }) => (its === undefined ? [] : [{ id: sk, key: its }])),
+      ...admitted,
+    ],
+  }
+}

@@ -1,0 +1,24 @@
+import type { Encrypted } from '../values/secret.ts'
+
+/** A term of the set's keyring, named by the identity of its key. Times are epoch milliseconds. @see docs/spec/keys.md#terms */
+export interface Term {
+  /** what encrypted texts begin with, and `sys/key-status` shows; after a forced promotion two terms may have one */
+  number: number
+  since: number
+  /** a text that only its key decrypts */
+  probe: Encrypted
+  /** who signs its batch tokens; absent: a term of before, whose tokens bear no signature */
+  signers?: readonly TokenSigner[]
+  /** its not-after for batch tokens, whatever they say of themselves; absent: none */
+  tokensUntil?: number
+  /** when its key was given up, everywhere and for good; absent: it is kept */
+  destroyed?: number
+}
+
+/** A cluster that has been primary while the term encrypted. */
+export interface TokenSigner {
+  /** UUID */
+  cluster: string
+  /** raw Ed25519 public key, base64 */
+  key: string
+}

@@ -1,0 +1,78 @@
+import { alarming } from '../../api/alarming.ts'
+import { secondariesOf } from '../../link/admin/secondaries.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Heartbeat, PrimaryContact, Secondary } from '../../model/link.ts'
+import type { Ports } from '../../ports.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+
+/** Milliseconds without a heartbeat after which a cluster counts as silent; they come every ten seconds. */
+const SILENT_MS = 60_000
+
+/** What a primary had said this long ago, in milliseconds, is here by now, unless something is wrong. */
+const BEHIND_MS = 5000
+
+/** What one cluster knows of those that it is connected with. */
+export interface PeerFacts {
+  record: Pick<ClusterRecord, 'mode' | 'link'>
+  /** of a primary: its secondaries */
+  secondaries: readonly Pick<Secondary, 'id' | 'contact'>[]
+  /** of a secondary: what it last heard */
+  contact?: Pick<PrimaryContact, 'at' | 'frontier' | 'refused'> | undefined
+  /** of a secondary: up to where it has everything, where it follows; absent: it fetches everything anew, or nothing */
+  applied?: number | undefined
+  /** of a secondary: something keeps it from applying what it has */
+  fault?: string | undefined
+  /** epoch milliseconds */
+  now: number
+}
+
+/**
+ * Which clusters of the set are silent or behind. One that has never connected is not missed, and a secondary that
+ * fetches everything is not late.
+ * @returns a text for each, with its name or address
+ */
+export function peersAmiss({ record, secondaries, contact, applied, fault, now }: PeerFacts): string[] {
+  if (record.mode === 'primary')
+    return secondaries.flatMap(({ id, contact: heartbeat }) =>
+      heartbeat && isSilent(heartbeat, now)
+        ? [`the secondary ${id} has not been heard of for ${secondsSince(heartbeat.at, now)} s`]
+        : [],
+    )
+  if (record.mode !== 'secondary' || !record.link || !contact) return []
+  if (contact.refused) return [`the primary refuses this secondary: ${contact.refused.text}`]
+  if (isSilent(contact, now))
+    return [`the primary has not been heard of for ${secondsSince(contact.at, now)} s`]
+  if (fault !== undefined) return [`this secondary cannot apply what the primary has: ${fault}`]
+  const isBehind = applied !== undefined && applied < contact.frontier && now - contact.at >= BEHIND_MS
+  return isBehind
+    ? [
+        `this secondary is ${contact.frontier - applied} commits behind what the primary had ${secondsSince(contact.at, now)} s ago`,
+      ]
+    : []
+}
+
+const isSilent = ({ at }: Pick<Heartbeat, 'at'>, now: number): boolean => now - at >= SILENT_MS
+const secondsSince = (at: number, now: number): number => Math.floor((now - at) / 1000)
+
+/** Writes a line for operators while a cluster of the set is silent or behind; an alarm counts them. */
+export async function watchPeers({
+  store,
+  journal,
+  clock,
+  log,
+}: Pick<Ports, 'store' | 'journal' | 'clock' | 'log'>): Promise<void> {
+  const [cluster, contact, puller] = await store.read([key('cluster'), key('contact'), key('puller')])
+  const record = cluster?.data
+  if (record?.mode !== 'primary' && record?.mode !== 'secondary') return
+  const isPrimary = record.mode === 'primary'
+  const head = isPrimary ? undefined : await journal.head()
+  const amiss = peersAmiss({
+    record,
+    secondaries: isPrimary ? secondariesOf(await store.list(partitions('secondary')), record) : [],
+    contact: contact?.data,
+    applied: head?.mode === 'applying' ? head.done : undefined,
+    fault: puller?.data.fault,
+    now: clock.now(),
+  })
+  if (amiss.length > 0) log.warn(alarming.peer, { amiss })
+}

@@ -1,0 +1,24 @@
+import { type KeyObject, sign, verify } from 'node:crypto'
+import { publicKey } from '../values/raw-keys.ts'
+
+/** What stands inside the seal of a batch token: `<signature as base64url>.<content>`. */
+const signedText = (content: string): Buffer => Buffer.from(`cloud-auth batch token\n${content}`)
+
+/** @param key Ed25519 */
+export const signBatch = (key: KeyObject, content: string): string =>
+  `${sign(null, signedText(content), key).toString('base64url')}.${content}`
+
+/** The two parts; undefined for what bears no signature. */
+export function splitBatch(text: string): { signature: Buffer; content: string } | undefined {
+  const end = text.indexOf('.')
+  const signature = Buffer.from(text.slice(0, Math.max(0, end)), 'base64url')
+  return signature.length === SIGNATURE ? { signature, content: text.slice(end + 1) } : undefined
+}
+
+const SIGNATURE = 64
+
+/** Whether one of these keys (raw Ed25519, base64) signed a content. */
+export const isSignedByOne = (keys: readonly string[], content: string, signature: Buffer): boolean =>
+  keys.some(key =>
+    verify(null, signedText(content), publicKey('Ed25519', Buffer.from(key, 'base64')), signature),
+  )

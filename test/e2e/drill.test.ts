@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+import { closedPort } from '../support/server.ts'
+
+// What it plays is played by the tests of the runbooks; here is how it is called.
+
+const drill = (...options: string[]) => drillIn({}, ...options)
+
+async function drillIn(environment: Record<string, string>, ...options: string[]) {
+  const env = { ...process.env, ...environment }
+  const child = spawn(process.execPath, ['infra/local/drill/main.ts', ...options], { cwd: root, env })
+  const ended = new Promise<number | null>(resolve => child.once('close', resolve))
+  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { status, stdout, stderr }
+}
+
+test('npm run drill -- --help tells options and exit codes', async () => {
+  const { status, stdout, stderr } = await drill('--help')
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toMatch(/--json[\s\S]*ends with 0 where it passed/)
+})
+
+test('an option that does not exist is told in one line, and nothing is begun', async () => {
+  const { status, stdout, stderr } = await drill('--nonsense')
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/--nonsense.*--help/)])
+})
+
+test('where it cannot begin the verdict says why, in one object and without a stack', async () => {
+  const nowhere = { DYNAMODB_ENDPOINT: await closedPort() }
+  const { status, stdout, stderr } = await drillIn(nowhere, '--json')
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^\[ +\d+ s\] Starting east and west\. .*\n$/)
+  expect(JSON.parse(stdout)).toMatchObject({ verdict: 'failed', parts: [], faults: [expect.any(String)] })
+})

@@ -1,0 +1,32 @@
+import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
+import type { Check, Standing } from '../history.ts'
+
+/** When the process that closes a primary may have begun before somebody was revoked there, milliseconds. */
+const UNDER_WAY_MS = 62_000
+
+/** Who was revoked on a primary, in the epoch that it writes, never ends that epoch by its own claim. */
+export const revoked = (): Check => {
+  return ({ entry, now, before }) => {
+    const [from, to] = [before.head, now.head]
+    if (from?.mode !== 'writing' || to?.mode !== 'closed' || to.heir === '' || to.epoch !== from.epoch)
+      return undefined
+    const at = revokedAt(now, to.heir, from.own)
+    return at !== undefined && at < entry.at - UNDER_WAY_MS
+      ? `${to.epoch} was ended by ${to.heir}, which was revoked ${entry.at - at} ms before`
+      : undefined
+  }
+}
+
+function revokedAt({ own }: Standing, cluster: string, epoch: string): number | undefined {
+  const found = fromStored('revoked', own.get(`revoked\n${cluster}`) as unknown as StoredItem | undefined, 0)
+  return found?.data.epoch === epoch ? found.data.at : undefined
+}
+
+/** At rest all clusters have the same keys: as many terms as the primary has. */
+export const terms = (): Check => {
+  return ({ entry, world }) => {
+    if (entry.what !== 'rest') return undefined
+    const all = entry.clusters.map(name => world.get(name)?.record?.term)
+    return new Set(all).size > 1 ? `the newest terms are ${all}` : undefined
+  }
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { logAlarms } from '../../../infra/constructs/log-alarms.ts'
+import { lazyKms } from '../../../shared/adapters/aws/kms.ts'
+import { alarming } from '../../../shared/api/alarming.ts'
+import { ApiError } from '../../../shared/api/errors.ts'
+import { fits } from '../../support/filter-pattern.ts'
+
+/** Names of the alarms that count an event. */
+const told = (event: object): string[] =>
+  Object.entries(logAlarms).flatMap(([name, { pattern }]) =>
+    fits(pattern, JSON.stringify(event)) ? [name] : [],
+  )
+
+const answered = (
+  response: object,
+  path = 'sys/replication/dr/secondary/generate-operation-token/update',
+) => ({
+  timestamp: 't',
+  level: 'INFO',
+  message: { audit: 'response', request: { path }, response },
+})
+const report = (status: string) => ({ type: 'platform.report', record: { requestId: 'r', status } })
+
+describe('an alarm counts', () => {
+  test.each([
+    ['a DR operation token that was made', answered({ data: { complete: true } }), ['OperationToken']],
+    ['a share that was not the last', answered({ data: { complete: false } }), []],
+    ['what a stranger asks for', answered({ data: { complete: true } }, 'sys/health'), []],
+    ['an attempt that was started', answered({ data: {} }, 'x/generate-operation-token/attempt'), []],
+    ['a share that did not fit', answered({ status: 400 }), []],
+    [
+      'a root token, which has an alarm of its own',
+      answered({ data: { complete: true } }, 'sys/generate-root/update'),
+      [],
+    ],
+    ['a function that threw', report('error'), ['FunctionFailed']],
+    ['a function that died', report('failure'), ['FunctionFailed']],
+    ['a function that ran out of time', report('timeout'), ['FunctionFailed']],
+    ['a function that ended well', report('success'), []],
+    ['a silent cluster', { level: 'WARN', message: alarming.peer, amiss: ['x'] }, ['Peer']],
+    ['a licence that ends', { level: 'WARN', message: alarming.licence, days: 3 }, ['Licence']],
+    ['an ordinary line', { level: 'INFO', message: 'request', status: 200 }, []],
+    ['a text of a client', { level: 'INFO', message: 'request', code: alarming.peer }, []],
+  ] as const)('%s', (_, event, names) => expect(told(event)).toEqual(names))
+
+  test('a keyring that KMS does not open, in a request and in a worker', async () => {
+    const kms = lazyKms({
+      count: () => undefined,
+      measured: async work => ({ value: await work(), calls: {} }),
+    })
+    // nobody listens there
+    process.env['AWS_ENDPOINT_URL_KMS'] = 'http://127.0.0.1:1'
+    process.env['AWS_REGION'] ??= 'us-east-1'
+    const fault = await kms.unwrap({ id: 'k', wrapped: 'AAAA' }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    delete process.env['AWS_ENDPOINT_URL_KMS']
+    if (!(fault instanceof ApiError)) throw new Error('KMS answered')
+    const cause = [fault.message, 'connect ECONNREFUSED']
+    expect(told({ level: 'ERROR', message: 'request', code: fault.code, cause })).toEqual(['Keyring'])
+    const message = { errorType: 'ApiError', errorMessage: fault.message, stackTrace: [] }
+    expect(told({ level: 'ERROR', message })).toEqual(['Keyring'])
+    expect(told({ level: 'ERROR', message: 'request', cause: ['something else'] })).toEqual([])
+  })
+
+  test('nothing that is no JSON', () => {
+    for (const { pattern } of Object.values(logAlarms)) expect(fits(pattern, 'START RequestId')).toBe(false)
+  })
+})

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import type { OperationName, OperationState } from '../../../../shared/model/operation.ts'
+import type { Ports } from '../../../../shared/ports.ts'
+import { makingWay } from '../../../../shared/replication/operation/giving-way.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { workflows } from '../../../../shared/workers/workflows.ts'
+
+const ID = '0c0ffee0-0000-4000-8000-000000000001'
+
+/** What ends an operation that stands so, for one that is asked for. */
+function madeWay(state: Partial<OperationState> | undefined, to: OperationName) {
+  const data = { name: 'promotion', status: 'running', step: 'drain', startedAt: 1, changedAt: 1, ...state }
+  const item = state && { ...key('operation', ID), rev: 'r', data }
+  const ports = {
+    store: { read: async () => [item] },
+    clock: { now: () => 7 },
+    log: { info: () => undefined },
+  } as unknown as Pick<Ports, 'store' | 'clock' | 'log'>
+  return makingWay(ID, to, ports)
+}
+
+const asked = ['promotion', 'update-primary', 'disable', 'demotion', 'activation'] as const
+/** Who takes its place, by operation and step; none of the others does. */
+const making: Readonly<Record<string, readonly OperationName[]>> = {
+  'promotion drain': ['promotion', 'update-primary', 'disable'],
+  'update-primary find': ['promotion', 'update-primary', 'disable'],
+  'activation sync': ['update-primary', 'disable'],
+}
+const steps = Object.entries(workflows).flatMap(([name, workflow]) =>
+  workflow.steps.flatMap(step =>
+    typeof step === 'string' ? [[name as OperationName, step] as [OperationName, string]] : [],
+  ),
+)
+
+test.each(steps)(
+  '%s at its step %s makes way where it only waits for another cluster',
+  async (name, step) => {
+    const ways = await Promise.all(asked.map(async to => ((await madeWay({ name, step }, to)) ? [to] : [])))
+    expect(ways.flat()).toEqual(making[`${name} ${step}`] ?? [])
+  },
+)
+
+test('it ends in the commit by which the other one begins, and says what has taken its place', async () => {
+  expect(await madeWay({}, 'update-primary')).toEqual([
+    expect.objectContaining({
+      data: expect.objectContaining({
+        ...{ status: 'failed', changedAt: 7 },
+        fault: {
+          code: 'passed_over',
+          text: expect.stringMatching(/taken the place of this one: update-primary; GET/),
+        },
+      }),
+      expected: { rev: 'r' },
+    }),
+  ])
+})
+
+test('an activation leaves nothing of what the primary gave', async () => {
+  const changes = await madeWay({ name: 'activation', step: 'sync' }, 'disable')
+  expect(changes?.slice(1)).toEqual([expect.objectContaining({ delete: key('pending-link') })])
+})
+
+test.each<[what: string, state: Partial<OperationState> | undefined]>([
+  ['that is not there', undefined],
+  ['that has ended', { status: 'failed' }],
+])('an operation %s makes no way', async (_, state) => {
+  expect(await madeWay(state, 'update-primary')).toBeUndefined()
+})

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Term } from '../../../shared/model/term.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
+import { batchFault } from '../../../shared/tokens/batch.ts'
+import { privateKey, rawPublic } from '../../../shared/values/raw-keys.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
+import { NOW, token } from './support.ts'
+
+const [primary, former, thief] = [0, 1, 2].map(() => privateKey('Ed25519', randomBytes(32)))
+const signerOf = (one: typeof primary) => ({ cluster: 'c', key: rawPublic(one as never).toString('base64') })
+const batch = token({ type: 'batch', hash: '' })
+const content = JSON.stringify(batch)
+
+const term = (parts: Partial<Term>): Item<'term'> => ({
+  ...key('term', 'identity'),
+  rev: 'r',
+  data: { number: 2, since: 0, probe: '2.x' as Encrypted, ...parts },
+})
+const signedBy = (one: typeof primary, text = content) => {
+  const parts = splitBatch(signBatch(one as never, text))
+  return { token: JSON.parse(text), sealed: { term: 'identity', ...(parts ?? expect.unreachable()) } }
+}
+const unsigned = { token: batch, sealed: { term: 'identity', content } }
+const signers = [signerOf(former), signerOf(primary)]
+
+describe('a batch token that our keyring sealed', () => {
+  test.each<[what: string, fault: string | undefined, ...given: Parameters<typeof batchFault>]>([
+    ['signed by the primary', undefined, signedBy(primary), term({ signers }), NOW],
+    ['signed by a former primary', undefined, signedBy(former), term({ signers }), NOW],
+    ['signed by somebody else', 'batch-token-unsigned', signedBy(thief), term({ signers }), NOW],
+    ['signed, of a term whose item is not here', 'batch-token-unsigned', signedBy(primary), undefined, NOW],
+    ['signed, of a term that has no signers', 'batch-token-unsigned', signedBy(primary), term({}), NOW],
+    ['of a term of before', undefined, unsigned, term({}), NOW],
+    ['of a term of before that nobody has noted', undefined, unsigned, undefined, NOW],
+    [
+      'before the not-after of its term',
+      undefined,
+      signedBy(primary),
+      term({ signers, tokensUntil: NOW + 1 }),
+      NOW,
+    ],
+    [
+      'at the not-after of its term',
+      'term-retired',
+      signedBy(primary),
+      term({ signers, tokensUntil: NOW }),
+      NOW,
+    ],
+    ['of a retired term of before', 'term-retired', unsigned, term({ tokensUntil: NOW - 1 }), NOW],
+    [
+      'of root, whoever signed it',
+      'batch-token-root',
+      signedBy(primary, JSON.stringify({ ...batch, policies: ['a', 'root'] })),
+      term({ signers }),
+      NOW,
+    ],
+  ])('%s: %s', (_, fault, ...given) => expect(batchFault(...given)).toBe(fault))
+
+  test('whose content was changed under its signature does not count', () => {
+    const { token: one, sealed } = signedBy(primary)
+    const other = { ...sealed, content: content.replace('"ttl":', '"ttl":9') }
+    expect(batchFault({ token: one, sealed: other }, term({ signers }), NOW)).toBe('batch-token-unsigned')
+  })
+})
