@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { readLicence } from '../shared/api/licence.ts'
 import { readAuthorities } from './build/authorities.ts'
+import { functionNames } from './build/functions.ts'
 
 const DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -14,6 +15,12 @@ const days = (fallback: number) =>
     fallback,
   )
 const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
+const megabytes = v.pipe(wholeNumber, v.minValue(256), v.maxValue(10_240))
+
+const unknownFunctions = (given: object): string[] => {
+  const known = functionNames()
+  return Object.keys(given).filter(name => !known.includes(name))
+}
 
 const ROLE_PATTERN = /^arn:(?:\*|aws[a-z-]*):iam::(?:\*|\d{12}):role\/[\w+=,.@/*-]+$/
 
@@ -224,7 +231,18 @@ const fields = v.strictObject({
   /** environments that the account may have at once in this region; Lambda keeps 100 of them unreserved */
   accountConcurrency: v.optional(wholeNumber, 1000),
   /** memory of functions, MB; processor time grows with it */
-  memory: v.optional(v.pipe(wholeNumber, v.minValue(256), v.maxValue(10_240)), 1024),
+  memory: v.optional(megabytes, 1024),
+  /** the same for some of them, by their folders in functions/; default: what the table of workers says, or `memory` */
+  functionMemory: v.optional(
+    v.pipe(
+      v.record(v.string(), megabytes),
+      v.check(
+        given => unknownFunctions(given).length === 0,
+        ({ input }) => `must name functions, and not ${unknownFunctions(input).join(', ')}`,
+      ),
+    ),
+    {},
+  ),
 })
 
 /** Environments of an account that functions may not reserve. */

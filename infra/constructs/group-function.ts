@@ -21,7 +21,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { defined } from '../../shared/values/defined.ts'
-import { workers } from '../../shared/workers/workers.ts'
+import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
 import { version } from '../build/functions.ts'
 import { usesOfFunction } from '../build/uses.ts'
@@ -104,6 +104,9 @@ const reservedFor = (name: string, { loginConcurrency, drConcurrency }: Settings
 /** Whether the gateway calls a function: workers answer nobody from outside. */
 const isCalled = (name: string): boolean => !Object.hasOwn(workers, name)
 
+/** What a worker does not need more of, MB, unless the settings say otherwise. */
+const workerMemory = (name: string): number | undefined => (workers as Record<string, Worker>)[name]?.memory
+
 const ships = (name: string, { caBundles }: Settings): boolean =>
   caBundles !== undefined && usesOfFunction(name).includes('authorities')
 
@@ -142,7 +145,7 @@ export class GroupFunction extends Construct {
         handler: 'index.handler',
         code: codeOf(props),
         description: `cloud-auth: ${name}`,
-        memorySize: settings.memory,
+        memorySize: settings.functionMemory[name] ?? workerMemory(name) ?? settings.memory,
         timeout: props.timeout,
         role: this.role(props),
         logGroup: this.logs,

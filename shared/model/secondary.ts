@@ -48,6 +48,12 @@ export interface Recovery {
   at: number
 }
 
+/** There is something to fetch: the run that rests looks at once. */
+export interface Notice {
+  /** epoch milliseconds */
+  at: number
+}
+
 /** A key whose item is not as the journal of the primary says, again and again. */
 export interface DivergingKey {
   kind: string

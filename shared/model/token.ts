@@ -106,9 +106,23 @@ export const accessorFor = async (text: string, keyed: Keyed): Promise<string> =
 /** Epoch seconds of a moment in milliseconds, cut off. */
 export const secondsOf = (ms: number): number => Math.floor(ms / 1000)
 
-/** Epoch second at which a token ends; undefined for one without end. */
-export const endOf = (token: Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>): number | undefined =>
-  token.ttl === 0 ? undefined : secondsOf(token.renewedAt ?? token.createdAt) + token.ttl
+/** Milliseconds that it takes to store a token and to answer: its lifetime begins with the answer. */
+const ANSWERED_WITHIN = 100
+
+type Lasting = Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>
+
+/**
+ * Epoch second at which a token ends; undefined for one without end. Whoever was told of a lifetime has all of it, and
+ * about a second more at most: seconds are rounded up.
+ */
+export const endOf = (token: Lasting): number | undefined =>
+  token.ttl === 0
+    ? undefined
+    : Math.ceil(((token.renewedAt ?? token.createdAt) + ANSWERED_WITHIN) / 1000) + token.ttl
+
+/** Whole seconds that a token has left, never more than it was given; 0 for one without end. @param now epoch milliseconds */
+export const secondsLeftOf = (token: Lasting, now: number): number =>
+  Math.min(token.ttl, Math.max(0, Math.floor((endOf(token) ?? 0) - now / 1000)))
 
 /** What lookups and answers show of a token's entity. */
 export const entityIdOf = ({ entity }: Pick<Token, 'entity'>): string => entity?.id ?? ''

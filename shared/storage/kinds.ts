@@ -26,7 +26,7 @@ import type { StoredPolicy } from '../model/policy.ts'
 import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
-import type { Diverging, Puller, Recovery, Report, SyncSegment } from '../model/secondary.ts'
+import type { Diverging, Notice, Puller, Recovery, Report, SyncSegment } from '../model/secondary.ts'
 import type { Term } from '../model/term.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../model/tidy.ts'
 import type { Token } from '../model/token.ts'
@@ -84,6 +84,7 @@ export interface Stored {
   puller: Puller
   diverging: Diverging
   recovery: Recovery
+  notice: Notice
   reindex: Reindex
   'tree-check': TreeCheck
   'tree-reindex': TreeReindex
@@ -295,6 +296,7 @@ export const kinds = {
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
   diverging: { ...OWN, pk: 'puller', sk: 'diverging', guard: 'apply' },
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
+  notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, guard: 'link' },
   'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, guard: 'link' },

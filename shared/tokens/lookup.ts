@@ -1,7 +1,15 @@
 import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
-import { accessorFor, BATCH_PREFIX, endOf, entityIdOf, secondsOf, type Token } from '../model/token.ts'
+import {
+  accessorFor,
+  BATCH_PREFIX,
+  endOf,
+  entityIdOf,
+  secondsLeftOf,
+  secondsOf,
+  type Token,
+} from '../model/token.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { sameSecret } from '../values/secret.ts'
@@ -74,7 +82,6 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
 /** @see docs/spec/tokens.md#lookup */
 async function shown(call: Call, { token, id, accessor }: Found): Promise<Record<string, unknown>> {
   const end = endOf(token)
-  const issued = token.renewedAt ?? token.createdAt
   return defined({
     id,
     accessor,
@@ -90,8 +97,8 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     creation_time: secondsOf(token.createdAt),
     issue_time: printTime(token.createdAt),
     creation_ttl: token.creationTtl,
-    ttl: end === undefined ? 0 : Math.max(0, end - secondsOf(call.now)),
-    expire_time: end === undefined ? null : printTime(issued - (issued % 1000) + token.ttl * 1000),
+    ttl: secondsLeftOf(token, call.now),
+    expire_time: end === undefined ? null : printTime(end * 1000),
     ...keptAnswer(token),
     role: token.role || undefined,
     ...(token.renewedAt === undefined

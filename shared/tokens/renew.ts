@@ -49,6 +49,8 @@ async function renewing(call: Call, item: Item<'token'>, shownText: string, wish
   if (!token.renewable) throw notRenewable()
   const mount = originOf(call, token)
   const limits = token.login && mount ? await renewLogin(call, mount, token.login) : ofToken(token)
+  // AWS may have been asked for seconds since the request came
+  const now = call.ports.clock.now()
   const granted = lifetime(
     {
       increment: wish,
@@ -59,10 +61,10 @@ async function renewing(call: Call, item: Item<'token'>, shownText: string, wish
     },
     { default: defaultTtlOf(mount ?? SYSTEM), max: maxTtlOf(mount ?? SYSTEM) },
     secondsOf(token.createdAt),
-    secondsOf(call.now),
+    secondsOf(now),
   )
   if ('why' in granted) throw invalid(granted.text)
-  const renewed: Token = { ...token, ttl: granted.ttl, renewedAt: call.now }
+  const renewed: Token = { ...token, ttl: granted.ttl, renewedAt: now }
   const expires = endOf(renewed)
   return after(
     [

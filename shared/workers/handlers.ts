@@ -9,6 +9,7 @@ import type { Ports } from '../ports.ts'
 import { closeCopy } from '../replication/close-copy.ts'
 import { watchPeers } from '../replication/manage/watch-peers.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
+import { tellsNews } from '../replication/primary/news.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
@@ -38,11 +39,12 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
   // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
   return async event => {
-    const records = recordsIn(event)
-    if (records !== undefined) {
+    const cells = cellsIn(event)
+    if (cells) {
       await closeHoles(ports)
+      if (!(await tellsNews(ports, cells))) return
       await notify().catch(otherwise('secondaries are not told'))
-      return refresh(records >= STREAM_BATCH)
+      return refresh(cells.length >= STREAM_BATCH)
     }
     tellEnd(event, ports)
     await closeCopy(ports)
@@ -67,10 +69,14 @@ function tellEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
   log.error('a workflow came to a bad end', { status, workflow: stateMachineArn.split(':').at(-1), name })
 }
 
-/** How many changes of a table an event tells of; undefined: it is none of a stream. */
-function recordsIn(event: unknown): number | undefined {
+interface CellRecord {
+  dynamodb?: { Keys?: { sk?: { S?: unknown } } }
+}
+
+/** Sort keys of the items that an event tells of; undefined: it is none of a stream. */
+function cellsIn(event: unknown): unknown[] | undefined {
   const { Records } = (event ?? {}) as { Records?: unknown }
-  return Array.isArray(Records) ? Records.length : undefined
+  return Array.isArray(Records) ? Records.map(({ dynamodb }: CellRecord) => dynamodb?.Keys?.sk?.S) : undefined
 }
 
 /** The hourly round. */

@@ -6,6 +6,8 @@ export interface Worker {
   summary: string
   /** minutes */
   timeout: number
+  /** MB, whatever the others have; absent: as much as they */
+  memory?: number
   /** minutes between runs, for one that a schedule starts */
   every?: number
   /** told of the items that are inserted into a table, where their partition keys begin so */
@@ -41,6 +43,8 @@ export const workers = {
       'follows the primary of a DR set, on a secondary; on a primary has others of the set end their epochs',
     // a run lasts a minute, and ends what it has in hand
     timeout: 2,
+    // it runs all the time, and mostly waits
+    memory: 256,
     every: 1,
   },
   'on-operation': {

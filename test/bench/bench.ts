@@ -1,6 +1,6 @@
 // `npm run bench`: what a login and a tidy cost, as ratios to floors measured in the same run. Never part of the
 // tests. `npm run bench -- --tidy 1000` removes fewer entries than 100,000, `--tidy 0` none. `npm run bench --
-// --replication` measures replication instead.
+// --replication` measures replication instead, `npm run bench -- --rest` what a pair at rest asks, and what that costs.
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,6 +23,7 @@ const { values: asked } = parseArgs({
   options: {
     tidy: { type: 'string', default: '100000' },
     replication: { type: 'boolean', default: false },
+    rest: { type: 'boolean', default: false },
   },
 })
 
@@ -200,6 +201,13 @@ async function bundleFloor(directory: string): Promise<string> {
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
   })
   return outfile
+}
+
+// what a pair does beside requests is counted on the clock of the clusters in tests
+if (asked.rest) {
+  const vitest = ['run', '--config', '.config/vitest.long.config.ts', 'test/long/rest.test.ts']
+  const { status } = spawnSync('npx', ['vitest', ...vitest], { cwd: root, stdio: 'inherit' })
+  process.exit(status ?? 1)
 }
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-bench-`)

@@ -299,6 +299,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
       logRetentionDays: 7,
       auditRetentionDays: 731,
       memory: 512,
+      functionMemory: { link: 1769 },
       apiAddress: 'https://auth.example.com',
       clusterName: 'east',
       assumableRoleArns: ['arn:aws:iam::*:role/login/*'],
@@ -317,6 +318,13 @@ describe('one Lambda for each group of endpoints and each worker', () => {
         },
       },
     })
+    const memoryOf = (resources: typeof other, folder: string) =>
+      ofType(resources, 'AWS::Lambda::Function').find(
+        ([, one]) => one.Properties.Description === `cloud-auth: ${folder}`,
+      )?.[1].Properties.MemorySize
+    expect(['link', 'on-pull', 'on-job'].map(folder => memoryOf(other, folder))).toEqual([1769, 256, 512])
+    const wide = resourcesOf({ stage: 'wide', functionMemory: { 'on-pull': 1024 } })
+    expect(memoryOf(wide, 'on-pull')).toBe(1024)
     const retentions = new Set(
       ofType(other, 'AWS::Logs::LogGroup').map(([, one]) => one.Properties.RetentionInDays),
     )

@@ -12,7 +12,7 @@ import { type Simulation, type SimulationOptions, simulation } from './set/simul
 import type { SetSnapshot } from './set/snapshot.ts'
 import { type TransportOptions, tableTransport } from './set/transport.ts'
 
-export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOptions, 'aws'> {
+export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOptions, 'aws' | 'onCall'> {
   entropy?: Entropy
   /** tables in memory instead of the real engine's; so they are unless it is wanted by `ENGINE=real` */
   memory?: boolean
@@ -39,7 +39,10 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
   const world = simulation({ start, ...(random ? { random } : {}) })
   const recording = recorder(world)
   const ground = (options.memory ?? process.env['ENGINE'] !== 'real') ? memoryGround() : engineGround()
-  const transport = tableTransport(world, { engine: ground.engine, aws, onWrite: recording.wrote })
+  const transport = tableTransport(world, {
+    ...{ engine: ground.engine, aws, onWrite: recording.wrote },
+    ...(options.onCall ? { onCall: options.onCall } : {}),
+  })
   const net = network(world)
   const { members, at } = await membersOf(names, options, {
     simulation: world,

@@ -9,24 +9,30 @@ import { readPublicKey } from '../pair.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log'>
 
-/** Notices that a secondary gets in a second, at most; one that is not sent is made good by the next, or by time. */
+/** Milliseconds between two rounds of notices, at least. */
 const SPACING_MS = 200
+/**
+ * Milliseconds for which a secondary that has answered a notice is sent no other: it asks twice a second by itself
+ * (`EAGER_MS` in `replication/secondary/rest.ts`, which is longer).
+ */
+const AWAKE_MS = 4000
 
 /**
  * Tells secondaries that there is something to fetch. A notice says nothing else, and one that is lost does not
- * matter: they look by themselves every minute.
+ * matter: they look by themselves every ten seconds.
  * @returns a function that does it, for one environment
  */
 export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> {
   let last = 0
   let next: Promise<void> | undefined
+  const awake: Awake = new Map()
   const soon = async () => {
     const { clock } = ports
     await clock.sleep(Math.max(0, last + SPACING_MS - clock.now()))
     last = clock.now()
     // what is written from now on is worth another notice
     next = undefined
-    await notifyAll(ports, to)
+    await notifyAll(ports, to, awake)
   }
   return () => {
     next ??= soon()
@@ -34,7 +40,10 @@ export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> 
   }
 }
 
-async function notifyAll(ports: Dependencies, to: CarryTo): Promise<void> {
+/** When those notices were sent that secondaries have answered, epoch milliseconds, by the keys that they answer with. */
+type Awake = Map<string, number>
+
+async function notifyAll(ports: Dependencies, to: CarryTo, awake: Awake): Promise<void> {
   const { store, cipher, clock, entropy, log } = ports
   const [record] = await store.read([key('cluster')])
   if (record?.data.mode !== 'primary') return
@@ -44,11 +53,13 @@ async function notifyAll(ports: Dependencies, to: CarryTo): Promise<void> {
   const all = secondariesOf(await store.list(partitions('secondary')), record.data)
   const notify = async ({ address, publicKey = '' }: Secondary) => {
     const keys = readPublicKey(publicKey)
-    if (address === '' || !keys) return
+    if (address === '' || !keys || clock.now() < (awake.get(publicKey) ?? 0) + AWAKE_MS) return
+    const askedAt = clock.now()
     const end = { set, from: id, signing, otherKey: keys.signing }
     const ask = asker(end, { clock, entropy, carry: to({ addresses: [address] }) })
-    await ask('Notify', {}, []).catch((error: unknown) =>
-      log.info('notice', { address, cause: String(error) }),
+    await ask('Notify', {}, []).then(
+      () => awake.set(publicKey, askedAt),
+      (error: unknown) => log.info('notice', { address, cause: String(error) }),
     )
   }
   await Promise.all(all.filter(one => one.activatedAt !== undefined).map(notify))

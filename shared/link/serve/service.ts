@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import { denseUpTo } from '../../replication/density.ts'
+import { wakePuller } from '../../replication/wake.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import type { Method } from '../carry.ts'
@@ -87,7 +88,7 @@ async function answer(asked: Asked, ports: LinkPorts): Promise<Uint8Array> {
   const facts = { record, secondary: secondary?.data, now, revokedAt: await revokedAt(secondary, ports) }
   if (method === 'Notify') {
     refuseFor(noticeFault(asked, facts))
-    await ports.puller.wake()
+    await wakePuller(ports, asked)
     return forms.Notify.answer.write({})
   }
   refuseFor(faultOf(asked, facts))

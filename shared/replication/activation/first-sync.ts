@@ -17,6 +17,7 @@ import {
 } from '../operation/run.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
 import { newFollower } from '../secondary/new-follower.ts'
+import { wakePuller } from '../wake.ts'
 import { auditEvent } from './wipe.ts'
 
 const PAUSE_MS = 1000
@@ -60,7 +61,7 @@ export async function endActivation(run: OperationRun, id: string): Promise<Step
     stand,
   )
   // else it begins within a minute
-  if (ended === DONE) await run.ports.puller.wake().catch(() => undefined)
+  if (ended === DONE) await wakePuller(run.ports, stand.cluster).catch(() => undefined)
   return ended
 }
 

@@ -5,6 +5,7 @@ import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { newFollower } from '../secondary/new-follower.ts'
 import { differencesTo } from '../sync/compare.ts'
 import { haveFetched } from '../sync/have-fetched.ts'
+import { wakePuller } from '../wake.ts'
 import { endTreeWork, inTime, type TreeStand, treeStanding } from './tree-run.ts'
 
 /** Names of keys that an operation keeps, and a line of the log has room for; the report names all of them. */
@@ -36,7 +37,7 @@ async function repaired({ ports }: OperationRun, { life }: TreeStand) {
 async function fetchDifferences(
   run: OperationRun,
   id: string,
-  { life }: TreeStand,
+  { life, cluster }: TreeStand,
 ): Promise<TreeReindex['differences']> {
   const { ports, connect, deadline } = run
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
@@ -46,7 +47,7 @@ async function fetchDifferences(
   const progress = async () => inTime(run)
   const beside = { journal: ports.journal, clock: ports.clock, life, now, link, progress }
   // what is written from now on has to come here before it can be compared
-  await ports.puller.wake().catch(() => undefined)
+  await wakePuller(ports, cluster).catch(() => undefined)
   const places = await differencesTo(beside).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause
     throw comparisonFailed(cause)
@@ -60,9 +61,9 @@ async function fetchDifferences(
     })
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
-    const noted = record && (await haveFetched(ports, { record: record.data, readAt }, places))
-    if (noted !== 'done') throw syncRuns()
-    await ports.puller.wake().catch(() => undefined)
+    const now = record && { record: record.data, readAt }
+    if (!now || (await haveFetched(ports, now, places)) !== 'done') throw syncRuns()
+    await wakePuller(ports, now).catch(() => undefined)
   }
   return { count: places.length, names }
 }

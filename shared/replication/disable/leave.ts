@@ -102,7 +102,7 @@ export const forget: OperationStep = async (run, id) => {
   if (stand.operation.data.status !== 'running' || since === undefined) return DONE
   const [segment] = await readSegments(ports)
   const others = await forgetOthers(ports.store)
-  const own = [key('contact'), key('puller'), key('pending-key'), key('token-key')]
+  const own = [key('contact'), key('puller'), key('notice'), key('pending-key'), key('token-key')]
   const gone = [...others, ...own.map(one => remove(one)), voidOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
   await ports.background.start(unstamping(since, segment?.data?.life, ports.clock.now()))

@@ -71,6 +71,10 @@ const MOST_LAG = 5000
 /** Milliseconds without an answer after which a primary is taken for lost. */
 const LOST_MS = 60_000
 
+/** Whether a primary answers that has more than a secondary may be behind it. */
+export const isBehind = (primary: PrimaryFacts): boolean =>
+  primary.state === 'answers' && primary.lag !== 'parted' && primary.lag > MOST_LAG
+
 interface Check {
   readonly name: string
   readonly code: 'invalid_request' | 'busy'
@@ -221,7 +225,7 @@ const checks: readonly Check[] = [
       if (primary.state !== 'answers') return undefined
       if (primary.lag === 'parted')
         return 'the journals of this cluster and of the primary have parted (merkle-diff)'
-      return primary.lag > MOST_LAG
+      return isBehind(primary)
         ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${MOST_LAG / 1000} s`
         : undefined
     },

@@ -1,12 +1,43 @@
 import { promotionRefused } from '../operation/faults.ts'
-import { commitStep, DONE, type OperationStep } from '../operation/run.ts'
+import { commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { posText } from '../position.ts'
-import { asksPrimary, decidePromotion } from './decide.ts'
+import { wakePuller } from '../wake.ts'
+import { asksPrimary, decidePromotion, isBehind, type PromotionFacts } from './decide.ts'
 import { promotionFacts } from './facts.ts'
-import { promotionAt, promotionTo } from './stand.ts'
+import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds for which the primary is waited for. By force nobody waits for one whose storage hangs. */
 const PATIENCE = { graceful: 12_000, forced: 4000 }
+
+/** How long a secondary that was at rest is waited for, milliseconds, and how often it is looked at. */
+const CATCHES_UP_MS = 4000
+const LOOK_MS = 200
+
+/**
+ * What is known once whoever follows the primary has looked: where nobody told it that there is something to fetch, it
+ * may rest for longer than a secondary may be behind.
+ */
+async function caughtUpFacts(
+  run: OperationRun,
+  { record, cluster }: PromotionStand,
+): Promise<PromotionFacts> {
+  const { ports, deadline } = run
+  const { clock, journal, log } = ports
+  await wakePuller(ports, cluster).catch((error: unknown) =>
+    log.warn('nobody was woken to fetch what the primary has', { error: String(error) }),
+  )
+  const facts = await promotionFacts(run, record.data)
+  const { primary } = facts
+  if (primary.state !== 'answers' || !primary.told || !isBehind(primary)) return facts
+  const until = Math.min(deadline - CATCHES_UP_MS, clock.now() + CATCHES_UP_MS)
+  while (clock.now() < until) {
+    await clock.sleep(LOOK_MS)
+    const head = await journal.head()
+    if (head?.mode !== 'applying') return facts
+    if (head.done >= primary.told.frontier) return promotionFacts(run, record.data)
+  }
+  return facts
+}
 
 /**
  * Looks at everything that could be in the way, before anything is changed on either cluster.
@@ -17,7 +48,7 @@ export const verify: OperationStep = async (run, id) => {
   if (!before) return DONE
   const { force } = before.promotion
   const end = run.ports.clock.now() + (force ? PATIENCE.forced : PATIENCE.graceful)
-  const facts = await promotionFacts({ ...run, deadline: Math.min(run.deadline, end) }, before.record.data)
+  const facts = await caughtUpFacts({ ...run, deadline: Math.min(run.deadline, end) }, before)
   const { refused, warnings } = decidePromotion(facts, { force })
   if (refused) throw promotionRefused(refused)
   const { head, now } = facts

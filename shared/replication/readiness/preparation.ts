@@ -1,6 +1,6 @@
 import { type Call, clusterOf } from '../../api/call.ts'
 import { isGeneratedIn } from '../../ceremony/generated-token.ts'
-import { endOf, isRoot, type Token } from '../../model/token.ts'
+import { endOf, isRoot, secondsLeftOf, type Token } from '../../model/token.ts'
 import { permits } from '../../policies/access.ts'
 import { compileAccess } from '../../policies/load.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
@@ -53,7 +53,7 @@ function presentedOf({ operator, caller, now }: Call): Preparation['presented'] 
     counts: why === '',
     why: why || 'a batch token whose policies allow a promotion',
     expires: end === undefined ? '' : printTime(end * 1000),
-    seconds_left: end === undefined ? 0 : Math.max(0, end - Math.floor(now / 1000)),
+    seconds_left: secondsLeftOf(caller.token, now),
   }
 }
 

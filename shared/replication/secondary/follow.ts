@@ -89,8 +89,13 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   if (staged === 'refused') return 'worked'
   const newest = cells.at(-1)
   if (newest) follower.newest = { seq: newest.seq, at: newest.at }
+  const tells = cells.some(({ noop }) => !noop)
+  if (tells) follower.cameAt = own.clock.now()
   if (cells.length >= BEHIND) follower.ahead = askAhead(follower, link, staged)
-  return afterRedo(follower, staged, await redo(own, life, staged, cells))
+  const redone = await redo(own, life, staged, cells)
+  const progress = await afterRedo(follower, staged, redone)
+  // where only the time was told, nothing comes behind it
+  return redone === 'done' && !tells && cells.length === 1 ? 'waiting' : progress
 }
 
 const askFor = (link: SourceLink, { line, seq }: Head): Promise<CellsAnswer> =>

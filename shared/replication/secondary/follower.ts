@@ -56,6 +56,8 @@ export interface Follower {
   heardIn?: string
   /** the last cell that was staged in this run: its position, and when it was written, epoch milliseconds */
   newest?: { seq: number; at: number }
+  /** when a cell was staged that tells more than the time, epoch milliseconds */
+  cameAt?: number
   ahead?: Ahead
   /** behind this position the source keeps cells, as it told */
   from: number

@@ -10,13 +10,11 @@ import type { Connect } from './connect.ts'
 import { followOn } from './follow.ts'
 import { ask, type Follower, holdFor, isReplaced, type Progress } from './follower.ts'
 import { type FollowerPorts, newFollower } from './new-follower.ts'
+import { type Attention, attentionTo, isNoticed, rest } from './rest.ts'
 
 /** Milliseconds for which a run keeps others from pulling; every heartbeat renews it. */
 const LEASE_MS = 25_000
 const HEARTBEAT_MS = 10_000
-/** How long a run waits when there is nothing to do, and when the primary does not answer. */
-const IDLE_MS = 500
-const SILENT_MS = 2000
 /** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
 const STANDBY_MS = 500
 
@@ -40,7 +38,7 @@ export async function pull(
 ): Promise<void> {
   const free = await untilFree(ports, standsBy ? deadline - STANDBY_MS : 0)
   if (!free) return
-  const [before, recovery] = free
+  const [before, recovery, notice] = free
   let next = 0
   // a sync is interrupted between two pages for the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
@@ -51,6 +49,7 @@ export async function pull(
   if (recovery) await beginAnew(first, recovery)
   const pulling: Pulling = {
     ...{ ports, follower: first, holder: ports.entropy.uuid(), since: ports.clock.now() },
+    attention: attentionTo(notice),
   }
   let lease = before
   while (ports.clock.now() < deadline) {
@@ -65,15 +64,17 @@ export async function pull(
     const progress = await carefully(follower)
     if (progress === 'replaced' && !(await relinked(pulling, connect))) break
     if (progress === 'stopped' && (!follower.link || follower.told.fault !== undefined)) break
-    if (progress !== 'worked') await ports.clock.sleep(follower.source ? IDLE_MS : SILENT_MS)
+    if (progress !== 'worked') await rest(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renew(pulling, lease, 0)
+  // who told it while the lease was held has started nobody
+  if (await isNoticed(ports, pulling.attention)) await carefully(pulling.follower)
 }
 
 /** The lease that another run has left, as soon as it has; nothing where none does before a moment. */
 async function untilFree({ store, clock }: FollowerPorts, end: number) {
   for (;;) {
-    const found = await store.read([key('puller'), key('recovery')])
+    const found = await store.read([key('puller'), key('recovery'), key('notice')])
     const [lease] = found
     if (!lease || lease.data.until <= clock.now()) return found
     if (clock.now() >= end) return undefined
@@ -88,6 +89,7 @@ interface Pulling {
   readonly holder: string
   /** epoch milliseconds of the first answer of this run */
   since: number
+  readonly attention: Attention
 }
 
 /** Goes on by the link that the record names now. @returns whether this cluster is a secondary still */

@@ -17,6 +17,7 @@ import {
   toStep,
 } from '../operation/run.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
+import { wakePuller } from '../wake.ts'
 import { isAdopted } from './find.ts'
 
 /**
@@ -77,7 +78,7 @@ export const finish: OperationStep = async (run, id) => {
   }
   const ended = await endOperation(run, id)
   // else the puller begins within a minute
-  if (ended === DONE) await ports.puller.wake().catch(() => undefined)
+  if (ended === DONE) await wakePuller(ports, stand.cluster).catch(() => undefined)
   return ended
 }
 

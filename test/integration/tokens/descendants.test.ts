@@ -51,7 +51,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     const child = await make({ ttl: '1h' }, { token: parent })
     expect(child.lease_duration).toBe(3600)
     expect(await lives(child.client_token)).toBe(true)
-    clock.advance(600)
+    clock.advance(602)
     expect(await lives(child.client_token)).toBe(false)
     for (const [path, given] of [
       ['lookup', { token: child.client_token }],
@@ -92,7 +92,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     const [first] = (await chain(1)) as [Made]
     const id = fresh('chosen')
     await make({ id, policies: 'root', ttl: '10m' }, { token: first.client_token })
-    clock.advance(600)
+    clock.advance(602)
     const made = await make({ id, policies: 'root', ttl: '1h', no_parent: true })
     const kid = await make({ policies: 'default', ttl: '1h' }, { token: id })
     await done('POST', '/auth/token/revoke', { token: first.client_token })
@@ -109,7 +109,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
       make({ policies: 'default', ttl: '1h', type: 'batch' }, { token: id }),
     ])
     expect(await livesAll(kids)).toEqual([true, true])
-    clock.advance(600)
+    clock.advance(602)
     await make({ id, policies: 'root', ttl: '1h' })
     expect([await lives(id), ...(await livesAll(kids))]).toEqual([true, false, false])
   })

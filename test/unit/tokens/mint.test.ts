@@ -61,7 +61,7 @@ describe('the token of a login', () => {
       {
         put: { kind: 'token', pk: `token#${accessorOf(hash)}`, sk: 'token' },
         expected: 'absent',
-        times: { expires: Math.floor(NOW / 1000) + 60 },
+        times: { expires: Math.floor(NOW / 1000) + 61 },
         data: {
           type: 'service',
           hash,

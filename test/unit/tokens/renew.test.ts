@@ -12,14 +12,19 @@ const accessor = accessorOf(hashOf('hvs.parent'))
 const MONTH = 2_764_800
 
 /** Someone else renews a stored token that `auth/token/create` made; it is ten seconds old. */
-function renewing(parts: Partial<Token>, given: object, handler: typeof renew = renew): Promise<Outcome> {
+function renewing(
+  parts: Partial<Token>,
+  given: object,
+  handler: typeof renew = renew,
+  late = 0,
+): Promise<Outcome> {
   const data = token({ path: 'auth/token/create', ...parts })
   const item: Item<'token'> = { ...key('token', accessor), rev: 'r1', data, expires: 1 }
   const store = {
     read: async (keys: { pk: string }[]) => keys.map(one => (one.pk === item.pk ? item : undefined)),
   }
   const caller = { item, text: new Secret('hvs.parent'), token: data, accessor }
-  return handler(callWith({ now: NOW, given, caller, ports: { store, clock: { now: () => NOW } } }))
+  return handler(callWith({ now: NOW, given, caller, ports: { store, clock: { now: () => NOW + late } } }))
 }
 
 const authOf = ({ answer }: Outcome): Auth => (answer as unknown as { auth: Auth }).auth
@@ -32,7 +37,7 @@ describe('renewing a token', () => {
       put: key('token', accessor),
       data: token({ path: 'auth/token/create', ttl: 60, renewedAt: NOW }),
       expected: { rev: 'r1' },
-      times: { expires: Math.floor(NOW / 1000) + 60 },
+      times: { expires: Math.floor(NOW / 1000) + 61 },
     })
     expect(outcome.changes).toHaveLength(1)
     expect(authOf(outcome)).toMatchObject({
@@ -40,6 +45,14 @@ describe('renewing a token', () => {
       accessor,
       lease_duration: 60,
       renewable: true,
+    })
+  })
+
+  test('counts from the answer, however long ago the request came', async () => {
+    const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 }, renew, 9000)
+    expect(written(outcome)).toMatchObject({
+      data: { ttl: 60, renewedAt: NOW + 9000 },
+      times: { expires: Math.floor(NOW / 1000) + 70 },
     })
   })
 
@@ -65,7 +78,7 @@ describe('renewing a token', () => {
 
   test.each<[name: string, parts: Partial<Token>, given: object, message: string]>([
     ['an unknown one', {}, { token: 'hvs.other' }, 'token not found'],
-    ['one that has expired', { ttl: 10 }, { token: 'hvs.parent' }, 'token not found'],
+    ['one that has expired', { ttl: 9 }, { token: 'hvs.parent' }, 'token not found'],
     ['one whose mount is gone', { mount: 'gone' }, { token: 'hvs.parent' }, 'token not found'],
     ['one whose parent is gone', { parent: 'gone' }, { token: 'hvs.parent' }, 'token not found'],
     ['one that cannot be renewed', { renewable: false }, { token: 'hvs.parent' }, 'lease is not renewable'],

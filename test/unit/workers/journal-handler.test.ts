@@ -16,6 +16,37 @@ test.each([
   expect(notices).toBe(expected)
 })
 
+test.each([
+  [
+    'a cell that tells nothing but the time is worth no notice, and no new hashes',
+    [{ noop: true }],
+    ['7'],
+    0,
+  ],
+  ['a cell that tells more is', [{ body: [] }], ['7'], 1],
+  ['so is one that cannot be read, or is a part of another', [undefined], ['7'], 1],
+  ['so are several at once', [{ noop: true }], ['7', '8'], 1],
+  ['and what a stream names otherwise', [{ noop: true }], ['7.1'], 1],
+])('%s', async (_, cells, names, expected) => {
+  const asked: unknown[] = []
+  const ports = {
+    store: { read: async () => [undefined] },
+    journal: {
+      head: async () => ({ line: [] }),
+      cells: async (...given: unknown[]) => {
+        asked.push(given)
+        return cells
+      },
+    },
+    clock: { now: () => 1, sleep: async () => undefined },
+  } as unknown as Ports
+  let notices = 0
+  const Records = names.map(S => ({ dynamodb: { Keys: { sk: { S } } } }))
+  await journalHandler(ports, async () => void notices++)({ Records })
+  expect(notices).toBe(expected)
+  if (names[0] === '7' && names.length === 1) expect(asked).toEqual([[[], 6, 7]])
+})
+
 test('a minute that has passed has an operation go on, and tends the journal although none can be started', async () => {
   const operation = { ...key('operation', 'o'), data: { name: 'activation', startedAt: 1 } }
   const reads: unknown[] = []

@@ -2,12 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { loginIam } from '../../../../shared/auth-method/login-iam/login.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { Instance, StsAnswer } from '../../../../shared/ports.ts'
+import { keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
 import { request } from '../../../builders/signed-request.ts'
 import { stsAnswer, stsError, usualCaller } from '../../../builders/sts-answer.ts'
 import { item } from '../../support/store.ts'
+import { NOW } from '../../tokens/support.ts'
 import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
 
 const accessor = 'auth_cloud_1'
@@ -22,6 +24,8 @@ interface World {
   instance?: Partial<Instance>
   path?: string
   others?: Item[]
+  /** milliseconds that STS takes to answer */
+  late?: number
 }
 
 /** A role session that logs in. */
@@ -31,6 +35,7 @@ function world({
   instance = {},
   path = 'team',
   others = [],
+  late = 0,
 }: World = {}) {
   const asked: string[] = []
   const noting =
@@ -42,6 +47,7 @@ function world({
   const attempts = attemptsAt({
     items: [item(place, role), ...others],
     provider: {
+      clock: { now: () => NOW + late },
       callerIdentity: { ask: noting('STS', sts) },
       instances: { describe: noting('EC2', { ...usualInstance, ...instance }) },
       principals: { find: noting('IAM', { arn: `arn:aws:iam::111122223333:role/${path}/app`, uniqueId }) },
@@ -100,6 +106,14 @@ describe('an iam login', () => {
     )
     await expect(login()).rejects.toThrow('principal is not bound')
     expect(asked).toEqual(['STS', 'EC2'])
+  })
+
+  test('gives a lifetime from the answer on, however long STS took', async () => {
+    const { changes = [] } = await world({ late: 9000 }).outcome()
+    const token = changes.find(change => keyOf(change).kind === 'token')
+    expect(token).toMatchObject({ data: { createdAt: NOW + 9000 } })
+    const { data, times } = token as { data: { ttl: number }; times: object }
+    expect(times).toEqual({ expires: Math.floor(NOW / 1000) + 10 + data.ttl })
   })
 
   test('writes token and entity together, and no access-list entry', async () => {

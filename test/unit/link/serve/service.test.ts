@@ -448,6 +448,8 @@ describe('a notice', () => {
       link: { ...w.record.link, primaryKey: w.keys.signing.toString('base64') },
     })
 
+  const noticed = async () => (await w.store.read([key('notice')]))[0]?.data
+
   test('by the primary wakes the secondary; by anybody else, or to anybody else, it does nothing', async () => {
     expect(readOutcome(await w.serve('Notify', notice(), ''))).toMatchObject({
       refusal: { text: /follows no primary/ },
@@ -460,7 +462,20 @@ describe('a notice', () => {
       refusal: { text: expect.stringContaining('301 s behind') },
     })
     expect(w.woken).toEqual([])
+    expect(await noticed()).toBeUndefined()
     expect(readOutcome(await w.serve('Notify', notice(), ''))).toHaveProperty('body')
+    expect(w.woken).toEqual(['woken'])
+  })
+
+  test('is written down for the run that rests, and starts no other while that one runs', async () => {
+    await following()
+    const lease = { holder: 'a run', state: 'stream-wals' as const }
+    await w.write(key('puller'), { ...lease, until: w.clock.ms + 1 })
+    await w.serve('Notify', notice(), '')
+    expect(await noticed()).toEqual({ at: w.clock.ms })
+    expect(w.woken).toEqual([])
+    await w.write(key('puller'), { ...lease, until: w.clock.ms })
+    await w.serve('Notify', notice(), '')
     expect(w.woken).toEqual(['woken'])
   })
 })

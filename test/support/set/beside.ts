@@ -1,0 +1,49 @@
+import type { ClusterSet } from '../set.ts'
+
+/** Milliseconds after which a stream tells of what was written, and those of a run of the puller. */
+const STREAM_MS = 100
+const MINUTE_MS = 60_000
+const RUN_MS = 112_000
+
+/**
+ * What AWS does to clusters beside their requests, from now on: schedules by the minute, and streams.
+ * @param unheard clusters whose streams tell nobody
+ * @returns ends it, and waits until what runs has ended
+ */
+export function besideRequests(set: ClusterSet, unheard: readonly string[] = []): () => Promise<void> {
+  let over = false
+  const every = async (ms: number, work: () => void): Promise<void> => {
+    while (!over) {
+      work()
+      await set.clock.sleep(ms)
+    }
+  }
+  const schedules = every(MINUTE_MS, () => {
+    for (const member of set.members) {
+      set.start(() => member.minute())
+      set.start(() => member.pull(RUN_MS, { source: 'aws.events' }))
+    }
+  })
+  let seen = set.recording.history.length
+  const streams = every(STREAM_MS, () => {
+    const news = set.recording.history.slice(seen)
+    seen += news.length
+    for (const { name, streamed } of set.members) {
+      const records = news.flatMap(entry =>
+        entry.what === 'written' && entry.cluster === name && !unheard.includes(name)
+          ? entry.changes.filter(({ pk, before }) => pk.startsWith('j#') && !before).map(recordOf)
+          : [],
+      )
+      if (records.length > 0) set.start(() => streamed(records))
+    }
+  })
+  return async () => {
+    over = true
+    await Promise.all([schedules, streams, set.settled()])
+  }
+}
+
+const recordOf = ({ pk, sk }: { pk: string; sk: string }): object => ({
+  eventName: 'INSERT',
+  dynamodb: { Keys: { pk: { S: pk }, sk: { S: sk } } },
+})
