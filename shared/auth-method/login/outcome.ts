@@ -19,14 +19,14 @@ export async function loggedIn(
   stored: Item<'alias'> | undefined,
   more: readonly Change[] = [],
 ): Promise<Outcome> {
-  const { entropy, cipher, store, clock } = call.ports
+  const { entropy, cipher, store } = call.ports
   const mount = mountOf(call)
   const fresh = { entityId: entropy.uuid(), aliasId: entropy.uuid() }
   const sighting = { ...grant.alias, mount: mount.accessor, now: call.now, fresh }
   const { alias, created, metadata } = ensureAlias(stored, sighting)
   const text = tokenText(entropy.bytes)
-  // AWS may have been asked for seconds since the request came
-  const facts = { mount, alias, now: clock.now(), text }
+  // of the judgement behind the provider's answer, by whose time the access-list entry is written too
+  const facts = { mount, alias, now: call.now, text }
   const { auth, changes, warnings } = await mintLogin(grant, facts, cipher)
   const outcome = after([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
   if (!metadata) return outcome

@@ -31,6 +31,8 @@ const operationOf = async (id = '') =>
 /** West waits for the rest of a journal that was handed over to it, and hears nothing any more. @returns its operation */
 async function waitsInDrain(): Promise<{ promoted: Promise<Reply>; operation: string }> {
   await write('east', 'rest')
+  // whom the promotion wakes to fetch it dies
+  set.trap({ cluster: 'west', process: 'on-pull', step: 'Echo', at: 1, when: 'before', does: 'dies' })
   const handedOver = new Promise<void>(struck => {
     set.trap({
       ...{ cluster: 'west', process: 'on-operation', step: 'Handover to', at: 1, when: 'after', does: 0 },
@@ -91,6 +93,7 @@ describe('an heir whose primary has been promoted again meanwhile', () => {
   test('by force goes on without the rest at once, above the epoch that it does not know', async () => {
     set.recording.allowTwo('east')
     await write('east', 'rest')
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Echo', at: 1, when: 'before', does: 'dies' })
     const begun = set.clock.now()
     set.trap({
       ...{ cluster: 'west', process: 'on-operation', step: 'Handover to', at: 1, when: 'after', does: 3000 },

@@ -47,7 +47,7 @@ function world({
   const attempts = attemptsAt({
     items: [item(place, role), ...others],
     provider: {
-      clock: { now: () => NOW + late },
+      clock: { now: () => (asked.includes('STS') ? NOW + late : NOW) },
       callerIdentity: { ask: noting('STS', sts) },
       instances: { describe: noting('EC2', { ...usualInstance, ...instance }) },
       principals: { find: noting('IAM', { arn: `arn:aws:iam::111122223333:role/${path}/app`, uniqueId }) },

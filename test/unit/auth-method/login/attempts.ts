@@ -49,7 +49,7 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
   const attempt = (): LoginCall => {
     const before = kept.size
     return callWith<typeof loginFields>({
-      now: NOW,
+      now: ports.clock.now(),
       mount: mount({ maxLeaseTtl: 1000 }),
       cluster: { record: {}, readAt: NOW },
       given,
