@@ -157,6 +157,32 @@ export const signedOtherwise = () =>
     'see who changes calls on their way here',
   )
 
+/** The token names no key to seal it to: an earlier version made it, or nobody of this product. */
+export const notSealed = () =>
+  refused('invalid_argument', 'the token is handed in unsealed: others may have read it', MAKE_ANOTHER)
+
+export const sealedToAnother = () =>
+  refused(
+    'unauthenticated',
+    'the request is not sealed to the key of this cluster, for this set',
+    MAKE_ANOTHER,
+  )
+
+export const unproven = () =>
+  refused(
+    'unauthenticated',
+    'the key that the call names does not prove token, cluster and keys',
+    'see who changes calls on their way here',
+  )
+
+/** @param cluster its UUID; `name`: that it has here */
+export const clusterAdmitted = (cluster: string, name: string) =>
+  refused(
+    'permission_denied',
+    `${cluster} is admitted here as ${name}, by other keys`,
+    `if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "${name}"}, then make another token`,
+  )
+
 export const ownSecondary = () =>
   refused('failed_precondition', 'a cluster cannot be its own secondary', 'give the token to another cluster')
 

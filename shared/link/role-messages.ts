@@ -36,15 +36,27 @@ function chainOf(messages: readonly StatementMessage[]): Statement[] {
   return messages.map(readStatement)
 }
 
-type WithKeys<T> = T & { signingKey: Buffer; exchangeKey: Buffer; format: number }
+/** What hands an activation token in: `sealed` and the format alone, or everything else. */
+export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
+  /** raw keys of the caller */
+  signingKey: Buffer
+  exchangeKey: Buffer
+  format: number
+  /** holds such a question, from `sealedActivation`; empty: this one is in clear */
+  sealed: string
+  /** who has a key says so; empty: nobody does */
+  proof: Buffer
+  earlierProof: Buffer
+}
 
 export const activateForms = {
   question: formOf(
     ActivateRequestSchema,
-    (one: WithKeys<ActivateRequest>) => one,
-    ({ token, cluster, signingKey, exchangeKey, address, format, version }): WithKeys<ActivateRequest> => ({
-      ...{ token, cluster, address, format, version },
-      ...{ signingKey: Buffer.from(signingKey), exchangeKey: Buffer.from(exchangeKey) },
+    (one: ActivateQuestion) => one,
+    ({ token, cluster, address, format, version, sealed, ...one }): ActivateQuestion => ({
+      ...{ token, cluster, address, format, version, sealed },
+      ...{ signingKey: Buffer.from(one.signingKey), exchangeKey: Buffer.from(one.exchangeKey) },
+      ...{ proof: Buffer.from(one.proof), earlierProof: Buffer.from(one.earlierProof) },
     }),
   ),
   answer: formOf(

@@ -1,5 +1,6 @@
 import type { Line } from '../replication/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
+import { activationQuestion } from './activation-request.ts'
 import { asker, type CallMeans, type End } from './call.ts'
 import type { LinkKeys } from './pair.ts'
 import { formatTooNew } from './refusals.ts'
@@ -24,12 +25,8 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
 
   return {
     activate: async request => {
-      const { signing, exchange } = end.keys
-      const { reply } = await ask(
-        'Activate',
-        { ...request, signingKey: signing, exchangeKey: exchange, format: FORMAT },
-        line,
-      )
+      const question = activationQuestion(request, end, around.entropy.bytes)
+      const { reply } = await ask('Activate', question, line)
       checkFormat(reply.format)
       line = reply.line
       const { format: _, ...activated } = reply

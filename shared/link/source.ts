@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Statement } from '../model/link.ts'
 import type { Cursor } from '../ports.ts'
 import type { Cell } from '../replication/cell.ts'
@@ -52,6 +53,8 @@ export interface ActivateRequest {
   address: string
   /** of the product */
   version: string
+  /** signing key of this cluster that the primary may know already */
+  earlier?: KeyObject | undefined
 }
 
 /** What a primary gives to a cluster that it admits. */
