@@ -1,3 +1,4 @@
+import { MOST_AHEAD } from '../replication/position.ts'
 import { printTime } from '../values/time.ts'
 import type { Method } from './carry.ts'
 import { FORMAT, LinkRefused, type RefusalCode } from './source.ts'
@@ -186,13 +187,6 @@ export const clusterAdmitted = (cluster: string, name: string) =>
 export const ownSecondary = () =>
   refused('failed_precondition', 'a cluster cannot be its own secondary', 'give the token to another cluster')
 
-export const textTooLong = () =>
-  refused(
-    'invalid_argument',
-    'the address or the version is too long',
-    'set an apiAddress of 2048 characters at most',
-  )
-
 /** Whoever was handed over to admits the caller once it is a primary. */
 export const handsOver = () =>
   refused('unavailable', 'this cluster is handing over to another one', FIND_PRIMARY)
@@ -264,6 +258,14 @@ export const fencesItself = () =>
 
 export const epochOfAnother = (epoch: string, cluster: string) =>
   refused('invalid_argument', `${epoch} is no epoch that ${cluster} writes`, FAULTY)
+
+/** @param own that this cluster writes */
+export const epochTooFar = (epoch: string, own: string) =>
+  refused(
+    'invalid_argument',
+    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: no claims lead there`,
+    'revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
+  )
 
 /** @param cluster UUID of the claimant */
 export const claimantRevoked = (cluster: string) =>

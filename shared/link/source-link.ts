@@ -10,11 +10,9 @@ import {
   type ItemsAnswer,
   type ItemsRequest,
   LinkSilent,
+  MOST_KEYS,
   type SourceLink,
 } from './source.ts'
-
-/** Keys that one message asks for. */
-const MOST_KEYS = 100
 
 /** A primary, by way of the link. @param keys of this cluster */
 export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): SourceLink {

@@ -9,6 +9,9 @@ import type { StoredItem } from '../storage/requests.ts'
 /** The format of journal and link that this version speaks. A cluster of a higher one is not followed. */
 export const FORMAT = 2
 
+/** Keys that one message asks for. */
+export const MOST_KEYS = 100
+
 /**
  * The primary as a secondary sees it. Everything but `activate`, `echo` and `handover` may be asked twice in one message.
  * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came

@@ -10,7 +10,7 @@ import { isOfThisEpoch, secondariesOf } from '../admin/secondaries.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
 import { type Question, questionIn, type Reply, readingOf } from '../messages.ts'
-import { publicKeyText, readPublicKey } from '../pair.ts'
+import { isExchangeKey, publicKeyText, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
   clusterAdmitted,
@@ -22,7 +22,6 @@ import {
   ownSecondary,
   sealedToAnother,
   signedOtherwise,
-  textTooLong,
   tokenBeforeRevocation,
   tokenExpired,
   tokenForOtherKeys,
@@ -43,8 +42,6 @@ import { servingHead } from './reading.ts'
 type Asked = Question<'Activate'>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const LONGEST_ADDRESS = 2048
-const LONGEST_VERSION = 64
 
 /**
  * Admits the cluster that hands in an activation token, and gives it what it needs to follow this one. Nothing has
@@ -91,13 +88,12 @@ async function unbuilt({ store }: LinkPorts): Promise<LinkRefused> {
 }
 
 function checkCaller(asked: Asked, call: AdmittedCall): void {
-  const { signingKey, exchangeKey, cluster, address, version } = asked
+  const { signingKey, exchangeKey, cluster } = asked
   const { record, envelope, body, set } = call
-  if (signingKey.length !== 32 || exchangeKey.length !== 32 || !UUID.test(cluster)) throw callerUnnamed()
+  if (signingKey.length !== 32 || !isExchangeKey(exchangeKey) || !UUID.test(cluster)) throw callerUnnamed()
   if (!isCallOf(signingKey, 'Activate', envelope, body)) throw signedOtherwise()
   if (!isProofOf(signingKey, set, asked, asked.proof)) throw unproven()
   if (cluster === record.id) throw ownSecondary()
-  if (address.length > LONGEST_ADDRESS || version.length > LONGEST_VERSION) throw textTooLong()
 }
 
 /** The secondary that a token was made for, if it may be used by this caller now. */

@@ -1,5 +1,5 @@
 import type { Member } from '../../model/link.ts'
-import { epochNumber, isEpochOf } from '../../replication/position.ts'
+import { epochNumber, isEpochOf, isTooFar } from '../../replication/position.ts'
 import { stepDown } from '../../replication/step-down.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
@@ -13,6 +13,7 @@ import {
   callSeen,
   callsMeet,
   epochOfAnother,
+  epochTooFar,
   fencedLater,
   fencesItself,
   primaryNoMore,
@@ -38,6 +39,7 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
   checkClaimant(asked, call)
   const head = await servingHead(ports.journal)
   if (asked.epoch <= head.own) throw fencedLater(head.own, asked.epoch)
+  if (isTooFar(asked.epoch, head.n)) throw epochTooFar(asked.epoch, head.own)
   const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await remember(asked, call, ports)

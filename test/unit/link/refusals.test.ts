@@ -218,10 +218,10 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'the call is not signed by the key that it names; see who changes calls on their way here',
   ],
   termToCome: [link.termToCome(2), 'unavailable', 'the keyring has no term 2 yet; repeat it in a moment'],
-  textTooLong: [
-    link.textTooLong(),
+  epochTooFar: [
+    link.epochTooFar('999999.a', '000001.b'),
     'invalid_argument',
-    'the address or the version is too long; set an apiAddress of 2048 characters at most',
+    '999999.a is more than 1000 epochs above 000001.b: no claims lead there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   ],
   tokenBeforeRevocation: [
     link.tokenBeforeRevocation(),

@@ -329,9 +329,10 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told((await admitted()).source.keyring({ term: 2 }))
     return link.termToCome(2)
   },
-  textTooLong: async () => {
-    await activateWith({ address: `https://${'a'.repeat(2048)}` })
-    return link.textTooLong()
+  epochTooFar: async () => {
+    const far = epochName(1002, CLAIMANT)
+    await fenceBy(CLAIMANT, far)
+    return link.epochTooFar(far, w.epoch)
   },
   tokenBeforeRevocation: async () => {
     const one = await admitted()
