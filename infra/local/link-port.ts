@@ -4,6 +4,9 @@ import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-
 import { LinkService } from '../../shared/link/gen/link_pb.ts'
 import { urlOf } from './loopback.ts'
 
+/** Bytes of a question, unpacked: as much as the gateway behind takes. */
+const LARGEST_QUESTION = 2 ** 20
+
 /** A port that speaks gRPC. */
 export interface LinkPort {
   url: string
@@ -20,6 +23,7 @@ export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort
   const onward = createClient(LinkService, createGrpcWebTransport({ baseUrl: gateway, httpVersion: '1.1' }))
   const server = createServer(
     connectNodeAdapter({
+      readMaxBytes: LARGEST_QUESTION,
       routes: router =>
         // gRPC answers UNIMPLEMENTED for whatever is missing here, so every method has its line
         router.service(LinkService, {

@@ -8,7 +8,9 @@ import {
 } from 'node:crypto'
 import { openBox, sealTo } from '../storage/box.ts'
 import { decodeBase64Url } from '../values/base64.ts'
+import { defined } from '../values/defined.ts'
 import { isObject } from '../values/json.ts'
+import { RAW_KEY } from '../values/raw-keys.ts'
 
 /** What an activation token says. Times are epoch seconds. */
 export interface Activation {
@@ -25,6 +27,8 @@ export interface Activation {
   set: string
   /** raw Ed25519 key of the primary, base64url: only who holds it is believed */
   primaryKey: string
+  /** raw X25519 key of the primary, base64url: what hands the token in is sealed to it; absent: made by format 1 */
+  exchangeKey?: string
 }
 
 /** Seconds that a secondary's clock may be behind. */
@@ -43,11 +47,11 @@ export const signerKey = (text: string): KeyObject =>
 /** A three-part JWT, as clients of the API know it, with the claims of this product beside the usual ones. */
 export function activationJwt(
   signer: KeyObject,
-  { jti, addr, iat, exp, id, set, primaryKey }: Omit<Activation, 'nbf'>,
+  { jti, addr, iat, exp, id, set, primaryKey, exchangeKey }: Omit<Activation, 'nbf'>,
 ): string {
   const claims = {
     ...{ jti, addr, iat, exp, nbf: iat - NOT_BEFORE, type: 'wrapping', accessor: '' },
-    ...{ id, cluster_id: set, primary_key: primaryKey },
+    ...{ id, cluster_id: set, primary_key: primaryKey, exchange_key: exchangeKey },
   }
   const signed = `${HEADER}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
   return `${signed}.${sign('sha512', Buffer.from(signed), { key: signer, ...SIGNATURE }).toString('base64url')}`
@@ -74,11 +78,13 @@ export function readActivation(token: string): Activation | undefined {
   const claims = parsed(json.toString('utf8'))
   if (claims?.['type'] !== 'wrapping') return undefined
   const { jti, addr, id, cluster_id: set, primary_key: primaryKey, iat, exp, nbf } = claims
+  const { exchange_key: exchangeKey } = claims
   const texts = [jti, addr, id, set, primaryKey]
   const times = [iat, exp, nbf]
   if (!texts.every(one => typeof one === 'string' && one !== '')) return undefined
   if (!times.every(one => Number.isSafeInteger(one))) return undefined
-  return { jti, addr, id, set, primaryKey, iat, exp, nbf } as Activation
+  if (exchangeKey !== undefined && !isRawKey(exchangeKey)) return undefined
+  return defined({ jti, addr, id, set, primaryKey, exchangeKey, iat, exp, nbf }) as unknown as Activation
 }
 
 function parsed(text: string): Record<string, unknown> | undefined {
@@ -89,6 +95,9 @@ function parsed(text: string): Record<string, unknown> | undefined {
     return undefined
   }
 }
+
+const isRawKey = (value: unknown): boolean =>
+  typeof value === 'string' && decodeStrictly(value)?.length === RAW_KEY
 
 const decodeStrictly = (text: string): Buffer | undefined =>
   text === '' || text.includes('=') ? undefined : decodeBase64Url(text)

@@ -4,6 +4,7 @@ import type { Line } from '../replication/position.ts'
 import { publicKey } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
 import type { Method } from './carry.ts'
+import { bounded } from './forms.ts'
 import {
   type Answer,
   AnswerSchema,
@@ -67,9 +68,18 @@ export function envelopeOf({ envelope, $unknown }: Call): Envelope | undefined {
   return known &&
     envelope.nonce.length === NONCE &&
     envelope.signature.length === SIGNATURE &&
-    Number.isSafeInteger(Number(envelope.time))
+    Number.isSafeInteger(Number(envelope.time)) &&
+    isWithin(envelope)
     ? envelope
     : undefined
+}
+
+function isWithin(envelope: Envelope): boolean {
+  try {
+    return bounded(EnvelopeSchema, envelope) === envelope
+  } catch {
+    return false
+  }
 }
 
 /** Whether a call was signed by a key. @param key raw Ed25519 key, 32 bytes */

@@ -1,6 +1,8 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import type { Line } from '../replication/position.ts'
+import { epochNumber, isTooFar, type Line, MOST_AHEAD } from '../replication/position.ts'
 import type { Era } from './gen/link_pb.ts'
+import { MOST_KEYS } from './source.ts'
+import { LONGEST_CHAIN } from './statements.ts'
 
 /** A value of ours as bytes, and back. @throws Error when reading what is no such value */
 export interface Form<T> {
@@ -15,8 +17,62 @@ export const formOf = <D extends DescMessage, T>(
   from: (message: MessageShape<D>) => T,
 ): Form<T> => ({
   write: value => toBinary(schema, create(schema, to(value))),
-  read: bytes => from(fromBinary(schema, bytes)),
+  read: bytes => from(bounded(schema, fromBinary(schema, bytes))),
 })
+
+/** What a field may come to: bytes of a text, or of each one of a list; how many a list may have. */
+interface Bound {
+  bytes?: number
+  most?: number
+}
+
+const KEY = { bytes: 32 }
+const SIGNATURE = { bytes: 64 }
+const NAME = { bytes: 128 }
+const ADDRESS = { bytes: 2048, most: 64 }
+const SHORT = { bytes: 64 }
+const LONGEST_LINE = 12
+/** What one answer may hold, which is not longer than this by far. */
+const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
+
+/** Bounds of all fields of messages that are no numbers, by name: a field without one does not pass the tests. */
+export const bounds: Readonly<Record<string, Bound>> = {
+  ...{ set: SHORT, cluster: SHORT, primary: SHORT, by: SHORT, from: NAME, id: NAME },
+  ...{ epoch: { bytes: 32 }, line: { bytes: 32, most: LONGEST_LINE }, nonce: { bytes: 16 } },
+  ...{ signingKey: KEY, exchangeKey: KEY, key: KEY },
+  ...{ signature: SIGNATURE, proof: SIGNATURE, earlierProof: SIGNATURE },
+  ...{ address: ADDRESS, addresses: ADDRESS, met: ADDRESS, apiAddress: ADDRESS },
+  ...{ token: { bytes: 8192 }, sealed: { bytes: 2 ** 18 }, keyring: { bytes: 2 ** 20 } },
+  ...{ version: SHORT, state: SHORT, term: SHORT, level: SHORT, page: SHORT, root: NAME },
+  ...{ kind: SHORT, pk: { bytes: 2048 }, sk: { bytes: 1024 } },
+  ...{ chain: { most: LONGEST_CHAIN }, keys: { most: MOST_KEYS }, cells: { most: 100_000 } },
+  ...{ items: PAGE, hashes: PAGE, body: { bytes: 8 * 2 ** 20 } },
+}
+
+/** A message, if each of its fields is within its bound. @throws Error that names the field */
+export function bounded<D extends DescMessage>(schema: D, message: MessageShape<D>): MessageShape<D> {
+  const values = message as unknown as Record<string, unknown>
+  for (const field of schema.fields) {
+    const chosen = field.oneof && (values[field.oneof.localName] as { case?: string; value?: unknown })
+    const value = chosen
+      ? chosen.case === field.localName
+        ? chosen.value
+        : undefined
+      : values[field.localName]
+    const { bytes = 0, most = 0 } = bounds[field.localName] ?? {}
+    const all = Array.isArray(value) ? value : [value]
+    if (Array.isArray(value) && all.length > most)
+      throw new Error(`${field.name} has more than ${most} elements`)
+    for (const one of all) {
+      if (sizeOf(one) > bytes) throw new Error(`${field.name} is longer than ${bytes} bytes`)
+      if (field.message && one !== undefined) bounded(field.message, one as MessageShape<DescMessage>)
+    }
+  }
+  return message
+}
+
+const sizeOf = (value: unknown): number =>
+  typeof value === 'string' ? Buffer.byteLength(value) : value instanceof Uint8Array ? value.length : 0
 
 /** @throws Error for what is no safe integer */
 export const safeInteger = (number: bigint): number => {
@@ -32,10 +88,11 @@ export const epochIn = (text: string): string => {
   return text
 }
 
-const LONGEST_LINE = 12
 export const eras = (line: Line) => line.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
 /** @throws Error for what is no lineage */
 export const lineOf = (given: readonly Era[]): Line => {
-  if (given.length > LONGEST_LINE) throw new Error('a lineage is too long')
-  return given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)
+  const line = given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)
+  if (line.some(([epoch], index) => index > 0 && isTooFar(epoch, epochNumber(line[index - 1]?.[0] ?? ''))))
+    throw new Error(`a lineage leaves out more than ${MOST_AHEAD} epochs`)
+  return line
 }

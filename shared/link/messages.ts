@@ -1,3 +1,4 @@
+import type { Method } from './carry.ts'
 import { itemsForms, keyringForms, scanForms, treeForms } from './item-messages.ts'
 import { cellsForms, echoForms, notifyForms } from './journal-messages.ts'
 import { bodyUnreadable } from './refusals.ts'
@@ -23,8 +24,13 @@ export type Reply<M extends keyof typeof forms> = ReturnType<(typeof forms)[M]['
 
 /** What a call asks. @throws LinkRefused when its body holds no such question */
 export function questionIn<M extends keyof typeof forms>(method: M, body: Uint8Array): Question<M> {
+  return readingOf(method, () => forms[method].question.read(body) as Question<M>)
+}
+
+/** What is read of a call's body. @throws LinkRefused when it cannot be */
+export function readingOf<T>(method: Method, read: () => T): T {
   try {
-    return forms[method].question.read(body) as Question<M>
+    return read()
   } catch (error) {
     throw bodyUnreadable(method, error instanceof Error ? error.message : String(error))
   }

@@ -1,6 +1,6 @@
-import type { KeyObject } from 'node:crypto'
+import { diffieHellman, type KeyObject } from 'node:crypto'
 import { decodeBase64 } from '../values/base64.ts'
-import { privateKey, RAW_KEY, rawPublic } from '../values/raw-keys.ts'
+import { privateKey, publicKey, RAW_KEY, rawPublic } from '../values/raw-keys.ts'
 
 /** The two private keys by which a cluster takes part in a set. */
 export interface LinkPair {
@@ -40,6 +40,18 @@ export const keysOf = ({ signing, exchange }: LinkPair): LinkKeys => ({
 /** Public halves as a secondary hands them out: base64 of version, X25519 key, Ed25519 key. */
 export const publicKeyText = ({ signing, exchange }: LinkKeys): string =>
   Buffer.concat([Buffer.of(VERSION), exchange, signing]).toString('base64')
+
+/** Whether something can be sealed to a key: with some, such as one of zeros, nothing would be secret. */
+export function isExchangeKey(raw: Uint8Array): boolean {
+  try {
+    diffieHellman({ privateKey: ANY, publicKey: publicKey('X25519', raw) })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const ANY = privateKey('X25519', Buffer.alloc(RAW_KEY, 1))
 
 /** Undefined for everything that `publicKeyText` did not make. */
 export function readPublicKey(text: string): LinkKeys | undefined {

@@ -1,3 +1,4 @@
+import { MOST_AHEAD } from '../replication/position.ts'
 import { printTime } from '../values/time.ts'
 import type { Method } from './carry.ts'
 import { FORMAT, LinkRefused, type RefusalCode } from './source.ts'
@@ -157,15 +158,34 @@ export const signedOtherwise = () =>
     'see who changes calls on their way here',
   )
 
+/** The token names no key to seal it to: an earlier version made it, or nobody of this product. */
+export const notSealed = () =>
+  refused('invalid_argument', 'the token is handed in unsealed: others may have read it', MAKE_ANOTHER)
+
+export const sealedToAnother = () =>
+  refused(
+    'unauthenticated',
+    'the request is not sealed to the key of this cluster, for this set',
+    MAKE_ANOTHER,
+  )
+
+export const unproven = () =>
+  refused(
+    'unauthenticated',
+    'the key that the call names does not prove token, cluster and keys',
+    'see who changes calls on their way here',
+  )
+
+/** @param cluster its UUID; `name`: that it has here */
+export const clusterAdmitted = (cluster: string, name: string) =>
+  refused(
+    'permission_denied',
+    `${cluster} is admitted here as ${name}, by other keys`,
+    `if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "${name}"}, then make another token`,
+  )
+
 export const ownSecondary = () =>
   refused('failed_precondition', 'a cluster cannot be its own secondary', 'give the token to another cluster')
-
-export const textTooLong = () =>
-  refused(
-    'invalid_argument',
-    'the address or the version is too long',
-    'set an apiAddress of 2048 characters at most',
-  )
 
 /** Whoever was handed over to admits the caller once it is a primary. */
 export const handsOver = () =>
@@ -238,6 +258,14 @@ export const fencesItself = () =>
 
 export const epochOfAnother = (epoch: string, cluster: string) =>
   refused('invalid_argument', `${epoch} is no epoch that ${cluster} writes`, FAULTY)
+
+/** @param own that this cluster writes */
+export const epochTooFar = (epoch: string, own: string) =>
+  refused(
+    'invalid_argument',
+    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: no claims lead there`,
+    'revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
+  )
 
 /** @param cluster UUID of the claimant */
 export const claimantRevoked = (cluster: string) =>

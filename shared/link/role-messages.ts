@@ -11,7 +11,6 @@ import {
   type Statement as StatementMessage,
 } from './gen/link_pb.ts'
 import type { Activated, ActivateRequest, HandedOver } from './source.ts'
-import { LONGEST_CHAIN } from './statements.ts'
 
 /* What changes who is what in a set: an activation, a handover, a fence. */
 
@@ -31,20 +30,29 @@ function readStatement(message: StatementMessage | undefined): Statement {
   }
 }
 
-function chainOf(messages: readonly StatementMessage[]): Statement[] {
-  if (messages.length > LONGEST_CHAIN) throw new Error('a chain of statements is too long')
-  return messages.map(readStatement)
-}
+const chainOf = (messages: readonly StatementMessage[]): Statement[] => messages.map(readStatement)
 
-type WithKeys<T> = T & { signingKey: Buffer; exchangeKey: Buffer; format: number }
+/** What hands an activation token in: `sealed` and the format alone, or everything else. */
+export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
+  /** raw keys of the caller */
+  signingKey: Buffer
+  exchangeKey: Buffer
+  format: number
+  /** holds such a question, from `sealedActivation`; empty: this one is in clear */
+  sealed: string
+  /** who has a key says so; empty: nobody does */
+  proof: Buffer
+  earlierProof: Buffer
+}
 
 export const activateForms = {
   question: formOf(
     ActivateRequestSchema,
-    (one: WithKeys<ActivateRequest>) => one,
-    ({ token, cluster, signingKey, exchangeKey, address, format, version }): WithKeys<ActivateRequest> => ({
-      ...{ token, cluster, address, format, version },
-      ...{ signingKey: Buffer.from(signingKey), exchangeKey: Buffer.from(exchangeKey) },
+    (one: ActivateQuestion) => one,
+    ({ token, cluster, address, format, version, sealed, ...one }): ActivateQuestion => ({
+      ...{ token, cluster, address, format, version, sealed },
+      ...{ signingKey: Buffer.from(one.signingKey), exchangeKey: Buffer.from(one.exchangeKey) },
+      ...{ proof: Buffer.from(one.proof), earlierProof: Buffer.from(one.earlierProof) },
     }),
   ),
   answer: formOf(

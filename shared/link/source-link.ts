@@ -1,5 +1,6 @@
 import type { Line } from '../replication/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
+import { activationQuestion } from './activation-request.ts'
 import { asker, type CallMeans, type End } from './call.ts'
 import type { LinkKeys } from './pair.ts'
 import { formatTooNew } from './refusals.ts'
@@ -9,11 +10,9 @@ import {
   type ItemsAnswer,
   type ItemsRequest,
   LinkSilent,
+  MOST_KEYS,
   type SourceLink,
 } from './source.ts'
-
-/** Keys that one message asks for. */
-const MOST_KEYS = 100
 
 /** A primary, by way of the link. @param keys of this cluster */
 export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): SourceLink {
@@ -24,12 +23,8 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
 
   return {
     activate: async request => {
-      const { signing, exchange } = end.keys
-      const { reply } = await ask(
-        'Activate',
-        { ...request, signingKey: signing, exchangeKey: exchange, format: FORMAT },
-        line,
-      )
+      const question = activationQuestion(request, end, around.entropy.bytes)
+      const { reply } = await ask('Activate', question, line)
       checkFormat(reply.format)
       line = reply.line
       const { format: _, ...activated } = reply

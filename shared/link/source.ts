@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Statement } from '../model/link.ts'
 import type { Cursor } from '../ports.ts'
 import type { Cell } from '../replication/cell.ts'
@@ -7,6 +8,9 @@ import type { StoredItem } from '../storage/requests.ts'
 
 /** The format of journal and link that this version speaks. A cluster of a higher one is not followed. */
 export const FORMAT = 2
+
+/** Keys that one message asks for. */
+export const MOST_KEYS = 100
 
 /**
  * The primary as a secondary sees it. Everything but `activate`, `echo` and `handover` may be asked twice in one message.
@@ -52,6 +56,8 @@ export interface ActivateRequest {
   address: string
   /** of the product */
   version: string
+  /** signing key of this cluster that the primary may know already */
+  earlier?: KeyObject | undefined
 }
 
 /** What a primary gives to a cluster that it admits. */

@@ -16,9 +16,23 @@ const LONGEST_LINE = 12
 
 const POSITION = /^(\d{6}\.[0-9a-f]{12})\/(\d{12})$/
 
-/** The name of an epoch; its cluster is in it, so that no two clusters ever write in one. */
-export const epochName = (number: number, cluster: string): Epoch =>
-  `${String(number).padStart(6, '0')}.${cluster.replaceAll('-', '').slice(-12)}`
+/** Epochs have numbers of six digits, so that their texts compare as they do. */
+const LAST_EPOCH = 999_999
+/** An epoch that another cluster tells of may be this far above the one that is known: claims go up by one each. */
+export const MOST_AHEAD = 1000
+
+/** Whether an epoch is further above a known one than claims lead. @param known number of an epoch */
+export const isTooFar = (epoch: Epoch, known: number): boolean => epochNumber(epoch) > known + MOST_AHEAD
+
+/**
+ * The name of an epoch; its cluster is in it, so that no two clusters ever write in one.
+ * @throws Error behind the last one
+ */
+export function epochName(number: number, cluster: string): Epoch {
+  if (number > LAST_EPOCH)
+    throw new Error('no epoch is left: make a new set by primary/disable and primary/enable')
+  return `${String(number).padStart(6, '0')}.${cluster.replaceAll('-', '').slice(-12)}`
+}
 
 /** Whether an epoch is one of a cluster's own. @param cluster UUID */
 export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>

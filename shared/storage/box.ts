@@ -5,7 +5,7 @@ import { decrypt, encrypt, NONCE_LENGTH } from './encryption.ts'
 
 /** What a box is for: it opens for nothing else. */
 export interface BoxPlace {
-  purpose: 'activation token' | 'keyring'
+  purpose: 'activation token' | 'activation' | 'keyring'
   /** UUID of the DR set; empty where it is not known before opening */
   set: string
 }

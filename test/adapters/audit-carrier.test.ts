@@ -52,6 +52,13 @@ describe('the carrier of audit entries', () => {
     )
   })
 
+  test('what unpacks to more than any delivery is refused before it is', async () => {
+    const data = gzipSync(Buffer.alloc(64 * 2 ** 20, ' ')).toString('base64')
+    await expect(carryEntries({ awslogs: { data } }, 'bomb')).rejects.toMatchObject({
+      code: 'ERR_BUFFER_TOO_LARGE',
+    })
+  })
+
   test.each(['{"timestamp":"2026', 'text', '"{}"', '{"message":"request"}', '[]'])(
     'what is not in the runtime’s frame is carried as it is: %s',
     async text => {

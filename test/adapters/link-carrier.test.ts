@@ -8,13 +8,15 @@ import {
 } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { Code, createClient } from '@connectrpc/connect'
+import { compressionGzip, connectNodeAdapter, createGrpcTransport } from '@connectrpc/connect-node'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startLinkPort } from '../../infra/local/link-port.ts'
 import { newAuthority, tlsOf } from '../../infra/local/tls.ts'
 import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { linkHandler } from '../../shared/http/link.ts'
 import type { CarryTo } from '../../shared/link/carry.ts'
+import { LinkService } from '../../shared/link/gen/link_pb.ts'
 import { notACall } from '../../shared/link/refusals.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.ts'
@@ -132,6 +134,19 @@ test('a host offers gRPC, and passes every call on to its gateway', async () => 
   w.clock.ms += 1000
   await expect(one.echo()).rejects.toMatchObject({ code: 'permission_denied' })
   expect(seen).toHaveLength(3)
+})
+
+test('a host takes no call that unpacks to more than its gateway takes', async () => {
+  const seen: string[] = []
+  const { url } = await listening(createServer(gateway(seen)))
+  const port = await startLinkPort(url)
+  onTestFinished(() => port.close())
+  const transport = createGrpcTransport({
+    ...{ baseUrl: port.url, sendCompression: compressionGzip, compressMinBytes: 0 },
+  })
+  const bomb = createClient(LinkService, transport).echo({ body: new Uint8Array(16 * 2 ** 20) })
+  await expect(bomb).rejects.toMatchObject({ code: Code.ResourceExhausted })
+  expect(seen).toEqual([])
 })
 
 describe('connections', () => {

@@ -11,6 +11,9 @@ const content = v.object({
   logEvents: v.array(v.object({ timestamp: v.number(), message: v.string() })),
 })
 
+/** Bytes of a delivery, unpacked: what a function is given packed is 6 MB at most. */
+const LARGEST = 32 * 2 ** 20
+
 /**
  * Carries the audit entries that functions gave to the console to the log group of the audit log, into a stream named
  * after the one they come from.
@@ -21,7 +24,9 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
   const { awslogs } = v.parse(delivered, event)
   const { messageType, logStream, logEvents } = v.parse(
     content,
-    JSON.parse(gunzipSync(Buffer.from(awslogs.data, 'base64')).toString('utf8')),
+    JSON.parse(
+      gunzipSync(Buffer.from(awslogs.data, 'base64'), { maxOutputLength: LARGEST }).toString('utf8'),
+    ),
   )
   // CloudWatch Logs sends control messages, which check that the function can be reached
   if (messageType === 'CONTROL_MESSAGE') return

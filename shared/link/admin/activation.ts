@@ -60,6 +60,7 @@ export async function activationToken(
     iat: Math.floor(now / 1000),
     exp: Math.floor(expires / 1000),
     primaryKey: keysOf(pair).signing.toString('base64url'),
+    exchangeKey: keysOf(pair).exchange.toString('base64url'),
   })
   const keys = publicKey === undefined ? undefined : readPublicKey(publicKey)
   const secondary: Secondary = defined({

@@ -1,24 +1,27 @@
 import type { Member, Secondary } from '../../model/link.ts'
 import { noteEvent } from '../../replication/events.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
-import { type Item, key } from '../../storage/kinds.ts'
+import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { sameSecret } from '../../values/secret.ts'
+import { isProofOf, openedActivation } from '../activation-request.ts'
 import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
 import { jtiHash } from '../admin/activation.ts'
-import { isOfThisEpoch } from '../admin/secondaries.ts'
+import { isOfThisEpoch, secondariesOf } from '../admin/secondaries.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
-import { type Question, questionIn, type Reply } from '../messages.ts'
-import { publicKeyText } from '../pair.ts'
+import { type Question, questionIn, type Reply, readingOf } from '../messages.ts'
+import { isExchangeKey, publicKeyText, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
+  clusterAdmitted,
   formatTooOld,
   handsOver,
   journalUnbuilt,
   notAToken,
+  notSealed,
   ownSecondary,
+  sealedToAnother,
   signedOtherwise,
-  textTooLong,
   tokenBeforeRevocation,
   tokenExpired,
   tokenForOtherKeys,
@@ -28,6 +31,7 @@ import {
   tokenOfBefore,
   tokenRevoked,
   tokenUsed,
+  unproven,
 } from '../refusals.ts'
 import { FORMAT, type LinkRefused } from '../source.ts'
 import { statementOf } from '../statements.ts'
@@ -38,8 +42,6 @@ import { servingHead } from './reading.ts'
 type Asked = Question<'Activate'>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const LONGEST_ADDRESS = 2048
-const LONGEST_VERSION = 64
 
 /**
  * Admits the cluster that hands in an activation token, and gives it what it needs to follow this one. Nothing has
@@ -48,7 +50,7 @@ const LONGEST_VERSION = 64
  * @throws LinkRefused
  */
 export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Reply<'Activate'>> {
-  const asked = questionIn('Activate', call.body)
+  const asked = openedIn(call)
   checkCaller(asked, call)
   const head = await servingHead(ports.journal)
   if (head.mode !== 'writing') throw handsOver()
@@ -67,6 +69,16 @@ export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Re
   return answerTo(asked, call, head, ports)
 }
 
+/** A token that comes in clear may have been read, and used, by whoever carried it here. */
+function openedIn({ body, pair, set }: AdmittedCall): Asked {
+  const outer = questionIn('Activate', body)
+  if (outer.format < FORMAT) throw formatTooOld(outer.format)
+  if (outer.sealed === '') throw readActivation(outer.token) ? notSealed() : notAToken()
+  const asked = readingOf('Activate', () => openedActivation(pair.exchange, set, outer.sealed))
+  if (!asked) throw sealedToAnother()
+  return asked
+}
+
 /** What is missing while nothing can be read by position yet; status shows the same. */
 async function unbuilt({ store }: LinkPorts): Promise<LinkRefused> {
   const [reindex] = await store.read([key('reindex')])
@@ -75,16 +87,13 @@ async function unbuilt({ store }: LinkPorts): Promise<LinkRefused> {
   return journalUnbuilt(percent)
 }
 
-function checkCaller(
-  { signingKey, exchangeKey, cluster, address, version, format }: Asked,
-  call: AdmittedCall,
-): void {
-  const { record, envelope, body } = call
-  if (signingKey.length !== 32 || exchangeKey.length !== 32 || !UUID.test(cluster)) throw callerUnnamed()
+function checkCaller(asked: Asked, call: AdmittedCall): void {
+  const { signingKey, exchangeKey, cluster } = asked
+  const { record, envelope, body, set } = call
+  if (signingKey.length !== 32 || !isExchangeKey(exchangeKey) || !UUID.test(cluster)) throw callerUnnamed()
   if (!isCallOf(signingKey, 'Activate', envelope, body)) throw signedOtherwise()
+  if (!isProofOf(signingKey, set, asked, asked.proof)) throw unproven()
   if (cluster === record.id) throw ownSecondary()
-  if (address.length > LONGEST_ADDRESS || version.length > LONGEST_VERSION) throw textTooLong()
-  if (format < FORMAT) throw formatTooOld(format)
 }
 
 /** The secondary that a token was made for, if it may be used by this caller now. */
@@ -102,6 +111,7 @@ async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPo
   const secondary = usable(item, jtiHash(claims.jti), revoked?.data.at)
   if (!isOfThisEpoch(secondary.data, call.record)) throw tokenOfBefore()
   checkUse(secondary.data, asked)
+  refuseSecond(await store.list(partitions('secondary')), asked, call)
   const changes: Change[] = [
     replace(place, secondary, admittedAs(secondary.data, asked, call)),
     // where it is reached is remembered even when its name is given to another one
@@ -136,6 +146,21 @@ function checkUse({ publicKey, cluster, activatedAt, contact }: Secondary, asked
   )
     throw tokenUsed()
   if (publicKey !== undefined && publicKey !== given) throw tokenForOtherKeys()
+}
+
+/**
+ * A cluster that is admitted here is not replaced by whoever names its id: another token counts by the same keys, or
+ * where the key that is known here says so.
+ */
+function refuseSecond(all: readonly Item<'secondary'>[], asked: Asked, { record, set }: AdmittedCall): void {
+  const given = publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey })
+  const living = secondariesOf(all, record).filter(
+    one => one.cluster === asked.cluster && one.activatedAt !== undefined && one.publicKey !== given,
+  )
+  const keys = living.flatMap(one => readPublicKey(one.publicKey ?? '') ?? [])
+  const isKnown = keys.some(({ signing }) => isProofOf(signing, set, asked, asked.earlierProof))
+  const [first] = living
+  if (first && !isKnown) throw clusterAdmitted(asked.cluster, first.id)
 }
 
 const admittedAs = (secondary: Secondary, asked: Asked, { now, envelope }: AdmittedCall): Secondary => ({

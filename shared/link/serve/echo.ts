@@ -16,7 +16,6 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /** A journal that has been quiet for so long gets a cell that tells nothing but the time, milliseconds. */
 const CANARY_MS = 10_000
-const LONGEST = { state: 64, address: 2048 }
 
 /**
  * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
@@ -61,10 +60,10 @@ const heardOf = (
 ): Secondary => ({
   ...known,
   time: Number(envelope.time),
-  address: address.slice(0, LONGEST.address) || known.address,
-  apiAddress: apiAddress.slice(0, LONGEST.address),
+  address: address || known.address,
+  apiAddress,
   contact: defined({
-    ...{ at: now, took, skew: skewOf(envelope, now), state: state.slice(0, LONGEST.state) },
+    ...{ at: now, took, skew: skewOf(envelope, now), state },
     ...{ epoch: position.epoch, seq: position.seq, canaryAt },
   }),
 })

@@ -1,6 +1,6 @@
 import type { Member } from '../../model/link.ts'
 import { isNewlyPromoted } from '../../model/operation.ts'
-import { epochNumber, isEpochOf } from '../../replication/position.ts'
+import { epochNumber, isEpochOf, isTooFar } from '../../replication/position.ts'
 import { stepDown } from '../../replication/step-down.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
@@ -15,6 +15,7 @@ import {
   callSeen,
   callsMeet,
   epochOfAnother,
+  epochTooFar,
   fencedLater,
   fencesItself,
   primaryNoMore,
@@ -43,6 +44,7 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
     await answerBack(asked, call, ports).catch(() => undefined)
     throw fencedLater(head.own, asked.epoch)
   }
+  if (isTooFar(asked.epoch, head.n)) throw epochTooFar(asked.epoch, head.own)
   const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await remember(asked, call, ports)

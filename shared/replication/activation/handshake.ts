@@ -1,5 +1,5 @@
 import { type Activation, openSealedToken, readActivation } from '../../link/activation-token.ts'
-import { decryptPending, encryptOwnKey } from '../../link/admin/keys.ts'
+import { decryptOwnKey, decryptPending, encryptOwnKey } from '../../link/admin/keys.ts'
 import { type LinkPair, linkPair, newLinkPair } from '../../link/pair.ts'
 import { type Activated, LinkRefused, LinkSilent } from '../../link/source.ts'
 import type { PendingLink } from '../../model/operation.ts'
@@ -96,7 +96,10 @@ async function handedIn(
   const addresses = [primaryApiAddr || addr]
   const link = connect({ set, id, pair, otherKey, addresses, ca, until: ports.clock.now() + PATIENCE_MS })
   try {
-    return await link.activate({ token, cluster: record.data.id, address, version })
+    // whom this primary has admitted before says by its present key that the next one is its own
+    const known = record.data.set === set ? record.data.link?.ownKey : undefined
+    const earlier = known && (await decryptOwnKey(known, ports.cipher)).signing
+    return await link.activate({ token, cluster: record.data.id, address, version, earlier })
   } catch (error) {
     if (!(error instanceof LinkRefused) && !(error instanceof LinkSilent)) throw error
     throw primarySaid(error)

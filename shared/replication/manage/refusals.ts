@@ -59,7 +59,11 @@ export const idTaken = (id: string): ApiError =>
   )
 
 export const lifetimeUnusable = (): ApiError =>
-  refused('invalid_request', 'ttl must be longer than 0 seconds', 'leave it out for 30 minutes')
+  refused(
+    'invalid_request',
+    'ttl must be longer than 0 seconds, and 24 hours at most',
+    'leave it out for 30 minutes',
+  )
 
 export const publicKeyUnusable = (): ApiError =>
   refused(

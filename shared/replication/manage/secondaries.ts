@@ -3,7 +3,7 @@ import { ApiError } from '../../api/errors.ts'
 import { duration, text } from '../../api/fields.ts'
 import { activationToken, isTaken, tokenKeys } from '../../link/admin/activation.ts'
 import { decryptOwnKey, newPublicKey } from '../../link/admin/keys.ts'
-import { readPublicKey } from '../../link/pair.ts'
+import { isExchangeKey, readPublicKey } from '../../link/pair.ts'
 import { base62 } from '../../values/base62.ts'
 import { NAME } from '../../values/names.ts'
 import { printTime } from '../../values/time.ts'
@@ -13,13 +13,15 @@ import { checkTransition } from './transitions.ts'
 
 export const secondaryTokenFields = {
   id: text('Name of the secondary, which no other one has', { required: true }),
-  ttl: duration('How long the token may be used; default 30 minutes'),
+  ttl: duration('How long the token may be used; default 30 minutes, a day at most'),
   secondary_public_key: text(
     'Public key that the secondary has generated: the token is encrypted for it, and readable for nobody else',
   ),
 }
 
 const DEFAULT_TTL = 1800
+/** a day: a token that nobody has used by then is one that somebody has lost */
+const LONGEST_TTL = 86_400
 const LONGEST_ID = 128
 const ACCESSOR = { bytes: 17, length: 24 }
 
@@ -75,8 +77,9 @@ function wanted({
   secondary_public_key = '',
 }: Call<typeof secondaryTokenFields>['given']) {
   if (!NAME.test(id) || id.length > LONGEST_ID) throw idUnusable()
-  if (ttl <= 0) throw lifetimeUnusable()
-  if (secondary_public_key !== '' && !readPublicKey(secondary_public_key)) throw publicKeyUnusable()
+  if (ttl <= 0 || ttl > LONGEST_TTL) throw lifetimeUnusable()
+  const keys = secondary_public_key === '' ? undefined : readPublicKey(secondary_public_key)
+  if (secondary_public_key !== '' && !(keys && isExchangeKey(keys.exchange))) throw publicKeyUnusable()
   return { id, ttl, publicKey: secondary_public_key }
 }
 

@@ -177,6 +177,26 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'failed_precondition',
     'this cluster belongs to another DR set; see that the address is that of the primary',
   ],
+  notSealed: [
+    link.notSealed(),
+    'invalid_argument',
+    'the token is handed in unsealed: others may have read it; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  sealedToAnother: [
+    link.sealedToAnother(),
+    'unauthenticated',
+    'the request is not sealed to the key of this cluster, for this set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+  ],
+  unproven: [
+    link.unproven(),
+    'unauthenticated',
+    'the key that the call names does not prove token, cluster and keys; see who changes calls on their way here',
+  ],
+  clusterAdmitted: [
+    link.clusterAdmitted('c1', 'west'),
+    'permission_denied',
+    'c1 is admitted here as west, by other keys; if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "west"}, then make another token',
+  ],
   ownSecondary: [
     link.ownSecondary(),
     'failed_precondition',
@@ -198,10 +218,10 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'the call is not signed by the key that it names; see who changes calls on their way here',
   ],
   termToCome: [link.termToCome(2), 'unavailable', 'the keyring has no term 2 yet; repeat it in a moment'],
-  textTooLong: [
-    link.textTooLong(),
+  epochTooFar: [
+    link.epochTooFar('999999.a', '000001.b'),
     'invalid_argument',
-    'the address or the version is too long; set an apiAddress of 2048 characters at most',
+    '999999.a is more than 1000 epochs above 000001.b: no claims lead there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   ],
   tokenBeforeRevocation: [
     link.tokenBeforeRevocation(),

@@ -1,7 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { beforeEach, expect, test } from 'vitest'
 import { refused } from '../../../../shared/api/errors.ts'
+import { sealedActivation } from '../../../../shared/link/activation-request.ts'
 import { openSealedToken } from '../../../../shared/link/activation-token.ts'
 import type { Method } from '../../../../shared/link/carry.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
@@ -51,11 +52,14 @@ const raw = (
   )
 
 /** `Activate` by a newcomer that says something else than it should. */
-const activateWith = async (change: object, signing?: Follower['pair']['signing']) => {
+const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObject) => {
   const one = newcomer()
+  const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0) }
   const keys = { signingKey: one.keys.signing, exchangeKey: one.keys.exchange, format: FORMAT }
-  const asked = { ...one.request, ...keys, token: await w.token('west'), ...change }
-  await raw('Activate', forms.Activate.question.write(asked), { signing: signing ?? one.pair.signing })
+  const asked = { ...one.request, ...keys, ...nothing, token: await w.token('west'), ...change }
+  const to = { set: w.set, recipient: w.keys.exchange }
+  const sealed = sealedActivation(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
+  await raw('Activate', forms.Activate.question.write(sealed), { signing: signing ?? one.pair.signing })
 }
 const echoWith = async (one: Follower, change: object) => {
   const asked = { position: { epoch: w.epoch, seq: 0 }, state: '', address: '', apiAddress: '', took: 0 }
@@ -278,6 +282,28 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await notice(w.pair.signing, 'another set')
     return link.ofAnotherSet()
   },
+  notSealed: async () => {
+    const [before = '', middle = '', after = ''] = (await w.token('west')).split('.')
+    const { exchange_key: _, ...claims } = JSON.parse(Buffer.from(middle, 'base64url').toString('utf8'))
+    const unnamed = Buffer.from(JSON.stringify(claims)).toString('base64url')
+    await told(newcomer().activate([before, unnamed, after].join('.')))
+    return link.notSealed()
+  },
+  sealedToAnother: async () => {
+    await told(newcomer().activate(await (await primaryWorld()).token('west')))
+    return link.sealedToAnother()
+  },
+  unproven: async () => {
+    await activateWith({}, undefined, pair().signing)
+    return link.unproven()
+  },
+  clusterAdmitted: async () => {
+    const one = await admitted()
+    const north = newcomer('north')
+    const token = await w.token('north')
+    await told(north.source.activate({ ...north.request, cluster: one.cluster, token }))
+    return link.clusterAdmitted(one.cluster, 'west')
+  },
   ownSecondary: async () => {
     await activateWith({ cluster: w.record.id })
     return link.ownSecondary()
@@ -303,9 +329,10 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told((await admitted()).source.keyring({ term: 2 }))
     return link.termToCome(2)
   },
-  textTooLong: async () => {
-    await activateWith({ address: `https://${'a'.repeat(2048)}` })
-    return link.textTooLong()
+  epochTooFar: async () => {
+    const far = epochName(1002, CLAIMANT)
+    await fenceBy(CLAIMANT, far)
+    return link.epochTooFar(far, w.epoch)
   },
   tokenBeforeRevocation: async () => {
     const one = await admitted()

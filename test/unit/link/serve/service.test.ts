@@ -221,6 +221,7 @@ describe('whoever is not admitted', () => {
       ...again.request,
       cluster: one.cluster,
       token: await w.token('west-again'),
+      earlier: one.pair.signing,
     })
     w.clock.ms += 1000
     await w.revoke('west')

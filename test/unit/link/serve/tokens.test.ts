@@ -122,7 +122,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     // it names the other primary, whose key this one has not: what it says is not believed
     await expect(one.activateBy(foreign)).rejects.toThrow('belongs to another DR set')
     expect([set === w.set, primaryKey === w.keys.signing.toString('base64url')]).toEqual([false, false])
-    await refused(() => one.activate(foreign), 'the token is of another DR set')
+    await refused(() => one.activate(foreign), 'not sealed to the key of this cluster, for this set')
   })
 
   test('under another name than its own it changes nothing of that name', async () => {

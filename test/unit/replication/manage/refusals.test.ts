@@ -85,7 +85,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   lifetimeUnusable: [
     role.lifetimeUnusable(),
     'invalid_request',
-    'ttl must be longer than 0 seconds; leave it out for 30 minutes',
+    'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
   ],
   noAddressGiven: [
     role.noAddressGiven(),

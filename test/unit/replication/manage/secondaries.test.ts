@@ -156,7 +156,19 @@ describe('an activation token', () => {
       'no lifetime',
       { id: 'a', ttl: 0 },
       [],
-      'ttl must be longer than 0 seconds; leave it out for 30 minutes',
+      'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
+    ],
+    [
+      'a lifetime of more than a day',
+      { id: 'a', ttl: 86_401 },
+      [],
+      'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
+    ],
+    [
+      'a key to which nothing can be sealed',
+      { id: 'a', secondary_public_key: Buffer.concat([Buffer.of(1), Buffer.alloc(64)]).toString('base64') },
+      [],
+      'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
     ],
     [
       'a key that is none',

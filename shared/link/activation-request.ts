@@ -1,0 +1,98 @@
+import { type KeyObject, sign, verify } from 'node:crypto'
+import { openBox, sealTo } from '../storage/box.ts'
+import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
+import { readActivation } from './activation-token.ts'
+import type { LinkKeys } from './pair.ts'
+import { type ActivateQuestion, activateForms } from './role-messages.ts'
+import { type ActivateRequest, FORMAT } from './source.ts'
+
+/*
+ * How an activation token is handed in: sealed to the exchange key that it names, so that nobody on the way can use it by
+ * keys of his own, with a proof that the cluster has the key that will be its own.
+ */
+
+type Named = Pick<ActivateQuestion, 'token' | 'cluster' | 'signingKey' | 'exchangeKey'>
+
+const NOTHING = Buffer.alloc(0)
+const EMPTY: ActivateQuestion = {
+  ...{
+    token: '',
+    cluster: '',
+    address: '',
+    version: '',
+    format: 0,
+    sealed: '',
+  },
+  ...{
+    signingKey: NOTHING,
+    exchangeKey: NOTHING,
+    proof: NOTHING,
+    earlierProof: NOTHING,
+  },
+}
+
+const placeOf = (set: string) => ({ purpose: 'activation', set }) as const
+
+const textOf = (set: string, { token, cluster, signingKey, exchangeKey }: Named): Buffer => {
+  const keys = [signingKey, exchangeKey].map(one => one.toString('base64'))
+  return Buffer.from(JSON.stringify(['cloud-auth activation', set, token, cluster, ...keys]))
+}
+
+/** Says that a cluster of this id has these keys, and hands this token in. @param set UUID of the DR set */
+const activationProof = (signing: KeyObject, set: string, named: Named): Buffer =>
+  sign(null, textOf(set, named), signing)
+
+/** Whether a proof was made by a key. @param key raw Ed25519 key, 32 bytes */
+export const isProofOf = (key: Uint8Array, set: string, named: Named, proof: Uint8Array): boolean =>
+  key.length === RAW_KEY && verify(null, textOf(set, named), publicKey('Ed25519', key), proof)
+
+/** What is sent to hand a token in; in clear where the token names no key to seal it to. */
+export function activationQuestion(
+  { earlier, ...request }: ActivateRequest,
+  { set, signing, keys }: { set: string; signing: KeyObject; keys: LinkKeys },
+  random: (length: number) => Buffer,
+): ActivateQuestion {
+  const named = {
+    ...EMPTY,
+    ...request,
+    signingKey: keys.signing,
+    exchangeKey: keys.exchange,
+    format: FORMAT,
+  }
+  const recipient = readActivation(request.token)?.exchangeKey
+  if (recipient === undefined) return named
+  return sealedActivation(
+    named,
+    { set, recipient: Buffer.from(recipient, 'base64url') },
+    { signing, earlier },
+    random,
+  )
+}
+
+/**
+ * A question that holds another one, with its proofs, for the eyes of one primary.
+ * @param to raw X25519 key of the primary, and UUID of the DR set
+ * @param by keys that prove: the one that the question names, and one that the primary knows already
+ */
+export function sealedActivation(
+  named: ActivateQuestion,
+  { set, recipient }: { set: string; recipient: Uint8Array },
+  { signing, earlier }: { signing: KeyObject; earlier?: KeyObject | undefined },
+  random: (length: number) => Buffer,
+): ActivateQuestion {
+  const proof = activationProof(signing, set, named)
+  const earlierProof = earlier ? activationProof(earlier, set, named) : NOTHING
+  const inner = activateForms.question.write({ ...named, proof, earlierProof })
+  const sealed = sealTo(recipient, placeOf(set), Buffer.from(inner).toString('base64'), random)
+  return { ...EMPTY, format: named.format, sealed }
+}
+
+/**
+ * What a sealed question holds; undefined where it was not sealed to this key for this set.
+ * @param own X25519
+ * @throws Error for what is no such question
+ */
+export function openedActivation(own: KeyObject, set: string, sealed: string): ActivateQuestion | undefined {
+  const text = openBox(own, placeOf(set), sealed)
+  return text === undefined ? undefined : activateForms.question.read(Buffer.from(text, 'base64'))
+}

@@ -1,0 +1,96 @@
+import { create, type DescField, type DescMessage, toBinary } from '@bufbuild/protobuf'
+import { describe, expect, test } from 'vitest'
+import { type Method, methods } from '../../../shared/link/carry.ts'
+import { envelopeOf } from '../../../shared/link/envelope.ts'
+import { bounds } from '../../../shared/link/forms.ts'
+import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/link/gen/link_pb.ts'
+import { questionIn } from '../../../shared/link/messages.ts'
+import { MOST_AHEAD } from '../../../shared/replication/position.ts'
+
+// Whoever is admitted may send what it likes: no field of a message is kept, or worked on, beyond its bound.
+
+const messages = new Map(file_link.messages.map(one => [one.name, one]))
+const questionOf = (method: Method): DescMessage => {
+  const found = messages.get(`${method}Request`)
+  if (!found) throw new Error(`${method} asks nothing`)
+  return found
+}
+
+/** A number has no bound but that of safe integers. */
+const isNumber = ({ scalar }: DescField): boolean => scalar !== undefined && ![9, 12].includes(scalar)
+
+/** Every value of a message, at any depth, in which one field alone is beyond its bound. */
+function beyond(schema: DescMessage): [path: string, value: Record<string, unknown>][] {
+  return schema.fields.flatMap((field): [string, Record<string, unknown>][] => {
+    const { bytes = 0, most = 0 } = bounds[field.localName] ?? {}
+    const one = field.scalar === 12 ? new Uint8Array(bytes + 1) : 'x'.repeat(bytes + 1)
+    const list = field.fieldKind === 'list'
+    const inner = field.message ? beyond(field.message) : []
+    const nested = inner.map(([path, value]): [string, Record<string, unknown>] => [
+      `${field.name}.${path}`,
+      { [field.localName]: list ? [value] : value },
+    ])
+    const any = field.message ? {} : field.scalar === 12 ? new Uint8Array() : ''
+    const many: [string, Record<string, unknown>][] = list
+      ? [[`${field.name} (count)`, { [field.localName]: Array.from({ length: most + 1 }, () => any) }]]
+      : []
+    const long: [string, Record<string, unknown>][] =
+      isNumber(field) || field.message ? [] : [[field.name, { [field.localName]: list ? [one] : one }]]
+    return [...nested, ...many, ...long]
+  })
+}
+
+const named = (path: string): string => path.replace(' (count)', '').split('.').at(-1) ?? ''
+
+test('every field that is no number has a bound', () => {
+  const free = ['code', 'text', 'body', 'diverged', 'trimmed']
+  const all = [...messages.values()].flatMap(({ fields }) => fields)
+  const without = all.filter(
+    one =>
+      !isNumber(one) && (one.fieldKind === 'list' || !one.message) && bounds[one.localName] === undefined,
+  )
+  expect(without.map(one => one.localName).filter(one => !free.includes(one))).toEqual([])
+})
+
+describe.each(methods)('%s', method => {
+  const schema = questionOf(method)
+  const cases = beyond(schema)
+  test(`${cases.length} fields beyond their bounds are refused by name`, () => {
+    for (const [path, value] of cases) {
+      const body = toBinary(schema, create(schema, value))
+      expect(() => questionIn(method, body), path).toThrow(
+        expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining(named(path)) }),
+      )
+    }
+  })
+
+  test('what is no message is refused', () => {
+    expect(() => questionIn(method, Buffer.from('ffff', 'hex'))).toThrow(
+      expect.objectContaining({ code: 'invalid_argument' }),
+    )
+  })
+})
+
+test('an envelope beyond its bounds is no call', () => {
+  const right = { nonce: new Uint8Array(16), signature: new Uint8Array(64) }
+  const callOf = (more: Record<string, unknown>) =>
+    create(CallSchema, { envelope: create(EnvelopeSchema, { ...right, ...more }) })
+  expect(envelopeOf(callOf({}))).toBeDefined()
+  for (const [path, value] of beyond(EnvelopeSchema)) expect(envelopeOf(callOf(value)), path).toBeUndefined()
+})
+
+test('a lineage that leaves out more epochs than claims do is refused', () => {
+  const schema = questionOf('Cells')
+  const lineTo = (number: number) =>
+    toBinary(
+      schema,
+      create(schema, {
+        line: [1, number].map(one => ({
+          epoch: `${String(one).padStart(6, '0')}.0123456789ab`,
+          start: BigInt(one),
+        })),
+      }),
+    )
+  expect(questionIn('Cells', lineTo(1 + MOST_AHEAD)).line).toHaveLength(2)
+  expect(() => questionIn('Cells', lineTo(2 + MOST_AHEAD))).toThrow('leaves out more than 1000 epochs')
+})

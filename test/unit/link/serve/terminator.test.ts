@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { readActivation } from '../../../../shared/link/activation-token.ts'
+import type { Carry } from '../../../../shared/link/carry.ts'
+import { signCall } from '../../../../shared/link/envelope.ts'
+import type { Call } from '../../../../shared/link/gen/link_pb.ts'
+import { forms } from '../../../../shared/link/messages.ts'
+import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
+import { pair } from '../../../builders/link.ts'
+import { follower, primaryWorld, type World } from './world.ts'
+
+// Who ends TLS between two clusters keeps the call back that hands an activation token in, and does what it can with it.
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+})
+
+/** A cluster whose Activate never arrives; the terminator has it. */
+async function keptBack(name = 'west') {
+  const kept: Call[] = []
+  const carry: Carry = async (_method, call) => {
+    kept.push(call)
+    throw new Error('the connection was reset')
+  }
+  const honest = follower(w, name, { carry })
+  const token = await w.token(name)
+  await expect(honest.activate(token)).rejects.toThrow(LinkSilent)
+  const [call] = kept
+  if (!call) throw new Error('nothing was sent')
+  return { honest, token, call }
+}
+
+const refusalOf = async (call: Call): Promise<string> => {
+  const { outcome } = await w.serve('Activate', call, '')
+  return outcome.case === 'refusal' ? outcome.value.text : String(outcome.case)
+}
+
+/** All that stands in a body, as bytes and as what is encoded in it. */
+const readsIn = (body: Uint8Array): string => {
+  const text = Buffer.from(body).toString('latin1')
+  return text + Buffer.from(text, 'base64').toString('latin1')
+}
+
+describe('a terminator that keeps an Activate call back', () => {
+  test('reads neither the token nor its one-use part', async () => {
+    const { token, call } = await keptBack()
+    expect(readsIn(call.body)).not.toContain(token)
+    expect(readsIn(call.body)).not.toContain(readActivation(token)?.jti)
+    expect(forms.Activate.question.read(call.body)).toMatchObject({ token: '', cluster: '' })
+  })
+
+  test('is refused by name when it signs the call by keys of its own, and admits nobody', async () => {
+    const { call } = await keptBack()
+    const thief = pair()
+    const caller = { set: w.set, from: 'west', line: [] }
+    const own = { signing: thief.signing, nonce: randomBytes(16), time: w.clock.ms + 1 }
+    expect(await refusalOf(signCall('Activate', caller, call.body, own))).toContain(
+      'the call is not signed by the key that it names',
+    )
+    expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
+  })
+
+  test('is refused by name when it hands the sealed request to another primary of the set', async () => {
+    const { call } = await keptBack()
+    const other = await primaryWorld({ set: w.set })
+    const { outcome } = await other.serve('Activate', call, '')
+    expect(outcome).toMatchObject({
+      value: { text: expect.stringContaining('not sealed to the key of this cluster') },
+    })
+  })
+
+  test('has admitted nobody but the honest cluster when it lets the call through, and cannot play it back', async () => {
+    const { honest, call } = await keptBack()
+    expect(await refusalOf(call)).toBe('body')
+    expect((await w.secondary('west'))?.cluster).toBe(honest.cluster)
+    expect(await refusalOf(call)).toContain('has been seen')
+  })
+})
+
+describe('a second token, used under the id of a cluster that lives', () => {
+  /** An administrator of another name's token says that it is the first cluster. */
+  const under = async (name: string, cluster: string, more: object = {}) => {
+    const one = follower(w, name)
+    const token = await w.token(name)
+    return { one, activated: one.source.activate({ ...one.request, cluster, token, ...more }) }
+  }
+
+  test('by other keys is refused by name; the honest cluster goes on, and no revocation meets it', async () => {
+    const honest = follower(w, 'west')
+    await honest.activate(await w.token('west'))
+    w.clock.ms += 1000
+    const { activated } = await under('thief', honest.cluster)
+    await expect(activated).rejects.toThrow(`${honest.cluster} is admitted here as west, by other keys`)
+    await w.revoke('thief')
+    w.clock.ms += 1000
+    expect((await honest.echo()).epoch).toBe(w.epoch)
+  })
+
+  test('by the proof of a key of anybody else is refused too', async () => {
+    const honest = follower(w, 'west')
+    await honest.activate(await w.token('west'))
+    const { activated } = await under('thief', honest.cluster, { earlier: pair().signing })
+    await expect(activated).rejects.toThrow(LinkRefused)
+  })
+
+  test('counts where the key that is known here says so', async () => {
+    const honest = follower(w, 'west')
+    await honest.activate(await w.token('west'))
+    const { activated } = await under('west-2', honest.cluster, { earlier: honest.pair.signing })
+    expect((await activated).set).toBe(w.set)
+  })
+
+  test('counts once the earlier membership was revoked', async () => {
+    const honest = follower(w, 'west')
+    await honest.activate(await w.token('west'))
+    w.clock.ms += 1000
+    await w.revoke('west')
+    w.clock.ms += 1000
+    const { activated } = await under('west-2', honest.cluster)
+    expect((await activated).set).toBe(w.set)
+  })
+})
