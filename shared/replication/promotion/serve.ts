@@ -47,9 +47,10 @@ async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): P
   const made = await genesis.withSigner(keyring.data, clock.now())
   const active = made.terms.find(one => one.id === made.keyring.active)
   const [term] = await store.read([key('term', active?.id ?? '')])
-  if (active?.signer === undefined || !term) return []
-  const own = { cluster: record.data.id, key: active.signer }
-  const signers = [...(term.data.signers ?? []), own]
+  const { signers: known = [] } = term?.data ?? {}
+  // one that was primary before while this term encrypted has its signer still
+  if (!term || active?.signer === undefined || known.some(one => one.key === active.signer)) return []
+  const signers = [...known, { cluster: record.data.id, key: active.signer }]
   return [...keyringChanges(record, keyring, made.keyring), replace(term, term, { ...term.data, signers })]
 }
 

@@ -97,6 +97,13 @@ describe('a former primary that is stolen', () => {
     await set.settled()
   })
 
+  test('stands among the signers of the term once, and so does whoever is primary again', async () => {
+    const [term] = await set.at('east').ports.store.list(partitions('term'))
+    const clusters = (term?.data.signers ?? []).map(({ cluster }) => cluster)
+    const ids = await Promise.all(['east', 'west'].map(async name => (await set.at(name).record()).id))
+    expect(clusters.toSorted()).toEqual(ids.toSorted())
+  })
+
   test('makes tokens of any policy but root until its terms are retired, and none from then on', async () => {
     expect([await isGood(forged(stolen, ['default'])), await isGood(forged(stolen, ['root']))]).toEqual([
       true,
