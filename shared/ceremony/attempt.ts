@@ -20,7 +20,8 @@ export const startFields = {
       secret: true,
     },
   ),
-  pgp_key: text('OpenPGP public key by which the token is encrypted instead'),
+  // public, and long: entries of the audit log have its HMAC, and the fingerprint of one that is taken
+  pgp_key: text('OpenPGP public key by which the token is encrypted instead', { secret: true }),
 }
 
 export const shareFields = {
