@@ -1,9 +1,7 @@
-import { fromBinary } from '@bufbuild/protobuf'
 import { createConnectRouter } from '@connectrpc/connect'
 import { createAsyncIterable, readAllBytes, type UniversalHandler } from '@connectrpc/connect/protocol'
 import { ApiError } from '../api/errors.ts'
-import { CallSchema } from '../link/gen/link_pb.ts'
-import { linkRoutes } from '../link/routes.ts'
+import { isCall, linkRoutes } from '../link/routes.ts'
 import type { LinkPorts } from '../link/serve/ports.ts'
 import { linkService } from '../link/serve/service.ts'
 import { answerOf, bytesOf, type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
@@ -60,12 +58,7 @@ function callIn(bytes: Buffer, headers: Headers): Buffer {
   const head = HEADS[headers.get('content-type') ?? '']
   const isPacked = headers.has('content-encoding') || (head === 5 && bytes[0] !== 0)
   if (head === undefined || isPacked || bytes.length > LARGEST_QUESTION) return bytes
-  try {
-    fromBinary(CallSchema, bytes.subarray(head))
-    return bytes
-  } catch {
-    return Buffer.alloc(head)
-  }
+  return isCall(bytes.subarray(head)) ? bytes : Buffer.alloc(head)
 }
 
 async function asked(
