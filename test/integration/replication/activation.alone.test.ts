@@ -142,7 +142,7 @@ describe('an activation', () => {
     await takeSteps(runOf())
     await isNew()
     const { record, operation } = await recordOf()
-    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, reachedAt: 'http://west' })
+    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, reachedAt: 'https://west.example' })
     const addrs = ['http://east.inside', 'http://east']
     expect(record.link).toMatchObject({ id: 'west', primaryAddr: 'http://east', addrs, ca: 'PEM' })
     expect(record).not.toHaveProperty('operation')
