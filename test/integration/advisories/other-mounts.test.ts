@@ -2,23 +2,22 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { api, done, freshMount, localCertificate, tokenWith } from '../../support/cluster.ts'
 import { errorsOf, HOME, launch, loginAs } from '../../support/logins.ts'
 
+/** A mount with a role whose tags narrow what it gives. */
+async function newMount(): Promise<string> {
+  const { path } = await freshMount()
+  await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+  await done('POST', `${path}/role/web`, {
+    ...{ auth_type: 'ec2', bound_account_id: HOME.account, role_tag: 'CloudRole' },
+    token_policies: 'dev',
+  })
+  return path
+}
+
 describe('who administers one mount changes nothing of another: CVE-2023-24999, GHSA-wmg5-g953-qqfw', () => {
   let [mine, other] = ['', '']
   let token = ''
   beforeAll(async () => {
-    ;[mine, other] = await Promise.all(
-      ['', ''].map(async () => {
-        const { path } = await freshMount()
-        await done('POST', `${path}/config/certificate/local`, {
-          cloud_public_cert: await localCertificate(),
-        })
-        await done('POST', `${path}/role/web`, {
-          ...{ auth_type: 'ec2', bound_account_id: HOME.account, role_tag: 'CloudRole' },
-          token_policies: 'dev',
-        })
-        return path
-      }),
-    )
+    ;[mine, other] = [await newMount(), await newMount()]
     token = await tokenWith(
       `path "${mine.slice(1)}/*" { capabilities = ["create", "read", "update", "delete", "list"] }`,
     )
