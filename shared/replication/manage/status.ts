@@ -2,6 +2,7 @@ import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { FenceOutcome } from '../../model/link.ts'
 import { printTime } from '../../values/time.ts'
 import { epochNumber } from '../position.ts'
+import type { ShownTerm } from './shown-terms.ts'
 
 /** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
 export interface StatusFacts {
@@ -10,6 +11,8 @@ export interface StatusFacts {
   journal?: JournalFacts | undefined
   /** of a primary, in the order in which their tokens were made, without revoked ones */
   secondaries?: readonly SecondaryFacts[]
+  /** of a primary */
+  terms?: readonly ShownTerm[]
   /** of a primary: what others of the set have said to its epoch, by address */
   fences?: readonly ShownFence[]
   /** what a secondary last heard of its primary */
@@ -184,7 +187,7 @@ const shownBuilding = (building: JournalFacts['building']) =>
 
 const primaryStatus = (
   record: ClusterRecord,
-  { journal, secondaries = [], fences = [], now }: StatusFacts,
+  { journal, secondaries = [], terms = [], fences = [], now }: StatusFacts,
 ) => ({
   ...common(record, journal),
   state: journal?.doing === 'writing' ? 'running' : 'idle',
@@ -193,6 +196,7 @@ const primaryStatus = (
   last_wal: journal?.position ?? 0,
   last_dr_wal: journal?.frontier ?? 0,
   secondaries: secondaries.map(one => secondaryPeer(one, now)),
+  ...(terms.length > 0 ? { terms } : {}),
   ...(fences.length > 0
     ? {
         fences: fences.map(({ address, at, result, text }) => ({

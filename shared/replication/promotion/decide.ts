@@ -145,7 +145,7 @@ const checks: readonly Check[] = [
     finds: ({ keyring: { missing } }) =>
       missing === undefined
         ? undefined
-        : `the term ${missing}, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster`,
+        : `the term ${missing}, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster, and if that rotation retired older terms, their batch tokens count here again`,
   },
   {
     name: 'sync',
@@ -241,6 +241,10 @@ function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): s
     : ': whatever came after it was heard last; of what it had told by then nothing is missing'
 }
 
+/** Nobody here knows of them: the report of the former primary names them. */
+const ENDS_LOST =
+  'revocations and retirements of terms that the primary committed behind that position count nowhere here, and whom they ended is good again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there names those that were lost'
+
 /** What a promotion that goes on has to tell. */
 function warningsOf(facts: PromotionFacts): string[] {
   const { primary, head, format, now } = facts
@@ -252,10 +256,11 @@ function warningsOf(facts: PromotionFacts): string[] {
         : `it answered last ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
     return [
       `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here${missingText(facts)}`,
+      ENDS_LOST,
     ]
   }
   if (primary.state === 'refuses' || primary.state === 'none')
-    return [`nothing was handed over: this cluster takes over at position ${at}`]
+    return [`nothing was handed over: this cluster takes over at position ${at}`, ENDS_LOST]
   return primary.format < format
     ? [
         `the primary speaks format ${primary.format}, this cluster ${format}: it cannot come back as a secondary before its upgrade`,
