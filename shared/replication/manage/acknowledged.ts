@@ -2,17 +2,18 @@ import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { epochAt, type Line, type Position } from '../position.ts'
 
-/** Milliseconds without a heartbeat after which a secondary counts as cut off: nobody waits for it. */
-const LOST_MS = 30_000
 const EVERY_MS = 500
 
 /** Secondaries that are connected and have not said that they have all up to a position. */
 export const behind = (all: readonly Secondary[], { epoch, seq }: Position, now: number): Secondary[] =>
   all.filter(
     ({ contact }) =>
-      contact !== undefined && now - contact.at < LOST_MS && (contact.epoch !== epoch || contact.seq < seq),
+      contact !== undefined &&
+      now - contact.at < bounds.PEER_LOST_MS &&
+      (contact.epoch !== epoch || contact.seq < seq),
   )
 
 export type AckPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>

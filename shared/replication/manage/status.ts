@@ -1,5 +1,6 @@
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { FenceOutcome } from '../../model/link.ts'
+import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import { epochNumber } from '../position.ts'
 import type { ShownTerm } from './shown-terms.ts'
@@ -102,9 +103,6 @@ export interface ShownContact {
   refused?: { at: number; text: string }
 }
 
-/** Milliseconds without a heartbeat after which a peer counts as lost; they come every ten seconds. */
-const LOST_MS = 30_000
-
 /** Unix seconds of the time that means "never" for a check of the tree. */
 const NEVER_CHECKED = '-62135596800'
 const NEVER_REINDEXED = '0'
@@ -113,7 +111,7 @@ const NEVER_REINDEXED = '0'
 const ROOT_DIGITS = 40
 
 const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
-  contact !== undefined && !contact.refused && now - contact.at < LOST_MS
+  contact !== undefined && !contact.refused && now - contact.at < bounds.PEER_LOST_MS
 
 /** The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret. @see docs/spec/replication.md#status */
 export function statusOf(facts: StatusFacts): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import type { OperationFault } from '../../model/operation.ts'
+import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import type { Head } from '../head.ts'
 
@@ -66,14 +67,9 @@ export interface PromotionVerdict {
   readonly warnings: readonly string[]
 }
 
-/** Milliseconds by which this cluster may be behind its primary. */
-const MOST_LAG = 5000
-/** Milliseconds without an answer after which a primary is taken for lost. */
-const LOST_MS = 60_000
-
 /** Whether a primary answers that has more than a secondary may be behind it. */
 export const isBehind = (primary: PrimaryFacts): boolean =>
-  primary.state === 'answers' && primary.lag !== 'parted' && primary.lag > MOST_LAG
+  primary.state === 'answers' && primary.lag !== 'parted' && primary.lag > bounds.LARGEST_LAG_MS
 
 interface Check {
   readonly name: string
@@ -94,7 +90,7 @@ const isLost = (primary: PrimaryFacts, now: number): boolean =>
   primary.state === 'silent' &&
   primary.front === undefined &&
   primary.heardAt !== undefined &&
-  now - primary.heardAt >= LOST_MS
+  now - primary.heardAt >= bounds.PRIMARY_LOST_MS
 
 /** What is wrong where nothing opens that the keyring has encrypted; undefined: something does. */
 export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
@@ -226,7 +222,7 @@ const checks: readonly Check[] = [
       if (primary.lag === 'parted')
         return 'the journals of this cluster and of the primary have parted (merkle-diff)'
       return isBehind(primary)
-        ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${MOST_LAG / 1000} s`
+        ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${bounds.LARGEST_LAG_MS / 1000} s`
         : undefined
     },
   },
