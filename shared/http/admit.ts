@@ -51,7 +51,7 @@ export async function admit(
   if (found.endpoint.access.by === 'anyone') {
     // a mount that does not exist is the endpoint's business: its refusal must not tell (CVE-2020-25594)
     if (intake.bodyFault) throw intake.bodyFault
-    return undefined
+    return admitKnown(found.endpoint, intake, base, ports, identified)
   }
   if (intake.bodyFault) throw intake.bodyFault
   if (found.endpoint.access.by === 'operation-token' || mayOperate(found.endpoint, intake, base))
@@ -66,6 +66,28 @@ const mayOperate = (endpoint: Endpoint, { raw }: Intake, { cluster }: Base): boo
   takesOperationToken(endpoint) &&
   cluster?.record.mode === 'secondary' &&
   (raw['dr_operation_token'] ?? '') !== ''
+
+/**
+ * Who calls an endpoint that is for anyone, where a token makes a difference. One that does not count, or may not, is
+ * no hindrance: its holder is a stranger.
+ */
+async function admitKnown(
+  endpoint: Endpoint,
+  intake: Intake,
+  { mounts }: Base,
+  ports: Ports,
+  identified: () => Promise<Alive>,
+): Promise<Admitted | undefined> {
+  const { access } = endpoint
+  if (access.by !== 'anyone' || access.strictly === undefined || !intake.token) return undefined
+  const row = { ...endpoint, access: policy(access.strictly) }
+  try {
+    return await authorise(row, intake, await identified(), { mounts, mount: undefined }, ports)
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
+}
 
 /**
  * Whether a DR operation token admits a request. Where the cluster is no secondary, only the token in the header is
