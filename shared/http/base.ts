@@ -1,4 +1,5 @@
 import type { Fetched } from '../api/call.ts'
+import { takesOperationToken } from '../api/endpoint.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMethod, type MountTable, mountAt } from '../model/mount.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
@@ -52,7 +53,7 @@ function isRefusedAnyway({ found, token, bodyFault, fault, raw }: Intake): boole
   if (bodyFault) return true
   if ('miss' in found) return found.open || !token
   const { by } = found.endpoint.access
-  if (by === 'operation-token') return !token && raw['dr_operation_token'] === undefined
+  if (takesOperationToken(found.endpoint)) return !token && raw['dr_operation_token'] === undefined
   return by === 'anyone' ? fault !== undefined : !token
 }
 
