@@ -238,6 +238,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'otp must have 33 bytes, as many as the token that it masks; leave it out to be given one',
   ],
+  shareForeign: [
+    token.shareForeign(),
+    'invalid_request',
+    'given key is none of the recovery shares of this cluster; the attempt goes on as it was: give one of the shares that were handed out last',
+  ],
   shareRepeated: [
     token.shareRepeated(),
     'invalid_request',
