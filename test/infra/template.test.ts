@@ -7,6 +7,7 @@ import { routeFinder } from '../../infra/local/gateway.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
+import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
 
 let resources: Map<string, Resource>
@@ -40,18 +41,28 @@ const tablesOf = (from: Map<string, Resource>) => ofType(from, 'AWS::DynamoDB::G
 const lasting = (from: Map<string, Resource>) => tablesOf(from).filter(([id]) => !id.startsWith('Ceremony'))
 
 describe('tables and key are kept, encrypted and recoverable', () => {
-  test('two tables on demand, with stream, native expiry, point-in-time recovery and encryption', () => {
+  test('two tables on demand, with native expiry, point-in-time recovery and encryption', () => {
     const tables = lasting(resources)
     expect(tables).toHaveLength(2)
-    for (const [id, { Properties }] of tables) {
+    for (const [, { Properties }] of tables) {
       expect(Properties).toMatchObject({
         BillingMode: 'PAY_PER_REQUEST',
-        StreamSpecification: { StreamViewType: id.startsWith('Data') ? 'NEW_AND_OLD_IMAGES' : 'KEYS_ONLY' },
         TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
         SSESpecification: { SSEEnabled: true, SSEType: 'KMS' },
       })
       expect(Properties.Replicas[0].PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled).toBe(true)
     }
+  })
+
+  test('a table has a stream only where a function reads it, which sees keys and no images', () => {
+    const read = Object.values<Worker>(workers).flatMap(({ stream }) => (stream ? [stream.table] : []))
+    const streams = lasting(resources).flatMap(([id, { Properties }]) =>
+      Properties.StreamSpecification
+        ? [[id.replace(/[0-9A-F]{8}$/, ''), Properties.StreamSpecification]]
+        : [],
+    )
+    expect(read).toEqual(['cluster'])
+    expect(streams).toEqual([['Cluster', { StreamViewType: 'KEYS_ONLY' }]])
   })
 
   test('one more for the secrets of a ceremony: no stream, no recovery, no protection; native expiry and encryption', () => {
