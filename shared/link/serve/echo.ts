@@ -60,7 +60,7 @@ const told = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> =>
 
 const heardOf = (
   known: Secondary,
-  { position, state, took, address, apiAddress }: Question<'Echo'>,
+  { position, state, took, format, address, apiAddress }: Question<'Echo'>,
   { now, envelope }: AdmittedCall,
   canaryAt: number | undefined,
 ): Secondary => ({
@@ -69,7 +69,7 @@ const heardOf = (
   address: address || known.address,
   apiAddress,
   contact: defined({
-    ...{ at: now, took, skew: skewOf(envelope, now), state },
+    ...{ at: now, took, skew: skewOf(envelope, now), state, format },
     ...{ epoch: position.epoch, seq: position.seq, canaryAt },
   }),
 })

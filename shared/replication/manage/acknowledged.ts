@@ -67,5 +67,5 @@ export async function acknowledgements(
 export const isAcknowledged = async (ports: AckPorts, patience: number): Promise<boolean> => {
   const { missing } = await acknowledgements(ports, patience)
   const now = ports.clock.now()
-  return missing.every(({ contact }) => contact === undefined || now - contact.at >= LOST_MS)
+  return missing.every(({ contact }) => contact === undefined || now - contact.at >= bounds.PEER_LOST_MS)
 }

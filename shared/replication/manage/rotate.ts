@@ -33,8 +33,9 @@ export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> 
 /**
  * A rotation, to be committed: with `retire` all older terms get a not-after of now, and the answer tells who has heard
  * of it, and who else was given them.
+ * @param more warnings of what calls this
  */
-export async function rotation(call: Call, retire: boolean): Promise<Outcome> {
+export async function rotation(call: Call, retire: boolean, more: readonly string[] = []): Promise<Outcome> {
   const { keyring, record } = keysOf(call)
   const { ports, now } = call
   const [known, holders, secondaries] = await Promise.all([
@@ -53,7 +54,7 @@ export async function rotation(call: Call, retire: boolean): Promise<Outcome> {
   if (!retire) return after(changes)
   const given = givenTo(before, { self: record.data.id, terms: known, holders, secondaries })
   return {
-    ...after(changes, nothing([ENDED, ...heldText(given)])),
+    ...after(changes, nothing([ENDED, ...heldText(given), ...more])),
     thenTold: () => acknowledgedText(ports, PATIENCE_MS),
   }
 }
