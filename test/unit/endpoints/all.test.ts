@@ -236,6 +236,7 @@ describe('the table as a whole', () => {
         'otp',
         'dr_operation_token',
         'encoded_token',
+        'pgp_key',
       ].sort(),
     )
   })
