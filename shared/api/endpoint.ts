@@ -36,6 +36,8 @@ export const usable = [
   'role',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
   'ceremony',
+  /** keeps the one attempt to make another recovery key, in a partition of its own of that table */
+  'rekey',
   /** checks the DR operation token that was generated, and voids it: every endpoint that asks for one does */
   'operation-token',
   /** tells the event bus of changes of role */

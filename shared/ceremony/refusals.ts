@@ -27,11 +27,16 @@ export const batchTokenStays = (): ApiError =>
 const names: Record<Purpose, string> = {
   root: 'root generation',
   operation: 'generation of a DR operation token',
+  rekey: 'rekey',
+  verification: 'rekey verification',
 }
 
 const paths: Record<Purpose, string> = {
   root: 'sys/generate-root/attempt',
   operation: 'sys/replication/dr/secondary/generate-operation-token/attempt',
+  // the one that is open wherever a token is
+  rekey: 'sys/rotate/recovery/init',
+  verification: 'sys/rotate/recovery/init',
 }
 
 export const attemptRuns = (purpose: Purpose): ApiError =>

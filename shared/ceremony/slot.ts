@@ -5,7 +5,7 @@ import { isActive, type RecoveryKey } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
-import { type Item, key } from '../storage/kinds.ts'
+import { type Item, type Key, key } from '../storage/kinds.ts'
 
 /** What a request of a ceremony looks at, read with its first read. */
 export const prepareSlot = async () => ({
@@ -39,25 +39,27 @@ export const storeSlot = ({ item }: Pick<Gathered, 'item'>, slot: Slot, now: num
 
 const FIELD = 'secrets'
 
-/** An attempt with its secrets, ready to be stored. */
+/** An attempt with its secrets, ready to be stored. @param place the slot that it is stored in */
 export const encryptAttempt = async (
-  attempt: Pick<Attempt, 'purpose' | 'pgp'>,
+  attempt: Pick<Attempt, 'purpose' | 'pgp' | 'rekey'>,
   secrets: Secrets,
   cipher: Pick<FieldCipher, 'encrypt'>,
+  place: Key = key('ceremony'),
 ): Promise<Attempt> => ({
   ...attempt,
   nonce: secrets.nonce,
   progress: secrets.shares.length,
-  secrets: await cipher.encrypt(key('ceremony'), FIELD, JSON.stringify(secrets)),
+  secrets: await cipher.encrypt(place, FIELD, JSON.stringify(secrets)),
 })
 
-/** The secrets of the attempt in the slot; undefined when there is none. */
+/** The secrets of the attempt in the slot; undefined when there is none. @param place the slot that it is stored in */
 export async function decryptSecrets(
   { attempt }: Slot,
   cipher: Pick<FieldCipher, 'decrypt'>,
+  place: Key = key('ceremony'),
 ): Promise<Secrets | undefined> {
   if (!attempt) return undefined
-  const text = (await cipher.decrypt(key('ceremony'), FIELD, attempt.secrets)).reveal()
+  const text = (await cipher.decrypt(place, FIELD, attempt.secrets)).reveal()
   const secrets = JSON.parse(text) as Secrets
   if (secrets.nonce !== attempt.nonce) throw new Error('the secrets in the slot belong to another attempt')
   return secrets

@@ -64,6 +64,7 @@ export interface Stored {
   'recovery-key': RecoveryKey
   term: Term
   ceremony: Slot
+  rekey: Slot
   'operation-token': OperationToken
   watcher: Watcher
   secondary: Secondary
@@ -241,6 +242,16 @@ export const kinds = {
     sk: 'slot',
     expiry: 'dies',
     guard: 'ceremony',
+    encrypted: ['secrets'],
+  },
+  // its own partition and guard: who makes tokens does not reach it
+  rekey: {
+    table: 'ceremony',
+    class: 'local',
+    pk: 'rekey',
+    sk: 'slot',
+    expiry: 'dies',
+    guard: 'rekey',
     encrypted: ['secrets'],
   },
   // of the newest execution that waits for an attempt (`begin`), and of the newest that watches one (`watch`)
