@@ -147,6 +147,9 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('genesis', 'stores', 'data'))),
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('genesis', 'stores', 'cluster'))),
   ],
+  recovery: ({ store }) => [
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('recovery', 'stores', 'data'))),
+  ],
   role: ({ store }) => [
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('role', 'stores', 'cluster'))),
   ],

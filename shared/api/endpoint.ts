@@ -30,8 +30,10 @@ export const usable = [
   'background',
   /** starts workflows, and answers their steps that wait */
   'workflow',
-  /** makes keys, of a new cluster or for a further term, and stores record, keyring and recovery key */
+  /** makes keys, of a new cluster or for a further term, and stores record and keyring */
   'genesis',
+  /** stores by what recovery shares are judged */
+  'recovery',
   /** changes the cluster record, and makes no keys */
   'role',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */

@@ -1,7 +1,7 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Attempt, IDLE, type Purpose, type Secrets, type Slot } from '../model/ceremony.ts'
-import { isActive, type RecoveryKey } from '../model/cluster.ts'
+import { isActive } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
@@ -18,7 +18,7 @@ export interface Gathered {
   item: Item<'ceremony'> | undefined
   slot: Slot
   recovery: Item<'recovery-key'>
-  required: RecoveryKey['threshold']
+  required: number
 }
 
 const EMPTY: Slot = { tries: [] }

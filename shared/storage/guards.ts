@@ -15,6 +15,8 @@ export const guards = {
   mint: { stores: ['mint'], deletes: ['spend', 'write'] },
   /** keys without which nothing can be read again */
   genesis: { stores: ['genesis'], deletes: [] },
+  /** who may change what recovery shares are judged by: not all who make keys */
+  recovery: { stores: ['recovery'], deletes: [] },
   record: { stores: ['genesis', 'role'], deletes: [] },
   /** an attempt is replaced, or dies */
   ceremony: { stores: ['ceremony'], deletes: [] },

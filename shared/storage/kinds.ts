@@ -1,7 +1,7 @@
 import type { AccessEntry } from '../model/access-entry.ts'
 import type { Alias, Pointer } from '../model/alias.ts'
 import type { OperationToken, Slot, Watcher } from '../model/ceremony.ts'
-import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
+import type { ClusterRecord, KeptRecoveryKey, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Drill } from '../model/drill.ts'
@@ -61,7 +61,7 @@ export interface Stored {
   'alias-id': Pointer
   cluster: ClusterRecord
   keyring: Keyring
-  'recovery-key': RecoveryKey
+  'recovery-key': RecoveryKey | KeptRecoveryKey
   term: Term
   ceremony: Slot
   rekey: Slot
@@ -220,7 +220,8 @@ export const kinds = {
     ...REPLICATED,
     pk: 'recovery',
     sk: 'key',
-    guard: 'genesis',
+    guard: 'recovery',
+    // in the form of before alone
     encrypted: ['key'],
   },
   // by identity; written together with the keyring that has it

@@ -33,7 +33,18 @@ export const workers = {
   },
   'on-job': {
     // beginning a journal stores items of every kind anew, so it needs all their grants
-    uses: ['read', 'write', 'mint', 'genesis', 'scan', 'sweep', 'access-keys', 'background', 'journal'],
+    uses: [
+      'read',
+      'write',
+      'mint',
+      'genesis',
+      'recovery',
+      'scan',
+      'sweep',
+      'access-keys',
+      'background',
+      'journal',
+    ],
     summary: 'runs background jobs: tidy, removal of mounts, ends of rotations, journals begun and ended',
     timeout: 10,
   },
@@ -75,7 +86,7 @@ export const workers = {
     timeout: 15,
   },
   'on-journal': {
-    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role'],
+    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'recovery'],
     summary:
       'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role',
     timeout: 1,

@@ -366,6 +366,7 @@ const actions: Record<Use, readonly string[]> = {
   events: ['events:PutEvents'],
   workflow: ['states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
+  recovery: ['dynamodb:PutItem'],
   role: ['dynamodb:PutItem'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   'operation-token': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
