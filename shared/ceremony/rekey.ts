@@ -25,7 +25,8 @@ export const rekeyFields = {
   pgp_keys: list('OpenPGP public keys, one for each share, by which the new shares are encrypted'),
   require_verification: bool('Whether the new key counts only when its own shares were given; default false'),
   stored_shares: unsupported('No share is stored'),
-  backup: unsupported('No share is stored, encrypted or not'),
+  // the incumbent's command line writes it with a capital
+  backup: unsupported('No share is stored, encrypted or not', { formerly: 'Backup' }),
 }
 
 export const rekeyShareFields = {
