@@ -9,6 +9,7 @@ import type { Ports } from '../ports.ts'
 import { closeCopy } from '../replication/close-copy.ts'
 import { watchPeers } from '../replication/manage/watch-peers.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
+import { forgetRecoveryKey } from '../replication/primary/forget-recovery-key.ts'
 import { tellsNews } from '../replication/primary/news.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
@@ -52,6 +53,7 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
     await tendJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
+    await forgetRecoveryKey(ports).catch(otherwise('the recovery key is stored still'))
     await watchPeers(ports).catch(otherwise('other clusters were not looked at'))
   }
 }

@@ -54,7 +54,7 @@ export async function echo(
 
 const heardOf = (
   known: Secondary,
-  { position, state, took, address, apiAddress }: Question<'Echo'>,
+  { position, state, took, format, address, apiAddress }: Question<'Echo'>,
   { now, envelope }: AdmittedCall,
   canaryAt: number | undefined,
 ): Secondary => ({
@@ -63,7 +63,7 @@ const heardOf = (
   address: address || known.address,
   apiAddress,
   contact: defined({
-    ...{ at: now, took, skew: skewOf(envelope, now), state },
+    ...{ at: now, took, skew: skewOf(envelope, now), state, format },
     ...{ epoch: position.epoch, seq: position.seq, canaryAt },
   }),
 })

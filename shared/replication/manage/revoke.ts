@@ -1,9 +1,10 @@
 import { after, type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
 import { revocation } from '../../link/admin/secondaries.ts'
+import { wasKept } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { type Change, keyOf } from '../../storage/changes.ts'
-import { partitions } from '../../storage/kinds.ts'
+import { key, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import { storing } from '../storing.ts'
 import { roleChanging, secondariesChanging } from './refusals.ts'
@@ -28,14 +29,20 @@ const PAUSE_MS = 20
 export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
   const { retire = false } = call.given
   const known = await call.once('revoke', () => revoked(call))
-  if (!retire) return { answer: nothing(known ? [KEEPS] : []) }
+  const [recovery] = await call.ports.store.read([key('recovery-key')])
+  const shares = known && recovery && wasKept(recovery.data) ? [SHARES] : []
+  if (!retire) return { answer: nothing(known ? [KEEPS, ...shares] : []) }
   // behind the revocation, or the revoked cluster would be given the new term
   const { changes, warnings } = await rotation(call, true)
-  return after(changes, nothing(warnings))
+  return after(changes, nothing([...warnings, ...shares]))
 }
 
 const KEEPS =
   'the revoked cluster keeps what it has: it reads what terms of the keyring made until now encrypted, batch tokens of terms that bear no signature it can make; POST sys/rotate with retire=true ends these; the runbook of a stolen cluster says what else to renew'
+
+/** Of an earlier version the revoked cluster, or a backup of it, has the key that shares are cut from. */
+const SHARES =
+  'the revoked cluster may know the recovery key, which an earlier version stored: whoever has it makes recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
 
 /** @returns whether there was somebody to revoke */
 async function revoked(call: Call<typeof revokeFields>): Promise<boolean> {

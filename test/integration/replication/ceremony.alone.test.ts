@@ -78,7 +78,8 @@ describe('with the primary dead, on a secondary', () => {
     const replies = []
     for (const share of set.at('west').shares.slice(0, 3))
       replies.push(await west('PUT', `${GENERATE}/update`, { nonce, key: share }))
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 400])
+    expect(replies.map(({ status }) => status)).toEqual([400, 400, 400])
+    expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({ started: true, progress: 0 })
     expect((await west('DELETE', `${GENERATE}/attempt`)).status).toBe(204)
   })
 

@@ -13,6 +13,7 @@ import { closeCopy } from '../../../shared/replication/close-copy.ts'
 import { fill } from '../../../shared/replication/density.ts'
 import type { Head } from '../../../shared/replication/head.ts'
 import { tendOperation } from '../../../shared/replication/operation/tend.ts'
+import { forgetRecoveryKey } from '../../../shared/replication/primary/forget-recovery-key.ts'
 import { trimJournal } from '../../../shared/replication/primary/trim.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { finishStepDown } from '../../../shared/replication/step-down.ts'
@@ -165,6 +166,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await tendOperation(journaling)
         await finishStepDown(journaling)
         await tellRoleEvents(journaling)
+        await forgetRecoveryKey(journaling)
         await fill(journaling, 'all')
         await trimJournal(journaling)
       })
