@@ -369,6 +369,7 @@ const actions: Record<Use, readonly string[]> = {
   recovery: ['dynamodb:PutItem'],
   role: ['dynamodb:PutItem'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+  rekey: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   'operation-token': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
   link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   apply: [
@@ -558,11 +559,14 @@ describe('grants come from the table', () => {
         JSON.stringify(statementsOf(name)).includes('Ceremony') ||
         functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
     )
-    expect(reaching).toEqual(['ceremony', 'generate-root', 'on-attempt', 'on-operation', 'replication'])
+    expect(reaching).toEqual([
+      ...['ceremony', 'generate-root', 'on-attempt', 'on-operation', 'rekey', 'replication'],
+    ])
     const readers = (pk: string) =>
       reaching.filter(name => may(name, 'dynamodb:BatchGetItem', 'Ceremony', pk))
     expect(readers('ceremony')).toEqual(['ceremony', 'generate-root', 'on-attempt'])
-    expect(readers('operation-token')).toEqual(reaching)
+    expect(readers('rekey')).toEqual(['rekey'])
+    expect(readers('operation-token')).toEqual(reaching.filter(name => name !== 'rekey'))
   })
 
   test.each(['login', 'roles', 'system'])('%s reaches no other Lambda and makes no keys', name => {
@@ -809,13 +813,16 @@ describe('recovery shares', () => {
     })
   })
 
-  test('whether ceremonies are strict is told to the function that holds them, and to no other', () => {
+  test('whether ceremonies are strict is told to the functions that hold them, and to no other', () => {
     const from = resourcesOf({ stage: 'strict', strictCeremony: true })
     const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { STRICT_CEREMONY } = Properties.Environment.Variables
       return STRICT_CEREMONY === undefined ? [] : [[Properties.Description, STRICT_CEREMONY]]
     })
-    expect(told).toEqual([['cloud-auth: ceremony', 'true']])
+    expect(told).toEqual([
+      ['cloud-auth: ceremony', 'true'],
+      ['cloud-auth: rekey', 'true'],
+    ])
   })
 
   test('whether health looks at the keyring is told to the function that answers it, and to no other', () => {

@@ -3,7 +3,7 @@ import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import { retiredTerms } from '../../cluster/terms.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
-import { withKeyring } from '../../model/cluster.ts'
+import { wasKept, withKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -26,9 +26,19 @@ export const prepareKeys = async () => ({
  * @see docs/spec/keys.md#terms
  */
 export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
-  const { changes, warnings } = await rotation(call, call.given.retire === true)
-  return after(changes, nothing(warnings))
+  const retire = call.given.retire === true
+  const { changes, warnings } = await rotation(call, retire)
+  return after(changes, nothing([...warnings, ...(retire ? await sharesKnown(call) : [])]))
 }
+
+/** Whoever ends tokens that others could make wants to end their shares as well. */
+async function sharesKnown({ ports }: Call): Promise<string[]> {
+  const [recovery] = await ports.store.read([key('recovery-key')])
+  return recovery && wasKept(recovery.data) ? [SHARES] : []
+}
+
+const SHARES =
+  'an earlier version stored the recovery key, and whoever was a member of the set may know it: such a one makes recovery shares, until POST sys/rotate/recovery/init and /update have made others'
 
 /** A rotation, to be committed: with `retire` all older terms get a not-after of now. */
 export async function rotation(
