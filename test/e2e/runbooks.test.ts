@@ -175,10 +175,16 @@ describe('the runbooks, one after the other', () => {
   test('lost shares: holders of shares make a token on the secondary, which is east now', async () => {
     await swapped()
     await shell.paste('OPERATION=')
-    const [first = '', second = '', last = ''] = blocksOf('lost-shares')
+    const [first = '', second = '', last = '', ...rekeying] = blocksOf('lost-shares')
     for (const block of [first, second]) await shell.paste(block)
     expect(await shell.value('OPERATION')).toMatch(/^hvs\./)
     await shell.paste(last)
+    // the set's own are made anew; those that it had are worth nothing then
+    const old = await shell.value('SHARE_1')
+    let printed = ''
+    for (const block of rekeying) printed = (await shell.paste(block)).stdout
+    expect(printed).toContain('"complete":true')
+    expect(await shell.value('SHARE_1')).not.toBe(old)
   })
 
   test('restore: the set ends, and another one begins', async () => {
