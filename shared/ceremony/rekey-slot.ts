@@ -1,12 +1,13 @@
 import { type Call, clusterOf } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Attempt, IDLE, type Rekey, type Secrets, type Slot } from '../model/ceremony.ts'
-import { type ClusterRecord, isVerified } from '../model/cluster.ts'
+import type { ClusterRecord } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { decryptSecrets, encryptAttempt } from './slot.ts'
+import { triesOf } from './decide.ts'
+import { decryptSecrets, encryptAttempt, identityOf } from './slot.ts'
 
 /** What a request of a rekeying looks at, read with its first read. */
 export const prepareRekey = async () => ({
@@ -22,26 +23,28 @@ export interface GatheredRekey {
   item: Item<'rekey'> | undefined
   slot: Slot & { attempt?: Rekeying }
   recovery: Item<'recovery-key'>
-  /** the recovery key and the role of the cluster, as the attempt in the slot has to know them */
+  /** the recovery key, and the role of the cluster, as the attempt in the slot has to know them */
+  of: string
   under: string
 }
 
 /**
- * What an attempt was begun under. Another recovery key voids it, and so does a change of role, even one back: what
- * happened to the set in between is not known here.
+ * The role of a cluster, as attempts know it again. A change voids them, even one back: what happened to the set in
+ * between is not known here.
  */
-export const underOf = (
-  { rev, data }: Pick<Item<'recovery-key'>, 'rev' | 'data'>,
-  { mode, set = '', epoch = '' }: Pick<ClusterRecord, 'mode' | 'set' | 'epoch'>,
-): string => [isVerified(data) ? data.verifier : rev, mode, set, epoch].join(' ')
+export const roleOf = ({
+  mode,
+  set = '',
+  epoch = '',
+}: Pick<ClusterRecord, 'mode' | 'set' | 'epoch'>): string => [mode, set, epoch].join(' ')
 
 export function gatherRekey(call: Pick<Call, 'fetched' | 'cluster'>): GatheredRekey {
   const [item, recovery] = [call.fetched.get(key('rekey')), call.fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
-  const under = underOf(recovery, clusterOf(call).record)
-  const { tries, attempt } = item?.data ?? { tries: [] }
-  const rekeying = attempt && isRekeying(attempt) && attempt.rekey.under === under ? attempt : undefined
-  return { item, slot: { tries, ...(rekeying ? { attempt: rekeying } : {}) }, recovery, under }
+  const [of, under] = [identityOf(recovery), roleOf(clusterOf(call).record)]
+  const { attempt, ...stored } = item?.data ?? { tries: [] }
+  const goesOn = attempt && isRekeying(attempt) && attempt.of === of && attempt.rekey.under === under
+  return { item, slot: { ...triesOf(stored), ...(goesOn ? { attempt } : {}) }, recovery, of, under }
 }
 
 const isRekeying = (attempt: Attempt): attempt is Rekeying => attempt.rekey !== undefined
@@ -52,7 +55,7 @@ export const storeRekey = ({ item }: Pick<GatheredRekey, 'item'>, slot: Slot, no
 
 /** An attempt with its secrets, ready to be stored. */
 export const encryptRekey = (
-  attempt: Pick<Rekeying, 'purpose' | 'rekey'>,
+  attempt: Pick<Rekeying, 'purpose' | 'rekey' | 'held' | 'of'>,
   secrets: Pick<Secrets, 'nonce' | 'shares'>,
   cipher: Pick<FieldCipher, 'encrypt'>,
 ): Promise<Attempt> => encryptAttempt(attempt, { ...secrets, otp: '' }, cipher, key('rekey'))

@@ -1,13 +1,15 @@
 import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
+import { ApiError } from '../api/errors.ts'
 import { bool, int, list, type Supplied, text, unsupported } from '../api/fields.ts'
-import { encryptEach, fingerprintOf } from '../cluster/pgp.ts'
+import { checkSizes, encryptEach, fingerprintOf } from '../cluster/pgp.ts'
 import { newRecoveryKey, withoutKey } from '../cluster/recovery.ts'
 import { checkDivision, combineShares, type Division, readShare } from '../cluster/shares.ts'
 import type { PgpKey, Secrets } from '../model/ceremony.ts'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
-import { decideKey, decideShare, decideStart, tried } from './decide.ts'
+import { defined } from '../values/defined.ts'
+import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
 import { noAttempt } from './refusals.ts'
 import { alreadyMade, nothingToVerify, pgpKeysMiscounted } from './rekey-refusals.ts'
 import {
@@ -18,11 +20,15 @@ import {
   type Rekeying,
   storeRekey,
 } from './rekey-slot.ts'
+import { isHeld } from './slot.ts'
 
 export const rekeyFields = {
   secret_shares: int('Number of shares of the new recovery key', { required: true }),
   secret_threshold: int('Shares needed together', { required: true }),
-  pgp_keys: list('OpenPGP public keys, one for each share, by which the new shares are encrypted'),
+  pgp_keys: list('OpenPGP public keys, one for each share, by which the new shares are encrypted', {
+    // public, and long: entries of the audit log have its HMAC, and the fingerprints of those that are taken
+    secret: true,
+  }),
   require_verification: bool('Whether the new key counts only when its own shares were given; default false'),
   stored_shares: unsupported('No share is stored'),
   // the incumbent's command line writes it with a capital
@@ -64,21 +70,28 @@ export function showRekey(call: Call): Outcome {
   return answer(data(shown(slot.attempt, recovery.data.threshold)))
 }
 
-/** POST …/init: takes the slot. Nothing that costs time is looked at before it is known to be free. */
+/** POST …/init: takes the slot. Nothing is computed with a key before the slot and its limit are known to take it. */
 export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcome> {
   const { given, now } = call
   const { entropy, cipher } = call.ports
   const gathered = gatherRekey(call)
-  const { slot, recovery, under } = gathered
+  const { slot, recovery, of, under } = gathered
+  const held = isHeld(call)
   const facts = { slot, now }
-  const verdict = decideStart(facts)
+  const verdict = decideStart(facts, held)
   if (!('start' in verdict)) throw verdict.refuse
   const division = divisionOf(given)
-  const pgp = await keysOf(given.pgp_keys ?? [], division)
+  const keys = given.pgp_keys ?? []
+  checkKeys(keys, division)
+  const tries = tried(facts, startsOf(held))
+  const pgp = await readKeys(keys)
+  // whoever had us compute with a key has used up a try, whether it is usable or not
+  if (pgp instanceof ApiError) return { ...after([storeRekey(gathered, tries, now)]), fault: pgp }
   const begun = entropy.uuid()
   const rekey = { ...division, pgp, verify: given.require_verification ?? false, begun, under }
-  const attempt = await encryptRekey({ purpose: 'rekey', rekey }, { nonce: begun, shares: [] }, cipher)
-  const change = storeRekey(gathered, { tries: tried(facts), attempt }, now)
+  const next = defined({ purpose: 'rekey' as const, rekey, of, held: held || undefined })
+  const attempt = await encryptRekey(next, { nonce: begun, shares: [] }, cipher)
+  const change = storeRekey(gathered, { ...tries, attempt }, now)
   return after([change], data(shown({ ...attempt, rekey }, recovery.data.threshold)))
 }
 
@@ -88,19 +101,41 @@ function divisionOf({ secret_shares = 0, secret_threshold = 0 }: Supplied<typeof
   return division
 }
 
-async function keysOf(keys: readonly string[], { shares }: Division): Promise<PgpKey[]> {
+const nameOf = (index: number) => `pgp_keys: key ${index + 1}`
+
+/** @throws ApiError `invalid_request` for another number of keys, and for sizes that cost too much to compute with */
+function checkKeys(keys: readonly string[], { shares }: Division): void {
   if (keys.length > 0 && keys.length !== shares) throw pgpKeysMiscounted()
-  const read: PgpKey[] = []
-  for (const [index, one] of keys.entries())
-    read.push({ key: one, fingerprint: await fingerprintOf(one, `pgp_keys: key ${index + 1}`) })
-  return read
+  for (const [index, one] of keys.entries()) checkSizes(one, nameOf(index))
 }
 
-/** DELETE …/init: always; with nothing in progress nothing is written. The present key stays. */
+/** @returns the fault of the first key that is not usable */
+async function readKeys(keys: readonly string[]): Promise<PgpKey[] | ApiError> {
+  const read: PgpKey[] = []
+  try {
+    for (const [index, one] of keys.entries())
+      read.push({ key: one, fingerprint: await fingerprintOf(one, nameOf(index)) })
+    return read
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
+
+/** DELETE …/init: with nothing in progress nothing is written, and nobody is refused. The present key stays. */
 export function cancelRekey(call: Call): Outcome {
   const gathered = gatherRekey(call)
-  const { attempt, tries } = gathered.slot
-  return after(attempt ? [storeRekey(gathered, { tries }, call.now)] : [])
+  const { slot } = gathered
+  if (!slot.attempt) return after([])
+  checkCancel(slot.attempt, call)
+  return after([storeRekey(gathered, triesOf(slot), call.now)])
+}
+
+/** Shares were given to what is made: no stranger ends that. @throws ApiError `permission_denied` */
+function checkCancel(attempt: Rekeying, call: Call): void {
+  const { progress, rekey } = attempt
+  const verdict = decideCancel({ ...attempt, progress: rekey.made ? rekey.threshold : progress }, isHeld(call))
+  if (!('cancel' in verdict)) throw verdict.refuse
 }
 
 /** POST …/update: one share of the present key. The last one needed makes the new key. */
@@ -148,7 +183,7 @@ async function giveShare(
   }
   const judged = decideKey(purpose, combineShares(secrets.shares), recovery)
   if ('right' in judged) return { attempt: before }
-  const reset = storeRekey(gathered, { tries: tried(facts), attempt: await stored([]) }, now)
+  const reset = storeRekey(gathered, { ...tried(facts, 'failures'), attempt: await stored([]) }, now)
   return { ...after([reset]), fault: judged.refuse }
 }
 
@@ -173,9 +208,9 @@ async function makeKey(
     ...{ pgp_fingerprints: pgpFingerprints, backup: false, verification_required: rekey.verify },
   }
   if (!rekey.verify)
-    return after([inForce(recovery, made), storeRekey(gathered, { tries: slot.tries }, now)], data(told))
+    return after([inForce(recovery, made), storeRekey(gathered, triesOf(slot), now)], data(told))
   const nonce = ports.entropy.uuid()
-  const next = { purpose: 'verification', rekey: { ...rekey, made } } as const
+  const next = { ...attempt, purpose: 'verification', rekey: { ...rekey, made } } as const
   const pending = await encryptRekey(next, { nonce, shares: [] }, ports.cipher)
   const change = storeRekey(gathered, { ...slot, attempt: pending }, now)
   return after([change], data({ ...told, verification_nonce: nonce }))
@@ -219,18 +254,19 @@ export async function giveNewShare(call: Call<typeof rekeyShareFields>): Promise
   const given = await giveShare(call, gathered, 'verification', made)
   if ('answer' in given) return given
   if (given.change) return after([given.change], data(verification(given.attempt)))
-  const { tries } = gathered.slot
-  const changes = [inForce(gathered.recovery, made), storeRekey(gathered, { tries }, call.now)]
+  const emptied = storeRekey(gathered, triesOf(gathered.slot), call.now)
+  const changes = [inForce(gathered.recovery, made), emptied]
   return after(changes, data({ nonce: given.attempt.nonce, complete: true }))
 }
 
 /** DELETE …/verify: the shares given so far are forgotten, and the nonce is another one. The new key stays. */
 export async function restartVerification(call: Call): Promise<Outcome> {
   const gathered = gatherRekey(call)
-  const { attempt, tries } = gathered.slot
+  const { attempt } = gathered.slot
   if (!attempt?.rekey.made) throw nothingToVerify()
+  checkCancel(attempt, call)
   const { entropy, cipher } = call.ports
   const next = await encryptRekey(attempt, { nonce: entropy.uuid(), shares: [] }, cipher)
-  const change = storeRekey(gathered, { tries, attempt: next }, call.now)
+  const change = storeRekey(gathered, { ...triesOf(gathered.slot), attempt: next }, call.now)
   return after([change], data(verification({ ...next, rekey: attempt.rekey })))
 }

@@ -1,11 +1,19 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Attempt, IDLE, type Purpose, type Secrets, type Slot } from '../model/ceremony.ts'
-import { isActive } from '../model/cluster.ts'
+import { isActive, isVerified } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
+import { triesOf } from './decide.ts'
+
+/**
+ * Whether a caller may: by a token that was looked at, or by who may invoke the function. Whoever sends another token
+ * where ceremonies are open is a stranger.
+ */
+export const isHeld = ({ request, caller }: Pick<Call, 'request' | 'caller'>): boolean =>
+  request.gatewayId === '' || caller !== undefined
 
 /** What a request of a ceremony looks at, read with its first read. */
 export const prepareSlot = async () => ({
@@ -21,15 +29,22 @@ export interface Gathered {
   required: number
 }
 
+/** By what attempts know a recovery key again. One that still holds the key is another with every write. */
+export const identityOf = ({ rev, data }: Pick<Item<'recovery-key'>, 'rev' | 'data'>): string =>
+  isVerified(data) ? data.verifier : rev
+
 const EMPTY: Slot = { tries: [] }
 
 export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster'>): Gathered {
   const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
-  const { tries, attempt } = item?.data ?? EMPTY
-  // an attempt begun while the cluster had another role is void, and does not block a new one
+  const { attempt, ...stored } = item?.data ?? EMPTY
+  // an attempt begun under another role or recovery key is void, and does not block a new one
   const purpose: Purpose = cluster && !isActive(cluster.record) ? 'operation' : 'root'
-  const slot = attempt?.purpose === purpose ? { tries, attempt } : { tries }
+  const tries = triesOf(stored)
+  const { of = identityOf(recovery) } = attempt ?? {}
+  const goesOn = attempt?.purpose === purpose && of === identityOf(recovery)
+  const slot = goesOn ? { ...tries, attempt } : tries
   return { item, slot, recovery, required: recovery.data.threshold }
 }
 
@@ -41,7 +56,7 @@ const FIELD = 'secrets'
 
 /** An attempt with its secrets, ready to be stored. @param place the slot that it is stored in */
 export const encryptAttempt = async (
-  attempt: Pick<Attempt, 'purpose' | 'pgp' | 'rekey'>,
+  attempt: Pick<Attempt, 'purpose' | 'pgp' | 'held' | 'of' | 'rekey'>,
   secrets: Secrets,
   cipher: Pick<FieldCipher, 'encrypt'>,
   place: Key = key('ceremony'),

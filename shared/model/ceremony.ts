@@ -16,6 +16,10 @@ export interface Attempt {
   pgp?: PgpKey
   /** shares given so far */
   progress: number
+  /** whether somebody began it who may: then no stranger ends it */
+  held?: true
+  /** the recovery key whose shares count: another one voids the attempt. Absent: of a version before, any */
+  of?: string
   /** `Secrets` as JSON */
   secrets: Encrypted
   /** of a rekeying alone */
@@ -33,10 +37,20 @@ export interface Rekey {
   verify: boolean
   /** names the attempt from its start to its end, also while shares come with the nonce of the verification */
   begun: string
-  /** the recovery key and the role of the cluster that it was begun under: under others it is void */
+  /** the role of the cluster that it was begun under: under others it is void */
   under: string
   /** the new key's verifiers: neither the key nor a share is kept. Absent: it is not made yet */
   made?: RecoveryKey
+}
+
+/** What the slot counts. Each has a limit of its own, so that strangers use up nobody else's. */
+export type Tries = {
+  /** starts by strangers: epoch milliseconds of the recent ones, as of the others */
+  tries: readonly number[]
+  /** starts by holders of a token that may, and by who invokes the function directly */
+  heldTries?: readonly number[]
+  /** shares that were put together and made no key */
+  failures?: readonly number[]
 }
 
 export interface PgpKey {
@@ -56,9 +70,7 @@ export interface Secrets {
 }
 
 /** The one place for an attempt. It dies after an hour in which nothing was written to it. */
-export interface Slot {
-  /** epoch milliseconds of recent starts and failed verifications */
-  tries: readonly number[]
+export interface Slot extends Tries {
   attempt?: Attempt
   /** the attempt before, where it did not lapse */
   last?: { nonce: string; outcome: 'completed' | 'cancelled' }

@@ -175,10 +175,14 @@ describe('the runbooks, one after the other', () => {
   test('lost shares: holders of shares make a token on the secondary, which is east now', async () => {
     await swapped()
     await shell.paste('OPERATION=')
-    const [first = '', second = '', last = '', ...rekeying] = blocksOf('lost-shares')
-    for (const block of [first, second]) await shell.paste(block)
-    expect(await shell.value('OPERATION')).toMatch(/^hvs\./)
-    await shell.paste(last)
+    const [first = '', second = '', last = '', invoke = '', broken = '', ...rekeying] = blocksOf('lost-shares')
+    // by a token, then by who may invoke the function
+    for (const begin of [[first], [invoke, broken]]) {
+      await shell.paste('NONCE=; OPERATION=')
+      for (const block of [...begin, second]) await shell.paste(block)
+      expect(await shell.value('OPERATION')).toMatch(/^hvs\./)
+      await shell.paste(last)
+    }
     // the set's own are made anew; those that it had are worth nothing then
     const old = await shell.value('SHARE_1')
     let printed = ''
@@ -198,4 +202,7 @@ describe('the runbooks, one after the other', () => {
 })
 
 /** West is the primary by now: the pages call it east. */
-const swapped = () => shell.paste('WAS=$EAST; EAST=$WEST; WEST=$WAS')
+const swapped = () =>
+  shell.paste(
+    'WAS=$EAST; EAST=$WEST; WEST=$WAS; WAS=$LAMBDA_EAST; LAMBDA_EAST=$LAMBDA_WEST; LAMBDA_WEST=$WAS',
+  )

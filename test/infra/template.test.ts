@@ -7,6 +7,7 @@ import { routeFinder } from '../../infra/local/gateway.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
+import { workflows } from '../../shared/workers/workflows.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
 
 let resources: Map<string, Resource>
@@ -440,6 +441,35 @@ describe('grants come from the table', () => {
     )
   })
 
+  const MACHINES = [
+    ['ceremony', ['operation-token-attempt']],
+    ['on-attempt', ['operation-token-attempt']],
+    ['on-drill', ['drill']],
+    ['replication', Object.keys(workflows)],
+    ['on-journal', Object.keys(workflows)],
+  ] as const
+
+  test.each(MACHINES)(
+    '%s has to do with these state machines, by their whole names: %j',
+    (name, machines) => {
+      const granted = statementsOf(name)
+        .filter(one => JSON.stringify(one.Action).includes('states:'))
+        .flatMap(one => [one.Resource].flat())
+        .map(one => JSON.stringify(one))
+      expect(granted).toHaveLength(machines.length)
+      for (const machine of machines)
+        expect(granted).toContainEqual(
+          expect.stringMatching(new RegExp(`:stateMachine:cloud-auth-[a-z]+-${machine}"`)),
+        )
+    },
+  )
+
+  test('no other function has to do with state machines, and none answers that a task has failed', () => {
+    const having = functionNames().filter(name => JSON.stringify(statementsOf(name)).includes('states:'))
+    expect(having.sort()).toEqual(MACHINES.map(([name]) => name).sort())
+    expect(JSON.stringify(functionNames().map(statementsOf))).not.toContain('SendTaskFailure')
+  })
+
   test('roles are assumed within the pattern of the settings, keys are opened for a keyring only', () => {
     const statements = statementsOf('login')
     const about = (action: string) => statements.find(one => [one.Action].flat().includes(action))
@@ -813,15 +843,18 @@ describe('recovery shares', () => {
     })
   })
 
-  test('whether ceremonies are strict is told to the functions that hold them, and to no other', () => {
-    const from = resourcesOf({ stage: 'strict', strictCeremony: true })
+  test.each([
+    ['closed, where nothing is said', { stage: 'strict' }, 'true'],
+    ['open, where a deployment says so', { stage: 'open', strictCeremony: false }, 'false'],
+  ])('ceremonies are %s, and the functions that hold them are told, and no other', (_, settings, strict) => {
+    const from = resourcesOf(settings)
     const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { STRICT_CEREMONY } = Properties.Environment.Variables
       return STRICT_CEREMONY === undefined ? [] : [[Properties.Description, STRICT_CEREMONY]]
     })
     expect(told).toEqual([
-      ['cloud-auth: ceremony', 'true'],
-      ['cloud-auth: rekey', 'true'],
+      ['cloud-auth: ceremony', strict],
+      ['cloud-auth: rekey', strict],
     ])
   })
 

@@ -81,7 +81,11 @@ function run({ at, starts, token, init, reads }: CommandLine) {
     send,
     init: (asked: object) => send(starts, '/init', { ...init, ...asked }),
     status: (phase: 'init' | 'verify' = 'init') => send('GET', `/${phase}`),
-    cancel: (phase: 'init' | 'verify' = 'init') => send('DELETE', `/${phase}`),
+    /** whoever cancels has a token: strangers do not end what has a share */
+    cancel: async (phase: 'init' | 'verify' = 'init'): Promise<Told> => {
+      const reply = await host.api('DELETE', `${at}/${phase}`)
+      return [reply.status, reply.status === 200 ? reads(reply.body) : reply.body]
+    },
     give: (share = '', nonce?: string) => give('init', share, nonce),
     verify: (share = '', nonce?: string) => give('verify', share, nonce),
     /** as many shares as are needed, and what the last one is told */
@@ -299,6 +303,22 @@ describe('an attempt to make another recovery key', () => {
     expect(await cli.status()).toMatchObject([200, { started: false }])
   })
 
+  test('is ended by strangers while nobody has given a share and no holder began it, and not later', async () => {
+    const stranger = (path: string) => host.api('DELETE', `/sys/rekey-recovery-key/${path}`, undefined, { token: '' })
+    await cli.init(asked)
+    expect((await stranger('init')).status).toBe(204)
+    await host.api('PUT', '/sys/rekey-recovery-key/init', asked)
+    expect((await stranger('init')).status).toBe(403)
+    await cli.cancel()
+    await cli.init({ ...asked, require_verification: true })
+    await cli.give(shares[0])
+    expect((await stranger('init')).status).toBe(403)
+    for (const share of shares.slice(1, 3)) await cli.give(share)
+    // enough old shares were given, if none of the new ones
+    for (const path of ['init', 'verify']) expect((await stranger(path)).status).toBe(403)
+    expect(await cli.status('verify')).toMatchObject([200, { started: true, progress: 0 }])
+  })
+
   test('stands beside one to make a root token', async () => {
     await cli.init(asked)
     expect(await makeRoot(shares.slice(0, 3))).toBe(true)
@@ -314,8 +334,8 @@ describe('an attempt to make another recovery key', () => {
     await cli.init(asked)
     const { keys } = await cli.giveAll()
     const update = (share: string) => host.api('PUT', `${at}/update`, { nonce, key: share }, anonymous)
-    expect((await update(shares[2] ?? '')).status).toBe(400)
-    expect((await update(keys[0])).body).not.toMatchObject({ complete: true })
+    for (const share of [shares[2] ?? '', keys[0]])
+      expect((await update(share)).body.errors[0]).toMatch(/^no root generation in progress/)
   })
 
   test('comes of shares given at the same moment, once', async () => {

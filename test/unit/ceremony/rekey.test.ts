@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as refusals from '../../../shared/ceremony/rekey-refusals.ts'
-import { gatherRekey, underOf } from '../../../shared/ceremony/rekey-slot.ts'
+import { gatherRekey, roleOf } from '../../../shared/ceremony/rekey-slot.ts'
 import type { Attempt, Rekey } from '../../../shared/model/ceremony.ts'
 import type { ClusterRecord, RecoveryKey } from '../../../shared/model/cluster.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
@@ -21,9 +21,12 @@ const record = (more: Partial<ClusterRecord> = {}): ClusterRecord => ({
 
 const rekey: Rekey = {
   ...{ shares: 3, threshold: 2, pgp: [], verify: true, begun: 'n-1' },
-  under: underOf(recovery('v-1'), record()),
+  under: roleOf(record()),
 }
-const attempt: Attempt = { purpose: 'rekey', nonce: 'n-1', progress: 1, secrets: '' as Encrypted, rekey }
+const attempt: Attempt = {
+  ...{ purpose: 'rekey', nonce: 'n-1', progress: 1, secrets: '' as Encrypted, of: 'v-1' },
+  rekey,
+}
 
 /** What a request finds. */
 const found = (present: Item<'recovery-key'> | undefined, own: ClusterRecord, stored: Attempt = attempt) => {
@@ -54,8 +57,7 @@ describe('an attempt to make another recovery key', () => {
   })
 
   test('is void under a key of before that was written anew, for nothing tells it from another one', () => {
-    const under = underOf(kept('r-1'), record())
-    const older: Attempt = { ...attempt, rekey: { ...rekey, under } }
+    const older: Attempt = { ...attempt, of: 'r-1' }
     expect(found(kept('r-1'), record(), older).slot.attempt).toEqual(older)
     expect(found(kept('r-2'), record(), older).slot.attempt).toBeUndefined()
     expect(found(recovery('v-1', 'r-1'), record(), older).slot.attempt).toBeUndefined()
