@@ -72,8 +72,11 @@ export type Needed = Capability | 'by-existence' | 'create-or-update'
 
 /** Who may call. */
 export type AccessRule =
-  /** `strictly`: what a caller needs who comes by the API where the setting `strictCeremony` is on */
-  | { by: 'anyone'; strictly?: Capability }
+  /**
+   * `strictly`: what a caller needs who comes by the API where the setting `strictCeremony` is on. `knows`: what makes a
+   * caller who has it more than a stranger to the handler, which refuses nobody else for that alone
+   */
+  | { by: 'anyone'; strictly?: Capability; knows?: Capability }
   /** whoever has a valid token */
   | { by: 'token' }
   | { by: 'policy'; capability: Needed; sudo?: true }
@@ -190,6 +193,13 @@ export const anyoneUnlessStrict = (capability: Capability): AccessRule => ({
   by: 'anyone',
   strictly: capability,
 })
+
+/** For anyone; the handler learns who has a token that may. */
+export const anyoneKnowing = (capability: Capability): AccessRule => ({ by: 'anyone', knows: capability })
+
+/** Whether a token makes a difference where nobody is asked for one: what its holder needs. */
+export const knowsOf = (access: AccessRule): Capability | undefined =>
+  access.by === 'anyone' ? (access.strictly ?? access.knows) : undefined
 
 /** @see docs/spec/replication.md#operation-tokens */
 export const operationToken: AccessRule = { by: 'operation-token' }

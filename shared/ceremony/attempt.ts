@@ -12,7 +12,7 @@ import { defined } from '../values/defined.ts'
 import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
 import { masked, newOtp } from './encode.ts'
 import { otpUnusable } from './refusals.ts'
-import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, identityOf, isHeld, storeSlot } from './slot.ts'
+import { checkGiver, decryptSecrets, encryptAttempt, type Gathered, gatherSlot, identityOf, isHeld, storeSlot } from './slot.ts'
 
 export const startFields = {
   otp: text(
@@ -154,6 +154,7 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   const gathered = gatherSlot(call)
   const { slot, required } = gathered
   const recovery = await withoutKey(gathered.recovery.data, cipher, call.now)
+  checkGiver(call, recovery)
   const facts = { slot, secrets: await decryptSecrets(slot, cipher), recovery, now: call.now }
   const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
   if (!('attempt' in verdict)) throw verdict.refuse

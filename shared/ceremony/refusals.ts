@@ -54,6 +54,15 @@ export const attemptKept = (purpose: Purpose): ApiError =>
     `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: an hour without a share ends it`,
   )
 
+/** Shares that nobody knows one by one spoil an attempt, so strangers give none where ceremonies are closed. */
+export const shareOfStranger = (): ApiError =>
+  refused(
+    'permission_denied',
+    'shares of before cannot be told apart, so that strangers could spoil the attempt',
+    'send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
+    { reason: { why: 'recovery-shares' } },
+  )
+
 export const noAttempt = (purpose: Purpose): ApiError =>
   refused('invalid_request', `no ${names[purpose]} in progress`, `begin one by POST ${paths[purpose]}`)
 

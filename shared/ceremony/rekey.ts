@@ -20,7 +20,7 @@ import {
   type Rekeying,
   storeRekey,
 } from './rekey-slot.ts'
-import { isHeld } from './slot.ts'
+import { checkGiver, isHeld } from './slot.ts'
 
 export const rekeyFields = {
   secret_shares: int('Number of shares of the new recovery key', { required: true }),
@@ -144,6 +144,7 @@ export async function giveOldShare(call: Call<typeof rekeyShareFields>): Promise
   const { attempt } = gathered.slot
   if (attempt?.rekey.made) throw alreadyMade(attempt.nonce)
   const present = await withoutKey(gathered.recovery.data, call.ports.cipher, call.now)
+  checkGiver(call, present)
   const given = await giveShare(call, gathered, 'rekey', present)
   if ('answer' in given) return given
   const { change } = given

@@ -1,12 +1,13 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Attempt, IDLE, type Purpose, type Secrets, type Slot } from '../model/ceremony.ts'
-import { isActive, isVerified } from '../model/cluster.ts'
+import { isActive, isVerified, type RecoveryKey } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { triesOf } from './decide.ts'
+import { shareOfStranger } from './refusals.ts'
 
 /**
  * Whether a caller may: by a token that was looked at, or by who may invoke the function. Whoever sends another token
@@ -14,6 +15,15 @@ import { triesOf } from './decide.ts'
  */
 export const isHeld = ({ request, caller }: Pick<Call, 'request' | 'caller'>): boolean =>
   request.gatewayId === '' || caller !== undefined
+
+/**
+ * Whether a caller may give a share of a key. Where each is known by its hash, anybody may: none that a stranger gives
+ * counts. Of a key that an earlier version stored they are judged together, and one wrong share spoils all.
+ * @throws ApiError `permission_denied`
+ */
+export function checkGiver(call: Call, { shareHashes }: RecoveryKey): void {
+  if (!shareHashes && call.ports.deployment.strictCeremony && !isHeld(call)) throw shareOfStranger()
+}
 
 /** What a request of a ceremony looks at, read with its first read. */
 export const prepareSlot = async () => ({

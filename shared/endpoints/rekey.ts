@@ -1,6 +1,7 @@
 import {
   type AccessRule,
   anyone,
+  anyoneKnowing,
   anyoneUnlessStrict,
   type Endpoint,
   endpoint,
@@ -108,7 +109,7 @@ const open = {
   look: anyone,
   start: anyoneUnlessStrict('update'),
   cancel: anyoneUnlessStrict('delete'),
-  give: anyone,
+  give: anyoneKnowing('update'),
 }
 
 const held = {

@@ -5,6 +5,7 @@ import { isVerified } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { defined } from '../../../shared/values/defined.ts'
 import { token } from '../tokens/support.ts'
 import { ceremonyWorld } from './support.ts'
 
@@ -65,15 +66,18 @@ describe('the pace', () => {
 })
 
 describe('where ceremonies are strict', () => {
-  const strict = async () => {
-    const text = `path "${ROTATE.slice(1)}/*" { capabilities = ["read", "update", "delete", "sudo"] }`
+  const strict = async (kept?: true) => {
+    const rules = [ROTATE, AT].map(
+      path => `path "${path.slice(1)}/*" { capabilities = ["read", "update", "delete", "sudo"] }`,
+    )
+    const text = rules.join('\n')
     const hash = hashOf('hvs.keeper')
     const keeper = token({ hash, policies: ['keeper'], createdAt: 1_800_000_000_000 })
     const items = [
       { ...key('policy', 'keeper'), rev: 'r', data: { text } },
       { ...key('token', accessorOf(hash)), rev: 'r', data: keeper },
     ] as Item[]
-    const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { strictCeremony: true, items })
+    const w = await ceremonyWorld({ shares: 3, threshold: 2 }, defined({ strictCeremony: true, items, kept }))
     const by = (text: string) => ({ gatewayId: 'g-1', headers: text ? { 'x-vault-token': text } : {} })
     return { w, by }
   }
@@ -86,6 +90,17 @@ describe('where ceremonies are strict', () => {
     expect((await w.send('DELETE', `${AT}/init`, undefined, by(''))).status).toBe(403)
     expect((await w.send('DELETE', `${AT}/verify`, undefined, by(''))).status).toBe(403)
     expect((await w.send('GET', `${AT}/init`)).body).toMatchObject({ started: true, nonce })
+  })
+
+  test('shares that cannot be told apart are taken from no stranger, who could spoil the attempt', async () => {
+    const { w, by } = await strict(true)
+    const { nonce } = (await start(w)).body
+    const given = { nonce, key: w.shares[0]?.toString('hex') }
+    for (const text of ['', 'hvs.unknown'])
+      expect((await w.send('PUT', `${AT}/update`, given, by(text))).status).toBe(403)
+    expect((await w.send('PUT', `${AT}/update`, given, by('hvs.keeper'))).body).toMatchObject({ progress: 1 })
+    const direct = await give(w, nonce, w.shares[1] as Buffer)
+    expect(direct.body).toMatchObject({ complete: true })
   })
 
   test('who holds a token that may rekeys by sys/rotate/recovery; shares are taken from anybody', async () => {
