@@ -5,7 +5,7 @@ import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
 import { CallSchema } from '../../../../shared/link/gen/link_pb.ts'
 import { forms } from '../../../../shared/link/messages.ts'
-import { LinkRefused } from '../../../../shared/link/source.ts'
+import { FORMAT, LinkRefused } from '../../../../shared/link/source.ts'
 import { isStatementOf } from '../../../../shared/link/statements.ts'
 import { type Cell, noopCell } from '../../../../shared/replication/cell.ts'
 import { epochName } from '../../../../shared/replication/position.ts'
@@ -142,6 +142,7 @@ describe('a heartbeat', () => {
         epoch: w.epoch,
         seq: 3,
         state: 'stream-wals',
+        format: FORMAT,
         canaryAt: START,
       },
     })

@@ -15,7 +15,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   addressUnusable: [
     role.addressUnusable('primary_api_addr'),
     'invalid_request',
-    'primary_api_addr must be an https address, such as https://east.example.com; give it without user, query and fragment, and http only on this machine',
+    'primary_api_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
   ],
   addressesNeedLink: [
     role.addressesNeedLink(),
@@ -237,6 +237,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     token.otpUnusable(),
     'invalid_request',
     'otp must have 33 bytes, as many as the token that it masks; leave it out to be given one',
+  ],
+  shareForeign: [
+    token.shareForeign(),
+    'invalid_request',
+    'given key is none of the recovery shares of this cluster; the attempt goes on as it was: give one of the shares that were handed out last',
   ],
   shareRepeated: [
     token.shareRepeated(),
