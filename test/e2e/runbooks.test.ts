@@ -204,5 +204,5 @@ describe('the runbooks, one after the other', () => {
 /** West is the primary by now: the pages call it east. */
 const swapped = () =>
   shell.paste(
-    'WAS=$EAST; EAST=$WEST; WEST=$WAS; WAS=$LAMBDA_EAST; LAMBDA_EAST=$LAMBDA_WEST; LAMBDA_WEST=$WAS',
+    'WAS=$EAST; EAST=$WEST; WEST=$WAS; WAS=$LAMBDA_EAST; LAMBDA_EAST=$LAMBDA_WEST; LAMBDA_WEST=$WAS; WAS=$CEREMONY_EAST; CEREMONY_EAST=$CEREMONY_WEST; CEREMONY_WEST=$WAS',
   )

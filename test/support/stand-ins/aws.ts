@@ -39,7 +39,7 @@ async function invoked(): Promise<void> {
   const client = new lambda.Lambda({ region: region ?? '', endpoint: endpoint ?? '' })
   const { StatusCode, FunctionError, Payload } = await client.invoke({
     FunctionName: given['function-name'] ?? '',
-    Payload: readFileSync((given['payload'] ?? '').replace('file://', '')),
+    Payload: readFileSync((given['payload'] ?? '').replace('fileb://', '')),
   })
   writeFileSync(file, Payload ?? '')
   process.stdout.write(`${JSON.stringify({ StatusCode, FunctionError }, null, 4)}\n`)
