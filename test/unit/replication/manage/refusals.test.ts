@@ -203,6 +203,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'token and update_primary_addrs are given both; give the token of another primary, or the addresses of the same one',
   ],
+  attemptKept: [
+    token.attemptKept('rekey'),
+    'permission_denied',
+    'a share was given, or somebody with a token began the attempt: strangers do not end it; send a token whose policies allow `delete` on sys/rotate/recovery/init, or wait: an hour without a share ends it',
+  ],
   attemptRuns: [
     token.attemptRuns('operation'),
     'invalid_request',
@@ -247,6 +252,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     token.shareRepeated(),
     'invalid_request',
     'given key has already been provided during this generation operation; give one that was not given yet',
+  ],
+  shareOfStranger: [
+    token.shareOfStranger(),
+    'permission_denied',
+    'shares of before cannot be told apart, so that strangers could spoil the attempt; send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
   ],
   sharesWrong: [
     token.sharesWrong('root', true),
