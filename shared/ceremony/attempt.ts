@@ -12,7 +12,16 @@ import { defined } from '../values/defined.ts'
 import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
 import { masked, newOtp } from './encode.ts'
 import { otpUnusable } from './refusals.ts'
-import { checkGiver, decryptSecrets, encryptAttempt, type Gathered, gatherSlot, identityOf, isHeld, storeSlot } from './slot.ts'
+import {
+  checkGiver,
+  decryptSecrets,
+  encryptAttempt,
+  type Gathered,
+  gatherSlot,
+  identityOf,
+  isHeld,
+  storeSlot,
+} from './slot.ts'
 
 export const startFields = {
   otp: text(

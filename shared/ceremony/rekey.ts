@@ -134,7 +134,10 @@ export function cancelRekey(call: Call): Outcome {
 /** Shares were given to what is made: no stranger ends that. @throws ApiError `permission_denied` */
 function checkCancel(attempt: Rekeying, call: Call): void {
   const { progress, rekey } = attempt
-  const verdict = decideCancel({ ...attempt, progress: rekey.made ? rekey.threshold : progress }, isHeld(call))
+  const verdict = decideCancel(
+    { ...attempt, progress: rekey.made ? rekey.threshold : progress },
+    isHeld(call),
+  )
   if (!('cancel' in verdict)) throw verdict.refuse
 }
 

@@ -1,4 +1,11 @@
-import { anyone, anyoneKnowing, anyoneUnlessStrict, endpoint, type Group, operationToken } from '../api/endpoint.ts'
+import {
+  anyone,
+  anyoneKnowing,
+  anyoneUnlessStrict,
+  endpoint,
+  type Group,
+  operationToken,
+} from '../api/endpoint.ts'
 import { named } from '../api/licence.ts'
 import { startFields } from '../ceremony/attempt.ts'
 import { decodeFields, decodeToken } from '../ceremony/decode.ts'

@@ -8,7 +8,6 @@ import {
   type Group,
   policy,
 } from '../api/endpoint.ts'
-import { noBackups, onlyRecoveryKeys } from '../ceremony/rekey-refusals.ts'
 import {
   cancelRekey,
   giveNewShare,
@@ -20,6 +19,7 @@ import {
   showVerification,
   startRekey,
 } from '../ceremony/rekey.ts'
+import { noBackups, onlyRecoveryKeys } from '../ceremony/rekey-refusals.ts'
 import { prepareRekey } from '../ceremony/rekey-slot.ts'
 
 const rekeying = {

@@ -175,7 +175,8 @@ describe('the runbooks, one after the other', () => {
   test('lost shares: holders of shares make a token on the secondary, which is east now', async () => {
     await swapped()
     await shell.paste('OPERATION=')
-    const [first = '', second = '', last = '', invoke = '', broken = '', ...rekeying] = blocksOf('lost-shares')
+    const [first = '', second = '', last = '', invoke = '', broken = '', ...rekeying] =
+      blocksOf('lost-shares')
     // by a token, then by who may invoke the function
     for (const begin of [[first], [invoke, broken]]) {
       await shell.paste('NONCE=; OPERATION=')

@@ -45,9 +45,9 @@ async function pending(on: string, shares: readonly string[]) {
   const member = set.at(on)
   const asked = { secret_shares: 3, secret_threshold: 2, require_verification: true }
   const { nonce } = (await member.ok('POST', `${ROTATE}/init`, asked)).body.data
-  let last
-  for (const key of shares) last = await member.ok('PUT', `${ROTATE}/update`, { nonce, key })
-  return last?.body.data as { keys: string[]; verification_nonce: string }
+  const told = []
+  for (const key of shares) told.push(await member.ok('PUT', `${ROTATE}/update`, { nonce, key }))
+  return told.at(-1)?.body.data as { keys: string[]; verification_nonce: string }
 }
 
 async function promote(on: string, shares: readonly string[]): Promise<void> {
@@ -59,7 +59,9 @@ async function promote(on: string, shares: readonly string[]): Promise<void> {
 
 /** Has a demoted cluster follow the one that it handed over to. */
 async function follow(name: string, primary: string): Promise<void> {
-  const { body } = await set.at(primary).ok('POST', '/sys/replication/dr/primary/secondary-token', { id: name })
+  const { body } = await set
+    .at(primary)
+    .ok('POST', '/sys/replication/dr/primary/secondary-token', { id: name })
   const dr_operation_token = await operationToken(name, fresh.slice(0, 2))
   const given = { token: body.wrap_info.token, dr_operation_token }
   const reply = await set.at(name).request('POST', `${R}/update-primary`, given, { token: '' })
@@ -127,9 +129,9 @@ test('after a promotion by force the new shares make a root token on the new pri
   await set.settled()
   expect(await rootToken('west', old)).toBeUndefined()
   const token = (await rootToken('west', fresh.slice(1))) ?? ''
-  expect((await set.at('west').request('GET', '/auth/token/lookup-self', undefined, { token })).body.data).toMatchObject(
-    { policies: ['root'] },
-  )
+  expect(
+    (await set.at('west').request('GET', '/auth/token/lookup-self', undefined, { token })).body.data,
+  ).toMatchObject({ policies: ['root'] })
   // and there they are made anew in their turn
   const { keys, verification_nonce: nonce } = await pending('west', fresh.slice(0, 2))
   for (const key of keys.slice(0, 2)) await set.at('west').ok('PUT', `${ROTATE}/verify`, { nonce, key })

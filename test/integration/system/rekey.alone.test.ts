@@ -23,7 +23,11 @@ beforeAll(async () => {
 beforeEach(async () => {
   shares = [...host.recovery_keys]
   // attempts, and how often one was started lately, are over
-  await tableStore(host).commit(put(key('recovery-key'), first.data), remove(key('rekey')), remove(key('ceremony')))
+  await tableStore(host).commit(
+    put(key('recovery-key'), first.data),
+    remove(key('rekey')),
+    remove(key('ceremony')),
+  )
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
@@ -138,7 +142,9 @@ describe.each(commandLines)('$name', line => {
       expect(await cli.give(share)).toMatchObject([200, { progress: index + 1, started: true, nonce }])
     const [last, made] = await cli.give(shares[2])
     expect([last, made]).toMatchObject([200, { complete: true, nonce, verification_required: false }])
-    expect(made.keys_base64).toEqual(made.keys.map((one: string) => Buffer.from(one, 'hex').toString('base64')))
+    expect(made.keys_base64).toEqual(
+      made.keys.map((one: string) => Buffer.from(one, 'hex').toString('base64')),
+    )
     shares = made.keys
     expect(shares).toHaveLength(4)
     expect(await cli.status()).toMatchObject([200, { started: false, nonce: '', progress: 0, required: 2 }])
@@ -181,14 +187,23 @@ describe.each(commandLines)('$name', line => {
   test('hands the shares out under OpenPGP keys, in their order', async () => {
     const pairs = await Promise.all(
       ['ecc', 'ecc', 'rsa'].map(type =>
-        generateKey({ userIDs: [{ name: 'o' }], format: 'object', type: type as 'ecc' | 'rsa', rsaBits: 2048 }),
+        generateKey({
+          userIDs: [{ name: 'o' }],
+          format: 'object',
+          type: type as 'ecc' | 'rsa',
+          rsaBits: 2048,
+        }),
       ),
     )
     const pgp_keys = pairs.map(({ publicKey }) => Buffer.from(publicKey.write()).toString('base64'))
     const prints = pairs.map(({ publicKey }) => publicKey.getFingerprint())
     const few = await cli.init({ secret_shares: 4, secret_threshold: 2, pgp_keys })
     expect([few[0], few[1].errors[0]]).toEqual([400, expect.stringContaining('number of PGP keys')])
-    const bad = await cli.init({ secret_shares: 3, secret_threshold: 2, pgp_keys: [...pgp_keys.slice(1), 'x'] })
+    const bad = await cli.init({
+      secret_shares: 3,
+      secret_threshold: 2,
+      pgp_keys: [...pgp_keys.slice(1), 'x'],
+    })
     expect([bad[0], bad[1].errors[0]]).toEqual([400, expect.stringContaining('pgp_keys: key 3')])
     const [, started] = await cli.init({ secret_shares: 3, secret_threshold: 2, pgp_keys })
     expect(started.pgp_fingerprints).toEqual(prints)
@@ -223,7 +238,9 @@ describe.each(commandLines)('$name', line => {
     const made = await cli.giveAll()
     await cli.cancel()
     const late = { key: made.keys[0], nonce: made.verification_nonce }
-    expect((await cli.send('PUT', '/verify', late))[1].errors[0]).toMatch(/^no rekey verification in progress/)
+    expect((await cli.send('PUT', '/verify', late))[1].errors[0]).toMatch(
+      /^no rekey verification in progress/,
+    )
     expect((await storedKey()).rev).toBe(before)
     expect(await makeRoot(shares.slice(2))).toBe(true)
   })
@@ -246,7 +263,11 @@ describe.each(commandLines)('$name', line => {
     ['with a threshold above the number', { secret_shares: 2, secret_threshold: 3 }, /secret_threshold/],
     ['with a threshold of 1 for several', { secret_shares: 2, secret_threshold: 1 }, /secret_threshold/],
     ['with 256 shares', { secret_shares: 256, secret_threshold: 2 }, /secret_shares/],
-    ['with shares to be stored', { secret_shares: 2, secret_threshold: 2, stored_shares: 1 }, /stored_shares/],
+    [
+      'with shares to be stored',
+      { secret_shares: 2, secret_threshold: 2, stored_shares: 1 },
+      /stored_shares/,
+    ],
     ['with a backup', { secret_shares: 2, secret_threshold: 2, backup: true }, /backup/],
   ])('is refused %s', async (_, asked, text) => {
     const [status, body] = await cli.init(asked)
@@ -304,7 +325,8 @@ describe('an attempt to make another recovery key', () => {
   })
 
   test('is ended by strangers while nobody has given a share and no holder began it, and not later', async () => {
-    const stranger = (path: string) => host.api('DELETE', `/sys/rekey-recovery-key/${path}`, undefined, { token: '' })
+    const stranger = (path: string) =>
+      host.api('DELETE', `/sys/rekey-recovery-key/${path}`, undefined, { token: '' })
     await cli.init(asked)
     expect((await stranger('init')).status).toBe(204)
     await host.api('PUT', '/sys/rekey-recovery-key/init', asked)
@@ -340,9 +362,7 @@ describe('an attempt to make another recovery key', () => {
 
   test('comes of shares given at the same moment, once', async () => {
     const [, { nonce }] = await cli.init(asked)
-    const told = await Promise.all(
-      shares.map(share => cli.send('PUT', '/update', { nonce, key: share })),
-    )
+    const told = await Promise.all(shares.map(share => cli.send('PUT', '/update', { nonce, key: share })))
     const made = told.filter(([, body]) => body.complete)
     expect(made).toHaveLength(1)
     expect(await makeRoot(made[0]?.[1].keys.slice(0, 2))).toBe(true)
@@ -352,7 +372,10 @@ describe('an attempt to make another recovery key', () => {
     const [, { nonce }] = await cli.init(asked)
     const { keys } = await cli.giveAll()
     const log = readFileSync(`${host.directory}/audit.log`, 'utf8')
-    const entries = log.trim().split('\n').map(line => JSON.parse(line))
+    const entries = log
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
     const last = entries.findLast(
       ({ audit, request }) => audit === 'response' && request.path === 'sys/rekey-recovery-key/update',
     )

@@ -85,7 +85,10 @@ describe('where ceremonies are strict', () => {
   test('strangers look, and start and cancel nothing', async () => {
     const { w, by } = await strict()
     const { nonce } = (await start(w)).body
-    expect((await w.send('GET', `${AT}/init`, undefined, by(''))).body).toMatchObject({ started: true, nonce })
+    expect((await w.send('GET', `${AT}/init`, undefined, by(''))).body).toMatchObject({
+      started: true,
+      nonce,
+    })
     expect((await w.send('PUT', `${AT}/init`, asked, by(''))).status).toBe(403)
     expect((await w.send('DELETE', `${AT}/init`, undefined, by(''))).status).toBe(403)
     expect((await w.send('DELETE', `${AT}/verify`, undefined, by(''))).status).toBe(403)
