@@ -106,16 +106,17 @@ export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts)
   if (!slot.attempt || !secrets) return { refuse: noAttempt(purpose) }
   const other = refusedFor(slot.attempt, purpose, nonce)
   if (other) return { refuse: other }
-  const isKnown = (one: Uint8Array) => !recovery.shareHashes || isShareOf(recovery, one)
-  if (!isKnown(share)) return { refuse: shareForeign() }
+  if (recovery.shareHashes && !isShareOf(recovery, share)) return { refuse: shareForeign() }
   const hex = share.toString('hex')
-  if (secrets.shares.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
-  const shares = [...secrets.shares.filter(one => isKnown(Buffer.from(one, 'hex'))), hex]
+  const { verifier } = recovery
+  const given = (secrets.of ?? verifier) === verifier ? secrets.shares : []
+  if (given.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
+  const shares = [...given, hex]
   const enough = shares.length >= recovery.threshold
   const wait = enough && !recovery.shareHashes ? waitFor(facts, 'failures') : 0
   return wait > 0
     ? { refuse: tooManyAttempts(wait) }
-    : { attempt: slot.attempt, secrets: { ...secrets, shares }, enough }
+    : { attempt: slot.attempt, secrets: { ...secrets, shares, of: verifier }, enough }
 }
 
 function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {

@@ -67,6 +67,8 @@ export interface Secrets {
   otp: string
   /** hex */
   shares: readonly string[]
+  /** verifier of the key whose shares these are; absent: none was given yet, or to a version that did not note it */
+  of?: string
 }
 
 /** The one place for an attempt. It dies after an hour in which nothing was written to it. */

@@ -125,6 +125,8 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     expect(said(await give(nonce, shares[0]))).toEqual(of(ceremony.shareRepeated()))
     // the secondary's own, which is none any more
     expect(said(await give(nonce, set.at('west').shares[0]))).toEqual(of(ceremony.shareForeign()))
+    // strangers do not end what has a share
+    await set.at('west').ok('DELETE', `${GENERATE}/attempt`)
     const again = async () => {
       await set.at('west').request('DELETE', `${GENERATE}/attempt`, undefined, { token: '' })
       return begin()

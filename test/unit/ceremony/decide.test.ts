@@ -26,6 +26,8 @@ const secrets = (...shares: Buffer[]): Secrets => ({
 })
 const [a, b, c, d] = [randomBytes(33), randomBytes(33), randomBytes(33), randomBytes(33)]
 const FOREIGN = expect.stringMatching(/^given key is none of the recovery shares/)
+/** The same, as they are kept with the key that they are of. */
+const noted = (...shares: Buffer[]): Secrets => ({ ...secrets(...shares), of: verifierOf(a) })
 /** Of three holders, in the form that has their hashes, or without. */
 const recoveryOf = (shares: readonly Buffer[] | undefined, threshold = 3): RecoveryKey => ({
   ...{ shares: 3, threshold, since: NOW, verifier: verifierOf(a) },
@@ -78,10 +80,10 @@ describe('a share', () => {
 
   test('is kept until there are enough', () => {
     const verdict = decideShare(given(b), facts({ secrets: secrets(a) }))
-    expect(verdict).toEqual({ attempt, secrets: secrets(a, b), enough: false })
+    expect(verdict).toEqual({ attempt, secrets: noted(a, b), enough: false })
     expect(decideShare(given(c), facts({ secrets: secrets(a, b) }))).toEqual({
       attempt,
-      secrets: secrets(a, b, c),
+      secrets: noted(a, b, c),
       enough: true,
     })
   })
@@ -99,11 +101,17 @@ describe('a share', () => {
   })
 
   test('that was given before the shares were made anew does not count', () => {
-    const recovery = recoveryOf([b, c, d])
-    expect(decideShare(given(d), facts({ recovery, secrets: secrets(a, b) }))).toEqual({
+    const recovery = { ...recoveryOf([b, c, d]), verifier: verifierOf(d) }
+    expect(decideShare(given(d), facts({ recovery, secrets: noted(a, b) }))).toEqual({
       attempt,
-      secrets: secrets(b, d),
+      secrets: { ...secrets(d), of: verifierOf(d) },
       enough: false,
+    })
+  })
+
+  test('that was given while the key was stored counts once what verifies it is', () => {
+    expect(decideShare(given(c), facts({ recovery: unknown, secrets: noted(a, b) }))).toMatchObject({
+      enough: true,
     })
   })
 
@@ -172,8 +180,8 @@ describe('the pace of an attempt that anybody may start', () => {
     })
   })
 
-  test('shares that are known by their hashes are taken whoever has started attempts, for they cannot be wrong', () => {
-    const slot = { ...busy, tries: tries(10, 1000) }
+  test('shares that are known by their hashes are taken whatever failed before, for they cannot be wrong', () => {
+    const slot = { ...busy, failures: tries(10, 1000) }
     expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
   })
 

@@ -203,11 +203,6 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'token and update_primary_addrs are given both; give the token of another primary, or the addresses of the same one',
   ],
-  attemptKept: [
-    token.attemptKept('rekey'),
-    'permission_denied',
-    'a share was given, or somebody with a token began the attempt: strangers do not end it; send a token whose policies allow `delete` on sys/rotate/recovery/init, or wait: an hour without a share ends it',
-  ],
   attemptRuns: [
     token.attemptRuns('operation'),
     'invalid_request',
@@ -242,6 +237,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     token.otpUnusable(),
     'invalid_request',
     'otp must have 33 bytes, as many as the token that it masks; leave it out to be given one',
+  ],
+  attemptKept: [
+    token.attemptKept('root'),
+    'permission_denied',
+    'a share was given, or somebody with a token began the attempt: strangers do not end it; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: an hour without a share ends it',
   ],
   shareForeign: [
     token.shareForeign(),
