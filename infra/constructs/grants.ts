@@ -160,7 +160,10 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       within(openTo('operation-token', 'deletes', 'ceremony')),
     ),
   ],
-  link: ({ store }) => owned('link', store),
+  link: ({ store }) => [
+    ...owned('link', store),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('link', 'stores', 'data'))),
+  ],
   journal: ({ store }) => [journal(store), allow(['dynamodb:Query'], [`${store.data.tableArn}/index/tree`])],
   apply: ({ store }) => [
     allow(

@@ -91,9 +91,6 @@ export interface Watcher {
   token: Encrypted
 }
 
-/** Seconds without a share, a start or a cancellation after which an attempt is over. */
-export const IDLE = 3600
-
 /** The token that was generated for operations of this DR secondary. It lasts until it is voided. */
 export interface OperationToken {
   /** SHA-256 of the token's text, base64url */

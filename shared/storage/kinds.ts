@@ -5,6 +5,7 @@ import type { ClusterRecord, KeptRecoveryKey, Keyring, RecoveryKey } from '../mo
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Drill } from '../model/drill.ts'
+import type { Holder } from '../model/holder.ts'
 import type {
   Fences,
   Member,
@@ -63,6 +64,7 @@ export interface Stored {
   keyring: Keyring
   'recovery-key': RecoveryKey | KeptRecoveryKey
   term: Term
+  holder: Holder
   ceremony: Slot
   rekey: Slot
   'operation-token': OperationToken
@@ -226,6 +228,8 @@ export const kinds = {
   },
   // by identity; written together with the keyring that has it
   term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: ['probe'] },
+  // by UUID of the cluster
+  holder: { ...REPLICATED, pk: 'holder', guard: 'holder' },
   cluster: { ...OWN, pk: 'cluster', sk: 'record', guard: 'record' },
   keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'genesis' },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
@@ -273,6 +277,7 @@ export const kinds = {
     guard: 'operation-token',
   },
   secondary: { ...OF_LINK, pk: 'secondary' },
+  // of versions before `holder`, which replicates: what stands there counts
   revoked: { ...OF_LINK, pk: 'revoked' },
   member: { ...OF_LINK, pk: 'member' },
   fences: { ...OF_LINK, pk: 'link', sk: 'fences' },
@@ -386,6 +391,8 @@ export interface InTree {
   readonly bucket: string
   readonly ttl?: number
   readonly due?: number
+  /** of the commit that wrote it last: `<epoch>/<12 digits>` */
+  readonly pos?: string
 }
 
 /** An item as the domain sees it. */

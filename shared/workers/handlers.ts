@@ -16,6 +16,7 @@ import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
 import { finishStepDown } from '../replication/step-down.ts'
 import { tellRoleEvents } from '../replication/tell-events.ts'
+import { bounds } from '../values/bounds.ts'
 import { runJob } from './jobs.ts'
 import { HOST_RETURNS, STREAM_BATCH } from './workers.ts'
 
@@ -89,8 +90,6 @@ export const roundHandler =
     return everyHour(jobRun(ports, endOf(ports, context)))
   }
 
-/** Milliseconds that a run lasts: the schedule starts the next one by then, which takes over. */
-const RUN_MS = 60_000
 /** What a run may need to end what it has in hand. */
 const RUN_REST_MS = 8000
 
@@ -102,7 +101,7 @@ export const pullHandler =
   (ports: Ports, carryTo: CarryTo) =>
   async (event: unknown, context: Context): Promise<void> => {
     if (isReturn(event)) return askBeforeServing(ports, carryTo)
-    const deadline = Math.min(ports.clock.now() + RUN_MS, endOf(ports, context) - RUN_REST_MS)
+    const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, endOf(ports, context) - RUN_REST_MS)
     await chase(ports, carryTo, deadline).catch((error: unknown) =>
       ports.log.warn('other primaries were not asked', { error: String(error) }),
     )

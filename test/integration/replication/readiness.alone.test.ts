@@ -184,7 +184,10 @@ describe('what is in the way', () => {
     const shown = await readiness()
     expect(shown).toMatchObject({ ready: true, lag: { primary: 'silent' } })
     expect(shown.lag.last_contact_age_ms).toBeGreaterThan(60_000)
-    expect(shown.promotion.warnings).toEqual([expect.stringContaining('does not answer')])
+    expect(shown.promotion.warnings).toEqual([
+      expect.stringContaining('does not answer'),
+      expect.stringContaining('revocations and retirements'),
+    ])
     const does = Object.fromEntries(
       shown.promotion.steps.map(({ step, does: text }: { step: string; does: string }) => [step, text]),
     )
