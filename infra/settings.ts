@@ -118,8 +118,8 @@ const fields = v.strictObject({
     ),
   ),
   /**
-   * starting and cancelling an attempt to make a DR operation token needs a token whose policies allow it, or a direct
-   * invocation of its function; otherwise anybody may start, and cancel what has no share
+   * starting and cancelling an attempt to make a DR operation token, or another recovery key, needs a token whose
+   * policies allow it, or a direct invocation of its function; otherwise anybody may start, and cancel what has no share
    */
   strictCeremony: v.optional(v.boolean(), true),
   /**

@@ -71,6 +71,15 @@ const owned = (use: Use, store: Storage): PolicyStatement[] => [
   allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within(openTo(use, 'deletes', 'cluster'))),
 ]
 
+/** Keeping an attempt: reading and storing what the guards open to a use in the table `ceremony`, and nothing beside it. */
+const slotOf = (use: Use, { ceremony }: Storage): PolicyStatement[] => [
+  allow(
+    ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+    [ceremony.tableArn],
+    within(openTo(use, 'stores', 'ceremony')),
+  ),
+]
+
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
 /** What each declared use comes to. DescribeInstances and the IAM look-ups know no narrower resource. */
@@ -142,7 +151,8 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   role: ({ store }) => [
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('role', 'stores', 'cluster'))),
   ],
-  ceremony: ({ store }) => [allow(['dynamodb:BatchGetItem', 'dynamodb:PutItem'], [store.ceremony.tableArn])],
+  ceremony: ({ store }) => slotOf('ceremony', store),
+  rekey: ({ store }) => slotOf('rekey', store),
   'operation-token': ({ store }) => [
     allow(
       ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],

@@ -226,9 +226,10 @@ export class GroupFunction extends Construct {
         : {}),
       INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
       HEALTH_CHECKS_KEYRING: name === 'system' ? String(settings.healthChecksKeyring) : undefined,
-      STRICT_CEREMONY: name === 'ceremony' ? String(settings.strictCeremony) : undefined,
-      CEREMONY_TABLE:
-        uses.includes('ceremony') || uses.includes('operation-token') ? store.ceremony.tableName : undefined,
+      STRICT_CEREMONY: ['ceremony', 'rekey'].includes(name) ? String(settings.strictCeremony) : undefined,
+      CEREMONY_TABLE: uses.some(use => ['ceremony', 'rekey', 'operation-token'].includes(use))
+        ? store.ceremony.tableName
+        : undefined,
       AUTHORITIES: ships(name, settings) ? AUTHORITIES_FILE : undefined,
       KEY_ARN: uses.includes('genesis') ? store.key.keyArn : undefined,
       ...(uses.includes('licence') && settings.license && settings.licensePublicKey

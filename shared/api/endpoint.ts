@@ -38,6 +38,8 @@ export const usable = [
   'role',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
   'ceremony',
+  /** keeps the one attempt to make another recovery key, in a partition of its own of that table */
+  'rekey',
   /** checks the DR operation token that was generated, and voids it: every endpoint that asks for one does */
   'operation-token',
   /** tells the event bus of changes of role */
@@ -70,8 +72,11 @@ export type Needed = Capability | 'by-existence' | 'create-or-update'
 
 /** Who may call. */
 export type AccessRule =
-  /** `strictly`: what a caller needs who comes by the API where the setting `strictCeremony` is on */
-  | { by: 'anyone'; strictly?: Capability }
+  /**
+   * `strictly`: what a caller needs who comes by the API where the setting `strictCeremony` is on. `knows`: what makes a
+   * caller who has it more than a stranger to the handler, which refuses nobody else for that alone
+   */
+  | { by: 'anyone'; strictly?: Capability; knows?: Capability }
   /** whoever has a valid token */
   | { by: 'token' }
   /** `orOperationToken`: on a DR secondary a DR operation token in the body will do, and counts before the header */
@@ -189,6 +194,13 @@ export const anyoneUnlessStrict = (capability: Capability): AccessRule => ({
   by: 'anyone',
   strictly: capability,
 })
+
+/** For anyone; the handler learns who has a token that may. */
+export const anyoneKnowing = (capability: Capability): AccessRule => ({ by: 'anyone', knows: capability })
+
+/** Whether a token makes a difference where nobody is asked for one: what its holder needs. */
+export const knowsOf = (access: AccessRule): Capability | undefined =>
+  access.by === 'anyone' ? (access.strictly ?? access.knows) : undefined
 
 /** @see docs/spec/replication.md#operation-tokens */
 export const operationToken: AccessRule = { by: 'operation-token' }

@@ -12,7 +12,16 @@ import { defined } from '../values/defined.ts'
 import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
 import { masked, newOtp } from './encode.ts'
 import { otpUnusable } from './refusals.ts'
-import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, storeSlot } from './slot.ts'
+import {
+  checkGiver,
+  decryptSecrets,
+  encryptAttempt,
+  type Gathered,
+  gatherSlot,
+  identityOf,
+  isHeld,
+  storeSlot,
+} from './slot.ts'
 
 export const startFields = {
   otp: text(
@@ -89,13 +98,6 @@ function showAttempt(making: Making, call: Call): Outcome {
   return answer(data(shown(making, { attempt: ownIn(slot, making), required })))
 }
 
-/**
- * Whether a caller may: by a token that was looked at, or by who may invoke the function. Whoever sends another token
- * where ceremonies are open is a stranger.
- */
-const isHeld = ({ request, caller }: Pick<Call, 'request' | 'caller'>): boolean =>
-  request.gatewayId === '' || caller !== undefined
-
 /** Takes the slot. Nothing is computed with what was given before the slot and its limit are known to take it. */
 async function startAttempt(making: Making, call: Call<typeof startFields>): Promise<Outcome> {
   const { entropy, cipher } = call.ports
@@ -123,6 +125,7 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
     purpose: making.purpose,
     pgp,
     held: held || undefined,
+    of: identityOf(gathered.recovery),
   })
   const attempt = await encryptAttempt(begun, secrets, cipher)
   const change = storeSlot(gathered, { ...tries, attempt }, call.now)
@@ -160,6 +163,7 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   const gathered = gatherSlot(call)
   const { slot, required } = gathered
   const recovery = await withoutKey(gathered.recovery.data, cipher, call.now)
+  checkGiver(call, recovery)
   const facts = { slot, secrets: await decryptSecrets(slot, cipher), recovery, now: call.now }
   const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
   if (!('attempt' in verdict)) throw verdict.refuse

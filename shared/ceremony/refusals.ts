@@ -27,11 +27,16 @@ export const batchTokenStays = (): ApiError =>
 const names: Record<Purpose, string> = {
   root: 'root generation',
   operation: 'generation of a DR operation token',
+  rekey: 'rekey',
+  verification: 'rekey verification',
 }
 
 const paths: Record<Purpose, string> = {
   root: 'sys/generate-root/attempt',
   operation: 'sys/replication/dr/secondary/generate-operation-token/attempt',
+  // the one that is open wherever a token is
+  rekey: 'sys/rotate/recovery/init',
+  verification: 'sys/rotate/recovery/init',
 }
 
 export const attemptRuns = (purpose: Purpose): ApiError =>
@@ -47,6 +52,15 @@ export const attemptKept = (purpose: Purpose): ApiError =>
     'permission_denied',
     'a share was given, or somebody with a token began the attempt: strangers do not end it',
     `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: an hour without a share ends it`,
+  )
+
+/** Shares that nobody knows one by one spoil an attempt, so strangers give none where ceremonies are closed. */
+export const shareOfStranger = (): ApiError =>
+  refused(
+    'permission_denied',
+    'shares of before cannot be told apart, so that strangers could spoil the attempt',
+    'send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
+    { reason: { why: 'recovery-shares' } },
   )
 
 export const noAttempt = (purpose: Purpose): ApiError =>

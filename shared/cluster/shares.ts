@@ -9,14 +9,19 @@ export interface Division {
 
 const MOST_SHARES = 255
 
+/** What the parameters are called that a division comes by. */
+type Names = Readonly<Record<keyof Division, string>>
+
+const OF_INIT: Names = { shares: 'recovery_shares', threshold: 'recovery_threshold' }
+
 /** @throws ApiError `invalid_request` @see docs/spec/cluster.md#recovery-shares */
-export function checkDivision({ shares, threshold }: Division): void {
+export function checkDivision({ shares, threshold }: Division, names: Names = OF_INIT): void {
   if (shares < 1 || shares > MOST_SHARES)
-    throw invalid(`recovery_shares must be between 1 and ${MOST_SHARES}`)
+    throw invalid(`${names.shares} must be between 1 and ${MOST_SHARES}`)
   if (threshold < 1 || threshold > shares)
-    throw invalid('recovery_threshold must be between 1 and recovery_shares')
+    throw invalid(`${names.threshold} must be between 1 and ${names.shares}`)
   if (threshold === 1 && shares > 1)
-    throw invalid('recovery_threshold must be greater than 1 when there are several shares')
+    throw invalid(`${names.threshold} must be greater than 1 when there are several shares`)
 }
 
 /**

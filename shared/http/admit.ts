@@ -1,5 +1,5 @@
 import type { Caller, Operator } from '../api/call.ts'
-import { type Endpoint, type Needed, policy, takesOperationToken } from '../api/endpoint.ts'
+import { type Endpoint, knowsOf, type Needed, policy, takesOperationToken } from '../api/endpoint.ts'
 import { ApiError, denied } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
@@ -78,9 +78,9 @@ async function admitKnown(
   ports: Ports,
   identified: () => Promise<Alive>,
 ): Promise<Admitted | undefined> {
-  const { access } = endpoint
-  if (access.by !== 'anyone' || access.strictly === undefined || !intake.token) return undefined
-  const row = { ...endpoint, access: policy(access.strictly) }
+  const needed = knowsOf(endpoint.access)
+  if (needed === undefined || !intake.token) return undefined
+  const row = { ...endpoint, access: policy(needed) }
   try {
     return await authorise(row, intake, await identified(), { mounts, mount: undefined }, ports)
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Fetched } from '../api/call.ts'
-import { takesOperationToken } from '../api/endpoint.ts'
+import { knowsOf, takesOperationToken } from '../api/endpoint.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMethod, type MountTable, mountAt } from '../model/mount.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
@@ -94,7 +94,7 @@ async function everything(
 ): Promise<Found> {
   // a token sent along with a login is not even looked at
   const access = 'miss' in intake.found ? undefined : intake.found.endpoint.access
-  const anonymous = access?.by === 'anyone' && access.strictly === undefined
+  const anonymous = access?.by === 'anyone' && knowsOf(access) === undefined
   const token = anonymous ? undefined : await presented()
   const now = ports.clock.now()
   const table = ports.memory.mounts ? [] : [key('mounts')]

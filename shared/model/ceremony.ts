@@ -1,9 +1,13 @@
 import type { Encrypted } from '../values/secret.ts'
+import type { RecoveryKey } from './cluster.ts'
 
-/** What an attempt is for. One slot serves all purposes, and a share counts for the one that was started. */
-export type Purpose = 'root' | 'operation'
+/**
+ * What an attempt is for; a share counts for the one that was started. Tokens have one slot together. Rekeying has one
+ * of its own, which goes from `rekey` (shares of the present recovery key) to `verification` (shares of the new one).
+ */
+export type Purpose = 'root' | 'operation' | 'rekey' | 'verification'
 
-/** A token that is made by as many holders of recovery shares as the threshold says. */
+/** What as many holders of recovery shares make as the threshold says. */
 export interface Attempt {
   purpose: Purpose
   /** names the attempt: every share comes with it */
@@ -14,8 +18,29 @@ export interface Attempt {
   progress: number
   /** whether somebody began it who may: then no stranger ends it */
   held?: true
+  /** the recovery key whose shares count: another one voids the attempt. Absent: of a version before, any */
+  of?: string
   /** `Secrets` as JSON */
   secrets: Encrypted
+  /** of a rekeying alone */
+  rekey?: Rekey
+}
+
+/** What a rekeying is to make, and what it has made. */
+export interface Rekey {
+  /** how the new key is divided */
+  shares: number
+  threshold: number
+  /** by which the new shares are encrypted, one each; empty: they are answered as they are */
+  pgp: readonly PgpKey[]
+  /** whether the new key counts only when its own shares were given */
+  verify: boolean
+  /** names the attempt from its start to its end, also while shares come with the nonce of the verification */
+  begun: string
+  /** the role of the cluster that it was begun under: under others it is void */
+  under: string
+  /** the new key's verifiers: neither the key nor a share is kept. Absent: it is not made yet */
+  made?: RecoveryKey
 }
 
 /** What the slot counts. Each has a limit of its own, so that strangers use up nobody else's. */

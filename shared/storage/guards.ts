@@ -22,6 +22,7 @@ export const guards = {
   record: { stores: ['genesis', 'role'], deletes: [] },
   /** an attempt is replaced, or dies */
   ceremony: { stores: ['ceremony'], deletes: [] },
+  rekey: { stores: ['rekey'], deletes: [] },
   'operation-token': { stores: ['ceremony'], deletes: ['operation-token'] },
   link: { stores: ['link'], deletes: ['link'] },
   /** a secondary's notes on its following: they end with it */

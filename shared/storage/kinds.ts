@@ -66,6 +66,7 @@ export interface Stored {
   term: Term
   holder: Holder
   ceremony: Slot
+  rekey: Slot
   'operation-token': OperationToken
   watcher: Watcher
   secondary: Secondary
@@ -246,6 +247,16 @@ export const kinds = {
     sk: 'slot',
     expiry: 'dies',
     guard: 'ceremony',
+    encrypted: ['secrets'],
+  },
+  // its own partition and guard: who makes tokens does not reach it
+  rekey: {
+    table: 'ceremony',
+    class: 'local',
+    pk: 'rekey',
+    sk: 'slot',
+    expiry: 'dies',
+    guard: 'rekey',
     encrypted: ['secrets'],
   },
   // of the newest execution that waits for an attempt (`begin`), and of the newest that watches one (`watch`)

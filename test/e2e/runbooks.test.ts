@@ -175,7 +175,8 @@ describe('the runbooks, one after the other', () => {
   test('lost shares: holders of shares make a token on the secondary, which is east now', async () => {
     await swapped()
     await shell.paste('OPERATION=')
-    const [first = '', second = '', last = '', invoke = '', broken = ''] = blocksOf('lost-shares')
+    const [first = '', second = '', last = '', invoke = '', broken = '', ...rekeying] =
+      blocksOf('lost-shares')
     // by a token, then by who may invoke the function
     for (const begin of [[first], [invoke, broken]]) {
       await shell.paste('NONCE=; OPERATION=')
@@ -183,6 +184,12 @@ describe('the runbooks, one after the other', () => {
       expect(await shell.value('OPERATION')).toMatch(/^hvs\./)
       await shell.paste(last)
     }
+    // the set's own are made anew; those that it had are worth nothing then
+    const old = await shell.value('SHARE_1')
+    let printed = ''
+    for (const block of rekeying) printed = (await shell.paste(block)).stdout
+    expect(printed).toContain('"complete":true')
+    expect(await shell.value('SHARE_1')).not.toBe(old)
   })
 
   test('stolen: the secondary is cut off, and what it could use is made anew, each checked', async () => {

@@ -381,6 +381,7 @@ const actions: Record<Use, readonly string[]> = {
   recovery: ['dynamodb:PutItem'],
   role: ['dynamodb:PutItem'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+  rekey: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   'operation-token': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
   link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   apply: [
@@ -518,7 +519,7 @@ describe('grants come from the table', () => {
       })
   const FOUNDERS = ['init', 'keys', 'on-job', 'replication']
   // what verifies recovery shares is made with a cluster, taken into a journal, and made of a key of before
-  const RECOVERERS = ['init', 'on-job', 'on-journal']
+  const RECOVERERS = ['init', 'on-job', 'on-journal', 'rekey']
   const APPLIERS = ['on-operation', 'on-pull']
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
@@ -604,11 +605,14 @@ describe('grants come from the table', () => {
         JSON.stringify(statementsOf(name)).includes('Ceremony') ||
         functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
     )
-    expect(reaching).toEqual(['ceremony', 'generate-root', 'on-attempt', 'on-operation', 'replication'])
+    expect(reaching).toEqual([
+      ...['ceremony', 'generate-root', 'on-attempt', 'on-operation', 'rekey', 'replication'],
+    ])
     const readers = (pk: string) =>
       reaching.filter(name => may(name, 'dynamodb:BatchGetItem', 'Ceremony', pk))
     expect(readers('ceremony')).toEqual(['ceremony', 'generate-root', 'on-attempt'])
-    expect(readers('operation-token')).toEqual(reaching)
+    expect(readers('rekey')).toEqual(['rekey'])
+    expect(readers('operation-token')).toEqual(reaching.filter(name => name !== 'rekey'))
   })
 
   test.each(['login', 'roles', 'system'])('%s reaches no other Lambda and makes no keys', name => {
@@ -858,13 +862,16 @@ describe('recovery shares', () => {
   test.each([
     ['closed, where nothing is said', { stage: 'strict' }, 'true'],
     ['open, where a deployment says so', { stage: 'open', strictCeremony: false }, 'false'],
-  ])('ceremonies are %s, and the function that holds them is told, and no other', (_, settings, strict) => {
+  ])('ceremonies are %s, and the functions that hold them are told, and no other', (_, settings, strict) => {
     const from = resourcesOf(settings)
     const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { STRICT_CEREMONY } = Properties.Environment.Variables
       return STRICT_CEREMONY === undefined ? [] : [[Properties.Description, STRICT_CEREMONY]]
     })
-    expect(told).toEqual([['cloud-auth: ceremony', strict]])
+    expect(told).toEqual([
+      ['cloud-auth: ceremony', strict],
+      ['cloud-auth: rekey', strict],
+    ])
   })
 
   test('whether health looks at the keyring is told to the function that answers it, and to no other', () => {

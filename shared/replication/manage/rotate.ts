@@ -3,7 +3,7 @@ import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import { retiredTerms } from '../../cluster/terms.ts'
 import { type GivenTo, givenTo, withoutNewTerm } from '../../link/admin/holders.ts'
-import { withKeyring } from '../../model/cluster.ts'
+import { wasKept, withKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -27,8 +27,18 @@ export const prepareKeys = async () => ({
  * @see docs/spec/keys.md#terms
  */
 export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
-  return rotation(call, call.given.retire === true)
+  const retire = call.given.retire === true
+  return rotation(call, retire, retire ? await sharesKnown(call) : [])
 }
+
+/** Whoever ends tokens that others could make wants to end their shares as well. */
+async function sharesKnown({ ports }: Call): Promise<string[]> {
+  const [recovery] = await ports.store.read([key('recovery-key')])
+  return recovery && wasKept(recovery.data) ? [SHARES] : []
+}
+
+const SHARES =
+  'an earlier version stored the recovery key, and whoever was a member of the set may know it: such a one makes recovery shares, until POST sys/rotate/recovery/init and /update have made others'
 
 /**
  * A rotation, to be committed: with `retire` all older terms get a not-after of now, and the answer tells who has heard

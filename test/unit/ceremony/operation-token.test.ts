@@ -5,6 +5,7 @@ import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { describe, expect, test } from 'vitest'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { defined } from '../../../shared/values/defined.ts'
 import { token } from '../tokens/support.ts'
 import { ceremonyWorld, unmasked } from './support.ts'
 
@@ -486,7 +487,7 @@ describe('strangers, where ceremonies are open', () => {
 describe('a strict ceremony', () => {
   const policy = (text: string): Item => ({ ...key('policy', 'ops'), rev: 'r', data: { text } })
   const rules = `path "sys/replication/dr/secondary/generate-operation-token/*" { capabilities = ["update", "delete"] }`
-  const strict = async () => {
+  const strict = async (kept?: true) => {
     const hash = hashOf('hvs.other')
     const other = token({
       hash,
@@ -507,11 +508,8 @@ describe('a strict ceremony', () => {
         }) as Item,
     )
     const items = [policy(rules), ...tokens]
-    const w = await ceremonyWorld(undefined, {
-      of: 'operation',
-      strictCeremony: true,
-      items,
-    })
+    const options = defined({ of: 'operation' as const, strictCeremony: true, items, kept })
+    const w = await ceremonyWorld(undefined, options)
     const batch = token({
       type: 'batch',
       hash: '',
@@ -537,6 +535,15 @@ describe('a strict ceremony', () => {
     const { w, by } = await strict()
     expect((await w.send('PUT', '/attempt', {}, by('hvs.root'))).status).toBe(200)
     expect((await w.send('DELETE', '/attempt', undefined, by('hvs.root'))).status).toBe(204)
+  })
+
+  test('takes shares of a key that an earlier version stored from no stranger, who could spoil the attempt', async () => {
+    const { w, prepared, by } = await strict(true)
+    const { nonce } = (await w.start()).body
+    const given = { nonce, key: w.shares[0]?.toString('hex') }
+    expect((await w.send('PUT', '/update', given, by(''))).status).toBe(403)
+    expect((await w.send('PUT', '/update', given, by(prepared))).body.progress).toBe(1)
+    expect((await w.give(nonce, w.shares[1] as Buffer)).body.progress).toBe(2)
   })
 
   test('or by who may invoke its function; shares and progress are for anybody', async () => {

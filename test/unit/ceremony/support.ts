@@ -7,6 +7,7 @@ import { type Division, divide } from '../../../shared/cluster/shares.ts'
 import { noteTerms } from '../../../shared/cluster/terms.ts'
 import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
 import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
+import { rekeyGroup } from '../../../shared/endpoints/rekey.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -185,7 +186,7 @@ export const unmasked = (encoded: string, otp: string): string => {
 
 const both: Group = {
   name: 'ceremonies',
-  endpoints: [generateRootGroup, ceremonyGroup].flatMap(({ endpoints }) => endpoints),
+  endpoints: [generateRootGroup, ceremonyGroup, rekeyGroup].flatMap(({ endpoints }) => endpoints),
 }
 
 /** Sends requests of a ceremony, and reads their answers. */

@@ -253,6 +253,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'given key has already been provided during this generation operation; give one that was not given yet',
   ],
+  shareOfStranger: [
+    token.shareOfStranger(),
+    'permission_denied',
+    'shares of before cannot be told apart, so that strangers could spoil the attempt; send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
+  ],
   sharesWrong: [
     token.sharesWrong('root', true),
     'invalid_request',
