@@ -54,7 +54,7 @@ export async function echo(
 
 const heardOf = (
   known: Secondary,
-  { position, state, took, address, apiAddress }: Question<'Echo'>,
+  { position, state, took, address, apiAddress, ownTerm }: Question<'Echo'>,
   { now, envelope }: AdmittedCall,
   canaryAt: number | undefined,
 ): Secondary => ({
@@ -65,6 +65,7 @@ const heardOf = (
   contact: defined({
     ...{ at: now, took, skew: skewOf(envelope, now), state },
     ...{ epoch: position.epoch, seq: position.seq, canaryAt },
+    ownTerm: ownTerm || undefined,
   }),
 })
 

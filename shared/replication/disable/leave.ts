@@ -3,7 +3,7 @@ import { noteTerms } from '../../cluster/terms.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { remove } from '../../storage/changes.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { key, keysMadeAnew, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
 import { roleWasTaken } from '../operation/faults.ts'
@@ -102,7 +102,7 @@ export const forget: OperationStep = async (run, id) => {
   if (stand.operation.data.status !== 'running' || since === undefined) return DONE
   const [segment] = await readSegments(ports)
   const others = await forgetOthers(ports.store)
-  const own = [key('contact'), key('puller'), key('notice'), key('pending-key'), key('token-key')]
+  const own = [key('contact'), key('puller'), key('notice'), ...keysMadeAnew]
   const gone = [...others, ...own.map(one => remove(one)), voidOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
   await ports.background.start(unstamping(since, segment?.data?.life, ports.clock.now()))

@@ -8,6 +8,8 @@ import type { Secondary } from '../../model/link.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
+import { keyFacts } from '../reencryption/facts.ts'
+import { shownTerms } from '../reencryption/show.ts'
 
 export const rotateFields = {
   retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
@@ -63,10 +65,11 @@ const untilHeard = ({ id, contact }: Secondary, now: number): string => {
   return `the secondary ${id} honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows when it has this position`
 }
 
-/** GET sys/key-status: the term that encrypts, and since when. */
-export function keyStatus(call: Call): Outcome {
+/** GET sys/key-status: the term that encrypts, and since when; older ones, and how far what they encrypted is encrypted anew. */
+export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
-  return answer(data({ term, install_time: printTime(since) }))
+  const facts = await keyFacts(call.ports)
+  return answer(data({ term, install_time: printTime(since), ...(facts ? shownTerms(facts) : {}) }))
 }
 
 function keysOf(call: Call) {
