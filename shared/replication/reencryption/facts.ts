@@ -40,12 +40,15 @@ export const hasOlderTerms = ({ held = [], active }: Pick<Keyring, 'held' | 'act
 /** Epoch of the journal that a cluster keeps; empty: none. */
 export const epochOf = (record: ClusterRecord): string => (keepsJournal(record) ? (record.epoch ?? '') : '')
 
-/** Undefined where there is nothing to decide: no cluster, a restored copy, a role that changes. One read, and two lists where there are older terms. */
-export async function keyFacts({
-  store,
-  clock,
-  deployment,
-}: Pick<Ports, 'store' | 'clock' | 'deployment'>): Promise<KeyStand | undefined> {
+/**
+ * One read, and two lists where there are older terms.
+ * @param all lists terms in any case: those that are destroyed stay to be shown
+ * @returns undefined where there is nothing to decide: no cluster, a restored copy, a role that changes
+ */
+export async function keyFacts(
+  { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
+  { all = false } = {},
+): Promise<KeyStand | undefined> {
   const now = clock.now()
   const [record, keyring, progress] = await store.read([key('cluster'), key('keyring'), key('reencryption')])
   if (!record || !keyring || record.data.operation !== undefined) return undefined
@@ -54,7 +57,7 @@ export async function keyFacts({
   if ((record.data.edition ?? 0) !== (keyring.data.edition ?? 0)) return undefined
   const older = hasOlderTerms(keyring.data)
   const [terms, secondaries] = await Promise.all([
-    older ? store.list(partitions('term')) : [],
+    older || all ? store.list(partitions('term')) : [],
     older && record.data.mode === 'primary' ? store.list(partitions('secondary')) : [],
   ])
   return {

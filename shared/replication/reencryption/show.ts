@@ -1,6 +1,6 @@
 import { printTime } from '../../values/time.ts'
 import { currentProgress, isDataDone, isOwnDone, olderTerms, waitsOf } from './decide.ts'
-import { encryptsData, hasOlderTerms, type KeyFacts } from './facts.ts'
+import { hasOlderTerms, type KeyFacts } from './facts.ts'
 
 /** What an operator sees of re-encryption and of older terms; nothing where there is one term only. */
 export function shownTerms(facts: KeyFacts): object {
@@ -14,8 +14,7 @@ export function shownTerms(facts: KeyFacts): object {
         unused_since: timeOf(one.data.unusedSince),
         destroyed_time: timeOf(one.data.destroyed),
         held: facts.keyring.held?.includes(one.sk) === true,
-        // who follows is told by its primary
-        waits_for: one.data.destroyed !== undefined || !encryptsData(facts) ? [] : waitsOf(one, facts),
+        waits_for: one.data.destroyed === undefined ? waitsOf(one, facts) : [],
       })),
   }
 }
@@ -26,16 +25,9 @@ function shownProgress(facts: KeyFacts): object {
   const progress = currentProgress(facts)
   const { seen = 0, of = 0, written = 0, left = 0, pass = 0, since, doneAt } = progress ?? {}
   const { count = 0, names = [] } = progress?.unreadable ?? {}
-  const own = isOwnDone(facts)
-  const state = !encryptsData(facts)
-    ? 'of-primary'
-    : isDataDone(facts)
-      ? 'done'
-      : progress
-        ? 'running'
-        : 'waiting'
+  const state = isDataDone(facts) ? 'done' : progress ? 'running' : 'waiting'
   return {
-    ...{ term: facts.keyring.term, state, own_keys_done: own },
+    ...{ term: facts.keyring.term, state, own_keys_done: isOwnDone(facts) },
     ...{ since: timeOf(since), done_time: timeOf(doneAt) },
     ...{ pass, seen, of: Math.max(seen, of), written, left },
     // fields that no term which is held opens, and some of their names
