@@ -33,8 +33,20 @@ export const workers = {
   },
   'on-job': {
     // beginning a journal stores items of every kind anew, so it needs all their grants
-    uses: ['read', 'write', 'mint', 'genesis', 'link', 'scan', 'sweep', 'access-keys', 'background', 'journal'],
-    summary: 'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended',
+    uses: [
+      'read',
+      'write',
+      'mint',
+      'genesis',
+      'link',
+      'scan',
+      'sweep',
+      'access-keys',
+      'background',
+      'journal',
+    ],
+    summary:
+      'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended',
     timeout: 10,
   },
   'on-pull': {

@@ -46,7 +46,8 @@ export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: KeyFacts
     ...secondaries
       .filter(one => one.activatedAt !== undefined && !hasFollowed(one, facts))
       .map(
-        ({ id }) => `the secondary ${id} has not told that it has all of this, and its own keys, encrypted anew`,
+        ({ id }) =>
+          `the secondary ${id} has not told that it has all of this, and its own keys, encrypted anew`,
       ),
     ...(end === undefined || now >= end ? [] : [`it is kept until ${printTime(end)}`]),
   ]

@@ -5,6 +5,7 @@ import { type Change, replace } from '../../storage/changes.ts'
 import { encryptedKinds, key, specOf } from '../../storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
+import type { ScanPage } from '../journal.ts'
 import { epochOf, type KeyStand } from './facts.ts'
 import { anewOf } from './own-keys.ts'
 
@@ -12,9 +13,11 @@ const SEGMENTS = 4
 /** Items that are written together where a journal is kept; and how soon after them the next ones may be, milliseconds. */
 const TOGETHER = 20
 const PACE_MS = 66
+/** Items from one note of the progress to the next. */
+const AT_ONCE = 500
 /** Milliseconds from one page of the table to the next, at least. */
 const PAGE_MS = 250
-/** Milliseconds for which a run keeps others from going on; every page renews it. */
+/** Milliseconds for which a run keeps others from going on; every note renews it. */
 const LEASE_MS = 60_000
 /** Names of fields that do not open, at most. */
 const MOST_NAMES = 10
@@ -46,7 +49,8 @@ export function begun({ now, record, keyring, progress }: KeyStand): Reencryptio
 const standsFor = async (run: JobRun, stand: KeyStand) => {
   const cluster = await run.cluster()
   if (!cluster || cluster.record.operation !== undefined) return undefined
-  const same = cluster.record.edition === stand.record.edition && epochOf(cluster.record) === epochOf(stand.record)
+  const same =
+    cluster.record.edition === stand.record.edition && epochOf(cluster.record) === epochOf(stand.record)
   return same ? cluster : undefined
 }
 
@@ -63,7 +67,7 @@ async function note(run: JobRun, stand: KeyStand, was: Reencryption | undefined,
 
 /**
  * Goes through the table `data` from where the last run was, and encrypts anew what another term encrypted: paced, so
- * that requests are not slowed, and noted with every page, so that whoever is stopped goes on there. Each item is written
+ * that requests are not slowed, and noted all the time, so that whoever is stopped goes on there. Each item is written
  * as it was read; one that has changed is left for another pass.
  * @returns the progress at the end of the table; `again`: there is no time left; `stopped`: another keyring, role or run
  */
@@ -71,21 +75,34 @@ export async function passThrough(run: JobRun, stand: KeyStand): Promise<Reencry
   const { journal, clock } = run.ports
   const lease = () => clock.now() + LEASE_MS
   let progress = await note(run, stand, stand.progress, { ...begun(stand), until: lease() })
-  for (let segment = progress?.at?.segment ?? 0; progress && segment < SEGMENTS; ) {
+  while (progress) {
+    const { segment, from } = progress.at ?? { segment: 0 }
+    if (segment >= SEGMENTS) return progress
     const began = clock.now()
-    const from = progress.at?.segment === segment ? progress.at.from : undefined
     const page = await journal.scan({ index: segment, of: SEGMENTS, from })
-    const found = await throughPage(run, stand, page.items)
-    if (typeof found === 'string') {
-      const paused = await note(run, stand, progress, { ...progress, until: 0 })
-      return found === 'again' && paused ? 'again' : 'stopped'
+    for (const { items, next } of portionsOf(page)) {
+      const found = await throughItems(run, stand, items)
+      if (typeof found === 'string') {
+        const paused = await note(run, stand, progress, { ...progress, until: 0 })
+        return found === 'again' && paused ? 'again' : 'stopped'
+      }
+      const at = next ? { segment, from: next } : { segment: segment + 1 }
+      progress = await note(run, stand, progress, { ...added(progress, found), at, until: lease() })
+      if (!progress) break
     }
-    const at = page.next ? { segment, from: page.next } : { segment: segment + 1 }
-    progress = await note(run, stand, progress, { ...added(progress, found), at, until: lease() })
-    segment = at.segment
     await clock.sleep(Math.max(0, PAGE_MS - (clock.now() - began)))
   }
-  return progress ?? 'stopped'
+  return 'stopped'
+}
+
+/** A page in parts, each with the place that follows it; one part where there is nothing in it. */
+function portionsOf({ items, next }: ScanPage): { items: readonly StoredItem[]; next: ScanPage['next'] }[] {
+  const count = Math.max(1, Math.ceil(items.length / AT_ONCE))
+  return Array.from({ length: count }, (_, index) => {
+    const some = items.slice(index * AT_ONCE, (index + 1) * AT_ONCE)
+    const last = some.at(-1)
+    return { items: some, next: index + 1 === count || !last ? next : { pk: last.pk, sk: last.sk } }
+  })
 }
 
 type Found = Pick<Reencryption, 'seen' | 'written' | 'left' | 'unreadable'>
@@ -101,7 +118,7 @@ const added = (progress: Reencryption, found: Found): Reencryption => ({
   },
 })
 
-async function throughPage(
+async function throughItems(
   run: JobRun,
   stand: KeyStand,
   items: readonly StoredItem[],
@@ -143,4 +160,3 @@ async function writtenOf(run: JobRun, stand: KeyStand, changes: readonly Change[
   const written = outcomes.filter(one => one.status === 'fulfilled' && one.value === 'done').length
   return { written, left: changes.length - written }
 }
-

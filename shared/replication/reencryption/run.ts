@@ -7,7 +7,7 @@ import { defined } from '../../values/defined.ts'
 import { noteEvent } from '../events.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
 import { destroyable, droppable, isDataDone, isDue, isOwnDone, olderTerms } from './decide.ts'
-import { encryptsData, epochOf, keyFacts, type KeyStand } from './facts.ts'
+import { encryptsData, epochOf, type KeyStand, keyFacts } from './facts.ts'
 import { encryptOwnKeys } from './own-keys.ts'
 import { passThrough } from './pass.ts'
 
@@ -41,7 +41,8 @@ async function endPass(run: JobRun, stand: KeyStand, progress: Reencryption): Pr
   const { store, journal, clock, log } = run.ports
   const cluster = await run.cluster()
   const same =
-    cluster?.record.edition === stand.record.edition && epochOf(cluster?.record ?? stand.record) === progress.epoch
+    cluster?.record.edition === stand.record.edition &&
+    epochOf(cluster?.record ?? stand.record) === progress.epoch
   const [item] = await store.read([key('reencryption')])
   if (!cluster || !same || item?.data.until !== progress.until) return
   const { at: _, ...over } = { ...progress, until: 0 }
@@ -60,7 +61,10 @@ async function endPass(run: JobRun, stand: KeyStand, progress: Reencryption): Pr
   if (unreadable.count > 0) log.error('stored fields open by no term that is held', { ...unreadable })
   const facts = { number, seen, written, unreadable: unreadable.count }
   await noteEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
-  await store.commit([replace(key('reencryption'), item, defined({ ...over, doneAt: now, position }))], cluster)
+  await store.commit(
+    [replace(key('reencryption'), item, defined({ ...over, doneAt: now, position }))],
+    cluster,
+  )
 }
 
 const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ data }) => data.number)
@@ -72,7 +76,13 @@ async function destroy(run: JobRun, stand: KeyStand): Promise<void> {
   const cluster = await run.cluster()
   if (!cluster || terms.length === 0 || cluster.record.edition !== stand.record.edition) return
   const ids = terms.map(({ sk }) => sk)
-  await noteEvent('terms-destroyed', ids[0] ?? '', cluster.record, { terms: ids, numbers: numbersOf(terms) }, run.ports)
+  await noteEvent(
+    'terms-destroyed',
+    ids[0] ?? '',
+    cluster.record,
+    { terms: ids, numbers: numbersOf(terms) },
+    run.ports,
+  )
   const destroyed = clock.now()
   await store.commit(
     terms.map(one => replace(one, one, { ...one.data, destroyed })),
@@ -88,6 +98,12 @@ async function drop(ports: Ports, stand: KeyStand): Promise<void> {
   const { record, keyring } = stand.items
   const ids = terms.map(({ sk }) => sk)
   const made = await genesis.without(keyring.data, ids, clock.now())
-  await noteEvent('terms-dropped', ids[0] ?? '', record.data, { terms: ids, numbers: numbersOf(terms) }, ports)
+  await noteEvent(
+    'terms-dropped',
+    ids[0] ?? '',
+    record.data,
+    { terms: ids, numbers: numbersOf(terms) },
+    ports,
+  )
   await store.commit(keyringChanges(record, keyring, made), { record: record.data, readAt: stand.now })
 }

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { StoredItem } from '../../../shared/storage/requests.ts'
-import { encryptedIn } from '../../../shared/storage/encrypted-paths.ts'
-import type { AccessEntry } from '../../../shared/model/access-entry.ts'
 import { defaultTidy, sweepTimes } from '../../../shared/auth-method/tidy/settings.ts'
+import type { AccessEntry } from '../../../shared/model/access-entry.ts'
+import { create, put } from '../../../shared/storage/changes.ts'
+import { encryptedIn } from '../../../shared/storage/encrypted-paths.ts'
 import { openField, termOf, versionIn } from '../../../shared/storage/encryption.ts'
 import { type Keys, openEnvelope } from '../../../shared/storage/keyring.ts'
-import { create, put } from '../../../shared/storage/changes.ts'
 import { encryptedKinds, type Key, key, partitions } from '../../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../../shared/storage/requests.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import { type Warm, warmSnapshot } from '../../support/set/play.ts'
@@ -52,7 +52,10 @@ async function filledSnapshot(): Promise<Warm> {
     const expiresAt = filling.clock.now() + 100 * DAY
     const entry = { clientNonce, role: 'a', expiresAt } as AccessEntry
     const times = sweepTimes(expiresAt, defaultTidy)
-    await ports.store.commit([create(place, entry, times)], { record: await record(), readAt: ports.clock.now() })
+    await ports.store.commit([create(place, entry, times)], {
+      record: await record(),
+      readAt: ports.clock.now(),
+    })
   }
   await filling.converge()
   const snapshot = { ...(await filling.snapshot()), operator: warm.operator }
@@ -66,7 +69,9 @@ async function itemsAt(name: string): Promise<StoredItem[]> {
   const found: StoredItem[] = []
   for (let from: { pk: string; sk: string } | undefined; ; ) {
     const page = await journal.scan({ index: 0, of: 1, from })
-    found.push(...page.items.filter(({ expires = Number.MAX_SAFE_INTEGER }) => expires * 1000 > set.clock.now()))
+    found.push(
+      ...page.items.filter(({ expires = Number.MAX_SAFE_INTEGER }) => expires * 1000 > set.clock.now()),
+    )
     if (!page.next) return found
     from = page.next
   }
@@ -129,8 +134,7 @@ const keyringAt = async (name: string) => {
   if (!keyring) throw new Error('no keyring')
   return keyring.data
 }
-const heldAt = async (name: string) =>
-  (await keyringAt(name)).held ?? []
+const heldAt = async (name: string) => (await keyringAt(name)).held ?? []
 
 /** Everything that a cluster should open, opened as its own functions do. */
 async function everythingOpens(name: string): Promise<void> {
@@ -160,7 +164,13 @@ describe('behind a rotation', () => {
     const [old] = (await keysOf('east')).terms
     expect(await openedBy({ fixed: '', terms: old ? [old] : [] }, 'east')).toBe(0)
     const { reencryption, older_terms } = await statusAt('east')
-    expect(reencryption).toMatchObject({ state: 'done', term: 2, own_keys_done: true, written: NONCES + 5, left: 0 })
+    expect(reencryption).toMatchObject({
+      state: 'done',
+      term: 2,
+      own_keys_done: true,
+      written: NONCES + 5,
+      left: 0,
+    })
     expect(older_terms).toHaveLength(1)
     expect(older_terms[0].waits_for).toEqual([expect.stringMatching(/^it is kept until /)])
     expect(eventsAt('east')).toContain('reencrypted')
@@ -199,10 +209,18 @@ describe('behind a rotation', () => {
   test('what a request writes in the middle of it is kept', async () => {
     await rotate()
     set.pass(60_000)
-    const { reached, thaw } = set.freezeAt({ cluster: 'east', process: 'on-job', step: 'Scan', at: 2, when: 'after' })
+    const { reached, thaw } = set.freezeAt({
+      cluster: 'east',
+      process: 'on-job',
+      step: 'Scan',
+      at: 2,
+      when: 'after',
+    })
     const ticking = set.tick()
     await reached
-    await set.at('east').ok('POST', '/auth/cloud/config/client', { access_key: 'AKIA2', secret_key: 'another' })
+    await set
+      .at('east')
+      .ok('POST', '/auth/cloud/config/client', { access_key: 'AKIA2', secret_key: 'another' })
     await set.at('east').ok('POST', '/auth/cloud/role/b', { role_tag: 'U' })
     thaw()
     await ticking
@@ -251,7 +269,13 @@ test('a promotion in the middle: the new primary goes on, and every field opens 
   await rotate()
   await set.converge()
   set.pass(60_000)
-  const { reached, thaw } = set.freezeAt({ cluster: 'east', process: 'on-job', step: 'Scan', at: 3, when: 'before' })
+  const { reached, thaw } = set.freezeAt({
+    cluster: 'east',
+    process: 'on-job',
+    step: 'Scan',
+    at: 3,
+    when: 'before',
+  })
   const ticking = set.tick()
   await reached
   await ticking

@@ -27,7 +27,18 @@ const follower = (contact?: Partial<NonNullable<Secondary['contact']>>): Seconda
   }) as Secondary
 
 const done: Reencryption = {
-  ...{ term: 'new', number: 2, epoch: EPOCH, since: 0, until: 0, pass: 1, seen: 9, of: 0, written: 3, left: 0 },
+  ...{
+    term: 'new',
+    number: 2,
+    epoch: EPOCH,
+    since: 0,
+    until: 0,
+    pass: 1,
+    seen: 9,
+    of: 0,
+    written: 3,
+    left: 0,
+  },
   ...{ unreadable: { count: 0, names: [] }, doneAt: 5, position: { epoch: EPOCH, seq: 10 } },
 }
 
@@ -37,7 +48,12 @@ const LONG_AGO = NOW - KEPT_MS
 const facts = (more: Partial<KeyFacts> = {}): KeyFacts => ({
   now: NOW,
   record: { mode: 'primary', epoch: EPOCH, life: 'l', ownTerm: 'new' } as KeyFacts['record'],
-  keyring: { active: 'new', held: ['old', 'new'], since: NOW - 30_000, term: 2 } as unknown as KeyFacts['keyring'],
+  keyring: {
+    active: 'new',
+    held: ['old', 'new'],
+    since: NOW - 30_000,
+    term: 2,
+  } as unknown as KeyFacts['keyring'],
   progress: done,
   terms: [term('old', { unusedSince: LONG_AGO }), term('new')],
   secondaries: [follower({})],
@@ -63,9 +79,15 @@ describe('a term is destroyed', () => {
     ['this cluster has not done its own keys', { record: record({ ownTerm: 'old' }) }],
     ['a secondary has never been heard of', { secondaries: [follower()] }],
     ['one of two is behind', { secondaries: [follower({}), follower({ seq: 9 })] }],
-    ['a secondary is in another journal', { secondaries: [follower({ epoch: '000000.bbbbbbbbbbbb', seq: 99 })] }],
+    [
+      'a secondary is in another journal',
+      { secondaries: [follower({ epoch: '000000.bbbbbbbbbbbb', seq: 99 })] },
+    ],
     ['a secondary has not done its own keys', { secondaries: [follower({ ownTerm: 'old' })] }],
-    ['a secondary is of a version that does not tell', { secondaries: [follower({ ownTerm: undefined as never })] }],
+    [
+      'a secondary is of a version that does not tell',
+      { secondaries: [follower({ ownTerm: undefined as never })] },
+    ],
     ['this cluster is a secondary', { record: record({ mode: 'secondary' }) }],
   ])('not where %s', (_, more) => expect(destroyable(facts(more))).toEqual([]))
 
@@ -118,7 +140,11 @@ describe('a key is dropped', () => {
 })
 
 describe('work is begun', () => {
-  const rotated = { progress: undefined, record: record({ ownTerm: 'old' }), terms: [term('old'), term('new')] }
+  const rotated = {
+    progress: undefined,
+    record: record({ ownTerm: 'old' }),
+    terms: [term('old'), term('new')],
+  }
 
   test('half a minute after a rotation, not before', () => {
     expect(isDue(facts(rotated))).toBe(true)
@@ -128,13 +154,29 @@ describe('work is begun', () => {
   test.each<[when: string, due: boolean, more: Partial<KeyFacts>]>([
     ['a term can be destroyed', true, {}],
     ['all is done, and it is kept', false, { terms: [term('old', { unusedSince: NOW })] }],
-    ['a run is at it', false, { ...rotated, progress: { ...done, doneAt: undefined, until: NOW + 1 } as never }],
-    ['a run was at it, and is over', true, { ...rotated, progress: { ...done, doneAt: undefined, until: NOW } as never }],
+    [
+      'a run is at it',
+      false,
+      { ...rotated, progress: { ...done, doneAt: undefined, until: NOW + 1 } as never },
+    ],
+    [
+      'a run was at it, and is over',
+      true,
+      { ...rotated, progress: { ...done, doneAt: undefined, until: NOW } as never },
+    ],
     ['there is one term', false, { ...rotated, keyring: keyring({ held: ['new'] }) }],
     ['a keyring of before names none', false, { ...rotated, keyring: keyring({ active: undefined }) }],
     ['the journal is another one', true, { progress: { ...done, epoch: '000000.bbbbbbbbbbbb' } }],
-    ['a secondary has done its own keys', false, { progress: undefined, record: record({ mode: 'secondary' }) }],
-    ['a secondary has not', true, { progress: undefined, record: record({ mode: 'secondary', ownTerm: 'old' }) }],
+    [
+      'a secondary has done its own keys',
+      false,
+      { progress: undefined, record: record({ mode: 'secondary' }) },
+    ],
+    [
+      'a secondary has not',
+      true,
+      { progress: undefined, record: record({ mode: 'secondary', ownTerm: 'old' }) },
+    ],
   ])('where %s: %s', (_, due, more) => expect(isDue(facts(more))).toBe(due))
 })
 

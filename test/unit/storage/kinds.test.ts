@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { OnAnotherTerm } from '../../../shared/storage/encrypted-paths.ts'
 import {
   encryptedKinds,
   type Key,
@@ -11,7 +12,6 @@ import {
   partitions,
   specOf,
 } from '../../../shared/storage/kinds.ts'
-import type { OnAnotherTerm } from '../../../shared/storage/encrypted-paths.ts'
 
 const anyKey = key as unknown as (kind: Kind, ...parts: string[]) => Key
 const anyPartitions = partitions as unknown as (kind: Kind, ...owner: string[]) => Partitions
