@@ -307,7 +307,6 @@ export const kinds = {
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
-  // in one transaction with the terms that it is about, or none: whoever goes on begins where it says
   reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'genesis' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, guard: 'link' },
   'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, guard: 'link' },
@@ -326,15 +325,6 @@ export const isKind = (text: string | undefined): text is Kind =>
 /** The row of a kind, with its optional columns. */
 export const specOf = (kind: Kind): Spec => kinds[kind]
 
-/** The kinds whose items have an encrypted place of some sort, with the paths of these places. */
-export const encryptedKinds = (sorts: readonly OnAnotherTerm[]): { kind: Kind; paths: string[] }[] =>
-  (Object.keys(kinds) as Kind[]).flatMap(kind => {
-    const paths = Object.entries(specOf(kind).encrypted ?? {})
-      .filter(([, sort]) => sorts.includes(sort))
-      .map(([path]) => path)
-    return paths.length > 0 ? [{ kind, paths }] : []
-  })
-
 /** The kinds of what goes with something. */
 export type KindGoingWith<T extends Taker> = {
   [K in Kind]: (typeof kinds)[K] extends { goesWith: T } ? K : never
@@ -351,11 +341,6 @@ export function key<K extends Kind>(kind: K, ...parts: [...Owner<K>, ...Name<K>]
   const name = sk ?? names.shift() ?? ''
   return { kind, pk: spread ? `${collection}#${shardOf(name)}` : collection, sk: name }
 }
-
-/** Keys of this cluster that are deleted where it takes the keyring of another set: whoever needs one makes another. */
-export const keysMadeAnew: readonly Key[] = encryptedKinds(['renew']).map(({ kind }) =>
-  (key as unknown as (kind: Kind) => Key)(kind),
-)
 
 /** The partitions that hold a collection: one, or sixteen. */
 export interface Partitions<K extends Kind = Kind> {

@@ -1,7 +1,8 @@
 import type { Ports } from '../../ports.ts'
 import { type Change, removeIfUnchanged, replace } from '../../storage/changes.ts'
+import { encryptedKinds, keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { encryptedIn, withText } from '../../storage/encrypted-paths.ts'
-import { encryptedKinds, type Item, key, keysMadeAnew, specOf } from '../../storage/kinds.ts'
+import { type Item, key, specOf } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import type { KeyStand } from './facts.ts'
 

@@ -1,7 +1,8 @@
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { emptyLink, type Link } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
-import { key, keysMadeAnew } from '../../storage/kinds.ts'
+import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
+import { key } from '../../storage/kinds.ts'
 import { linkedBy } from '../activation/wipe.ts'
 import { givenLost } from '../operation/faults.ts'
 import {

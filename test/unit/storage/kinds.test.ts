@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { encryptedKinds, keysMadeAnew } from '../../../shared/storage/encrypted-kinds.ts'
 import type { OnAnotherTerm } from '../../../shared/storage/encrypted-paths.ts'
 import {
-  encryptedKinds,
   type Key,
   type Kind,
   key,
-  keysMadeAnew,
   kinds,
   type Partitions,
   partitions,
