@@ -75,7 +75,7 @@ test(`${SECRETS} secrets are encrypted anew at a pace, by runs of which some die
           death.dead = true
         },
       })
-    set.pass(60_000)
+    await set.clock.sleep(60_000)
     await set.tick()
     const { reencryption } = await status()
     shown.push(reencryption.seen)

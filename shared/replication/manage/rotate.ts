@@ -8,7 +8,7 @@ import type { Secondary } from '../../model/link.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
-import { keyFacts } from '../reencryption/facts.ts'
+import { termFacts } from '../reencryption/facts.ts'
 import { shownTerms } from '../reencryption/show.ts'
 
 export const rotateFields = {
@@ -68,7 +68,7 @@ const untilHeard = ({ id, contact }: Secondary, now: number): string => {
 /** GET sys/key-status: the term that encrypts, and since when; older ones, and how far what they encrypted is encrypted anew. */
 export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
-  const facts = await keyFacts(call.ports, { all: true })
+  const facts = await termFacts(call.ports, { all: true })
   return answer(data({ term, install_time: printTime(since), ...(facts ? shownTerms(facts) : {}) }))
 }
 

@@ -3,7 +3,7 @@ import type { Reencryption } from '../../model/reencryption.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { CHANGEOVER } from '../primary/enable.ts'
-import { encryptsData, epochOf, hasOlderTerms, type KeyFacts } from './facts.ts'
+import { encryptsData, epochOf, hasOlderTerms, type TermFacts } from './facts.ts'
 
 const DAY_MS = 86_400_000
 
@@ -14,10 +14,10 @@ const DAY_MS = 86_400_000
 export const KEPT_MS = 35 * DAY_MS
 
 /** Whether nobody encrypts by an older term any more: environments write by a keyring that is up to 20 s old. */
-const isSettled = ({ now, keyring }: KeyFacts): boolean => now >= keyring.since + CHANGEOVER
+const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since + CHANGEOVER
 
 /** Whether the own keys of this cluster are encrypted by the term that encrypts. */
-export const isOwnDone = ({ record, keyring }: Pick<KeyFacts, 'record' | 'keyring'>): boolean =>
+export const isOwnDone = ({ record, keyring }: Pick<TermFacts, 'record' | 'keyring'>): boolean =>
   keyring.active !== undefined && record.ownTerm === keyring.active
 
 /** The progress, if it is about this term and this journal. */
@@ -25,19 +25,19 @@ export const currentProgress = ({
   record,
   keyring,
   progress,
-}: Pick<KeyFacts, 'record' | 'keyring' | 'progress'>): Reencryption | undefined =>
+}: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): Reencryption | undefined =>
   progress && progress.term === keyring.active && progress.epoch === epochOf(record) ? progress : undefined
 
 /** Whether everything that is stored is encrypted by the term that encrypts. */
-export const isDataDone = (facts: Pick<KeyFacts, 'record' | 'keyring' | 'progress'>): boolean =>
+export const isDataDone = (facts: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): boolean =>
   currentProgress(facts)?.doneAt !== undefined
 
 /** Terms that do not encrypt any more, and are not destroyed. */
-export const olderTerms = ({ terms, keyring }: Pick<KeyFacts, 'terms' | 'keyring'>): Item<'term'>[] =>
+export const olderTerms = ({ terms, keyring }: Pick<TermFacts, 'terms' | 'keyring'>): Item<'term'>[] =>
   terms.filter(({ sk, data }) => sk !== keyring.active && data.destroyed === undefined)
 
 /** What the destruction of a term waits for, in words; empty: for nothing. */
-export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: KeyFacts): string[] {
+export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: TermFacts): string[] {
   const { now, secondaries } = facts
   const end = unusedSince === undefined ? undefined : unusedSince + KEPT_MS
   return [
@@ -54,7 +54,7 @@ export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: KeyFacts
 }
 
 /** Whether a secondary has applied everything up to the end of the re-encryption, and encrypted its own keys. */
-function hasFollowed({ contact }: Secondary, facts: KeyFacts): boolean {
+function hasFollowed({ contact }: Secondary, facts: TermFacts): boolean {
   const position = currentProgress(facts)?.position
   return (
     contact !== undefined &&
@@ -66,11 +66,11 @@ function hasFollowed({ contact }: Secondary, facts: KeyFacts): boolean {
 }
 
 /** Terms that may be destroyed now. */
-export const destroyable = (facts: KeyFacts): Item<'term'>[] =>
+export const destroyable = (facts: TermFacts): Item<'term'>[] =>
   encryptsData(facts) ? olderTerms(facts).filter(term => waitsOf(term, facts).length === 0) : []
 
 /** Terms that are destroyed, and whose keys this cluster holds still. */
-export const droppable = (facts: KeyFacts): Item<'term'>[] =>
+export const droppable = (facts: TermFacts): Item<'term'>[] =>
   isOwnDone(facts)
     ? facts.terms.filter(
         ({ sk, data }) =>
@@ -79,7 +79,7 @@ export const droppable = (facts: KeyFacts): Item<'term'>[] =>
     : []
 
 /** Whether there is something to do, and nobody does it. */
-export const isDue = (facts: KeyFacts): boolean =>
+export const isTermWorkDue = (facts: TermFacts): boolean =>
   hasOlderTerms(facts.keyring) &&
   isSettled(facts) &&
   (facts.progress?.until ?? 0) <= facts.now &&

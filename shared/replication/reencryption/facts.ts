@@ -12,7 +12,7 @@ import type { Ports } from '../../ports.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 
 /** What is decided about a cluster's terms by. */
-export interface KeyFacts {
+export interface TermFacts {
   /** epoch milliseconds, from before the rest was read */
   now: number
   record: ClusterRecord
@@ -25,7 +25,7 @@ export interface KeyFacts {
 }
 
 /** The same, as it was read. */
-export interface KeyStand extends KeyFacts {
+export interface TermStand extends TermFacts {
   items: {
     record: Item<'cluster'>
     keyring: Item<'keyring'>
@@ -45,10 +45,10 @@ export const epochOf = (record: ClusterRecord): string => (keepsJournal(record) 
  * @param all lists terms in any case: those that are destroyed stay to be shown
  * @returns undefined where there is nothing to decide: no cluster, a restored copy, a role that changes
  */
-export async function keyFacts(
+export async function termFacts(
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
   { all = false } = {},
-): Promise<KeyStand | undefined> {
+): Promise<TermStand | undefined> {
   const now = clock.now()
   const [record, keyring, progress] = await store.read([key('cluster'), key('keyring'), key('reencryption')])
   if (!record || !keyring || record.data.operation !== undefined) return undefined
@@ -68,4 +68,4 @@ export async function keyFacts(
 }
 
 /** Whether this cluster encrypts what replicates: a primary, and one that is in no set. */
-export const encryptsData = ({ record }: Pick<KeyFacts, 'record'>): boolean => isActive(record)
+export const encryptsData = ({ record }: Pick<TermFacts, 'record'>): boolean => isActive(record)

@@ -4,7 +4,7 @@ import { encryptedKinds, keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { encryptedIn, withText } from '../../storage/encrypted-paths.ts'
 import { type Item, key, specOf } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import type { KeyStand } from './facts.ts'
+import type { TermStand } from './facts.ts'
 
 /** An item with what is encrypted in it encrypted anew. */
 interface Anew {
@@ -41,7 +41,7 @@ const pathsOf = (kind: Item['kind']): string[] =>
  */
 export async function encryptOwnKeys(
   { store, cipher, log, clock }: Pick<Ports, 'store' | 'cipher' | 'log' | 'clock'>,
-  { keyring }: Pick<KeyStand, 'keyring'>,
+  { keyring }: Pick<TermStand, 'keyring'>,
 ): Promise<boolean> {
   const readAt = clock.now()
   const [record, ...others] = await store.read([key('cluster'), ...keysMadeAnew])

@@ -7,7 +7,7 @@ import { key, specOf } from '../../storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
 import type { ScanPage } from '../journal.ts'
-import { epochOf, type KeyStand } from './facts.ts'
+import { epochOf, type TermStand } from './facts.ts'
 import { anewOf } from './own-keys.ts'
 
 const SEGMENTS = 4
@@ -31,7 +31,7 @@ const pathsOf = new Map<string, string[]>(
 )
 
 /** A pass as it begins, or as it was left. */
-export function begun({ now, record, keyring, progress }: KeyStand): Reencryption {
+export function begun({ now, record, keyring, progress }: TermStand): Reencryption {
   const epoch = epochOf(record)
   const { active = '', term } = keyring
   const fresh = { at: undefined, seen: 0, left: 0, unreadable: { count: 0, names: [] }, doneAt: undefined }
@@ -47,7 +47,7 @@ export function begun({ now, record, keyring, progress }: KeyStand): Reencryptio
 }
 
 /** What may still be written where, or undefined once this is not the cluster any more that the pass was begun for. */
-const standsFor = async (run: JobRun, stand: KeyStand) => {
+const standsFor = async (run: JobRun, stand: TermStand) => {
   const cluster = await run.cluster()
   if (!cluster || cluster.record.operation !== undefined) return undefined
   const same =
@@ -56,7 +56,7 @@ const standsFor = async (run: JobRun, stand: KeyStand) => {
 }
 
 /** Notes the progress, if nobody else has gone on meanwhile. */
-async function note(run: JobRun, stand: KeyStand, was: Reencryption | undefined, next: Reencryption) {
+async function note(run: JobRun, stand: TermStand, was: Reencryption | undefined, next: Reencryption) {
   const { store } = run.ports
   const place = key('reencryption')
   const [item] = await store.read([place])
@@ -72,7 +72,10 @@ async function note(run: JobRun, stand: KeyStand, was: Reencryption | undefined,
  * as it was read; one that has changed is left for another pass.
  * @returns the progress at the end of the table; `again`: there is no time left; `stopped`: another keyring, role or run
  */
-export async function passThrough(run: JobRun, stand: KeyStand): Promise<Reencryption | 'again' | 'stopped'> {
+export async function passThrough(
+  run: JobRun,
+  stand: TermStand,
+): Promise<Reencryption | 'again' | 'stopped'> {
   const { journal, clock } = run.ports
   const lease = () => clock.now() + LEASE_MS
   let progress = await note(run, stand, stand.progress, { ...begun(stand), until: lease() })
@@ -121,7 +124,7 @@ const added = (progress: Reencryption, found: Found): Reencryption => ({
 
 async function throughItems(
   run: JobRun,
-  stand: KeyStand,
+  stand: TermStand,
   items: readonly StoredItem[],
 ): Promise<Found | 'again' | 'stopped'> {
   const { clock, cipher } = run.ports
@@ -151,7 +154,7 @@ async function throughItems(
   return hasTime(run) ? found : 'again'
 }
 
-async function writtenOf(run: JobRun, stand: KeyStand, changes: readonly Change[]) {
+async function writtenOf(run: JobRun, stand: TermStand, changes: readonly Change[]) {
   const { ports, deadline } = run
   const committing = { ports, deadline, cluster: () => standsFor(run, stand) }
   const outcomes = await commitEach(

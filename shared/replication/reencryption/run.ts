@@ -6,8 +6,8 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { noteEvent } from '../events.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
-import { destroyable, droppable, isDataDone, isDue, isOwnDone, olderTerms } from './decide.ts'
-import { encryptsData, epochOf, type KeyStand, keyFacts } from './facts.ts'
+import { destroyable, droppable, isDataDone, isOwnDone, isTermWorkDue, olderTerms } from './decide.ts'
+import { encryptsData, epochOf, type TermStand, termFacts } from './facts.ts'
 import { encryptOwnKeys } from './own-keys.ts'
 import { passThrough } from './pass.ts'
 
@@ -18,26 +18,26 @@ import { passThrough } from './pass.ts'
  */
 export async function reencrypt(run: JobRun): Promise<JobResult> {
   const { ports } = run
-  const first = await keyFacts(ports)
-  if (!first || !isDue(first)) return 'done'
+  const first = await termFacts(ports)
+  if (!first || !isTermWorkDue(first)) return 'done'
   ports.cipher.expect(first.record)
   if (!isOwnDone(first) && !(await encryptOwnKeys(ports, first))) return 'done'
-  const second = await keyFacts(ports)
+  const second = await termFacts(ports)
   if (second && encryptsData(second) && !isDataDone(second)) {
     const progress = await passThrough(run, second)
     if (progress === 'again') return { again: {} }
     if (progress === 'stopped') return 'done'
     await endPass(run, second, progress)
   }
-  const third = await keyFacts(ports)
+  const third = await termFacts(ports)
   if (third && encryptsData(third)) await destroy(run, third)
-  const last = await keyFacts(ports)
+  const last = await termFacts(ports)
   if (last) await drop(ports, last)
   return 'done'
 }
 
 /** Nothing is left: terms say since when, and the progress where the journal was then. Else another pass follows. */
-async function endPass(run: JobRun, stand: KeyStand, progress: Reencryption): Promise<void> {
+async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): Promise<void> {
   const { store, journal, clock, log } = run.ports
   const cluster = await run.cluster()
   const same =
@@ -70,7 +70,7 @@ async function endPass(run: JobRun, stand: KeyStand, progress: Reencryption): Pr
 const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ data }) => data.number)
 
 /** Says of terms that nothing needs any more that they are destroyed: every cluster drops their keys when it has this. */
-async function destroy(run: JobRun, stand: KeyStand): Promise<void> {
+async function destroy(run: JobRun, stand: TermStand): Promise<void> {
   const { store, clock } = run.ports
   const terms = destroyable(stand)
   const cluster = await run.cluster()
@@ -91,7 +91,7 @@ async function destroy(run: JobRun, stand: KeyStand): Promise<void> {
 }
 
 /** Drops the keys of terms that are destroyed from the own keyring. */
-async function drop(ports: Ports, stand: KeyStand): Promise<void> {
+async function drop(ports: Ports, stand: TermStand): Promise<void> {
   const { store, genesis, clock } = ports
   const terms = droppable(stand)
   if (terms.length === 0) return

@@ -1,9 +1,9 @@
 import { printTime } from '../../values/time.ts'
 import { currentProgress, isDataDone, isOwnDone, olderTerms, waitsOf } from './decide.ts'
-import { hasOlderTerms, type KeyFacts } from './facts.ts'
+import { hasOlderTerms, type TermFacts } from './facts.ts'
 
 /** What an operator sees of re-encryption and of older terms; nothing where there is one term only. */
-export function shownTerms(facts: KeyFacts): object {
+export function shownTerms(facts: TermFacts): object {
   const destroyed = facts.terms.filter(({ data }) => data.destroyed !== undefined)
   return {
     ...(hasOlderTerms(facts.keyring) ? { reencryption: shownProgress(facts) } : {}),
@@ -21,7 +21,7 @@ export function shownTerms(facts: KeyFacts): object {
 
 const timeOf = (at: number | undefined): string => (at === undefined ? '' : printTime(at))
 
-function shownProgress(facts: KeyFacts): object {
+function shownProgress(facts: TermFacts): object {
   const progress = currentProgress(facts)
   const { seen = 0, of = 0, written = 0, left = 0, pass = 0, since, doneAt } = progress ?? {}
   const { count = 0, names = [] } = progress?.unreadable ?? {}

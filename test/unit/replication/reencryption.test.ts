@@ -6,11 +6,11 @@ import {
   destroyable,
   droppable,
   isDataDone,
-  isDue,
+  isTermWorkDue,
   KEPT_MS,
   waitsOf,
 } from '../../../shared/replication/reencryption/decide.ts'
-import type { KeyFacts } from '../../../shared/replication/reencryption/facts.ts'
+import type { TermFacts } from '../../../shared/replication/reencryption/facts.ts'
 import { begun } from '../../../shared/replication/reencryption/pass.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 
@@ -45,15 +45,15 @@ const done: Reencryption = {
 const LONG_AGO = NOW - KEPT_MS
 
 /** A primary at which the term `old` may be destroyed. */
-const facts = (more: Partial<KeyFacts> = {}): KeyFacts => ({
+const facts = (more: Partial<TermFacts> = {}): TermFacts => ({
   now: NOW,
-  record: { mode: 'primary', epoch: EPOCH, life: 'l', ownTerm: 'new' } as KeyFacts['record'],
+  record: { mode: 'primary', epoch: EPOCH, life: 'l', ownTerm: 'new' } as TermFacts['record'],
   keyring: {
     active: 'new',
     held: ['old', 'new'],
     since: NOW - 30_000,
     term: 2,
-  } as unknown as KeyFacts['keyring'],
+  } as unknown as TermFacts['keyring'],
   progress: done,
   terms: [term('old', { unusedSince: LONG_AGO }), term('new')],
   secondaries: [follower({})],
@@ -67,7 +67,7 @@ describe('a term is destroyed', () => {
   test('where nothing is encrypted by it, everybody has followed, and 35 days have passed', () =>
     expect(destroyable(facts()).map(({ sk }) => sk)).toEqual(['old']))
 
-  test.each<[why: string, more: Partial<KeyFacts>]>([
+  test.each<[why: string, more: Partial<TermFacts>]>([
     ['it encrypts', { keyring: keyring({ active: 'old' }), record: record({ ownTerm: 'old' }) }],
     ['it is destroyed already', { terms: [term('old', { unusedSince: LONG_AGO, destroyed: 1 })] }],
     ['a millisecond is missing', { terms: [term('old', { unusedSince: LONG_AGO + 1 })] }],
@@ -98,7 +98,7 @@ describe('a term is destroyed', () => {
 
   test('by a cluster that is in no set, which waits for nobody', () => {
     const alone = facts({
-      record: { mode: 'disabled', ownTerm: 'new' } as KeyFacts['record'],
+      record: { mode: 'disabled', ownTerm: 'new' } as TermFacts['record'],
       progress: { ...done, epoch: '' },
       secondaries: [],
     })
@@ -128,7 +128,7 @@ describe('a key is dropped', () => {
   test('where its term is destroyed, and the own keys are encrypted by another', () =>
     expect(droppable(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
 
-  test.each<[why: string, more: Partial<KeyFacts>]>([
+  test.each<[why: string, more: Partial<TermFacts>]>([
     ['its term lives', { terms: facts().terms }],
     ['it encrypts here', { terms: [term('new', { destroyed: 1 })] }],
     ['it is not held any more', { terms: gone, keyring: keyring({ held: ['new'] }) }],
@@ -147,11 +147,11 @@ describe('work is begun', () => {
   }
 
   test('half a minute after a rotation, not before', () => {
-    expect(isDue(facts(rotated))).toBe(true)
-    expect(isDue(facts({ ...rotated, keyring: keyring({ since: NOW - 29_999 }) }))).toBe(false)
+    expect(isTermWorkDue(facts(rotated))).toBe(true)
+    expect(isTermWorkDue(facts({ ...rotated, keyring: keyring({ since: NOW - 29_999 }) }))).toBe(false)
   })
 
-  test.each<[when: string, due: boolean, more: Partial<KeyFacts>]>([
+  test.each<[when: string, due: boolean, more: Partial<TermFacts>]>([
     ['a term can be destroyed', true, {}],
     ['all is done, and it is kept', false, { terms: [term('old', { unusedSince: NOW })] }],
     [
@@ -177,7 +177,7 @@ describe('work is begun', () => {
       true,
       { progress: undefined, record: record({ mode: 'secondary', ownTerm: 'old' }) },
     ],
-  ])('where %s: %s', (_, due, more) => expect(isDue(facts(more))).toBe(due))
+  ])('where %s: %s', (_, due, more) => expect(isTermWorkDue(facts(more))).toBe(due))
 })
 
 describe('a pass', () => {
