@@ -207,14 +207,14 @@ describe('behind a rotation', () => {
     }
   })
 
-  test('what a request writes in the middle of it is kept', async () => {
+  test.each([1, 2, 3, 4])('what a request writes behind its %i. look at the table is kept', async at => {
     await rotate()
     set.pass(60_000)
     const { reached, thaw } = set.freezeAt({
       cluster: 'east',
       process: 'on-job',
       step: 'Scan',
-      at: 2,
+      at,
       when: 'after',
     })
     const ticking = set.tick()
