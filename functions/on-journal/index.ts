@@ -6,4 +6,4 @@ import { workers } from '../../shared/workers/workers.ts'
 
 const ports = awsPorts('on-journal', workers['on-journal'].uses)
 
-export const handler = journalHandler(ports, notifier(ports, linkCarrier(ports.authorities)))
+export const handler = journalHandler(ports, notifier(ports, linkCarrier(ports)))

@@ -6,4 +6,4 @@ import { workers } from '../../shared/workers/workers.ts'
 
 const ports = awsPorts('on-operation', workers['on-operation'].uses)
 
-export const handler = operationHandler(ports, connectBy(linkCarrier(ports.authorities), ports))
+export const handler = operationHandler(ports, connectBy(linkCarrier(ports), ports))

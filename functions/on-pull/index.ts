@@ -5,4 +5,4 @@ import { workers } from '../../shared/workers/workers.ts'
 
 const ports = awsPorts('on-pull', workers['on-pull'].uses)
 
-export const handler = pullHandler(ports, linkCarrier(ports.authorities))
+export const handler = pullHandler(ports, linkCarrier(ports))

@@ -4,6 +4,13 @@ import { usesOf } from '../../shared/api/endpoint.ts'
 import { replicationGroup } from '../../shared/endpoints/replication.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
-const ports = awsPorts('replication', usesOf(replicationGroup), undefined, undefined, lazyCarrier())
+const carryTo = lazyCarrier(() => ports.deployment)
+const ports: ReturnType<typeof awsPorts> = awsPorts(
+  'replication',
+  usesOf(replicationGroup),
+  undefined,
+  undefined,
+  carryTo,
+)
 
 export const handler = groupHandler(replicationGroup, ports)

@@ -17,8 +17,8 @@ export interface GrantScope {
   workerArn: string
   /** ARN of the Lambda that fetches what the primary has */
   pullArn: string
-  /** what the ARNs of all state machines of this cluster begin with */
-  workflows: string
+  /** ARNs of the state machines that the function starts, and whose executions it has go on */
+  workflows: readonly string[]
   /** ARN of the log group of the audit log */
   auditArn: string
   /** ARN of the default event bus */
@@ -126,9 +126,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['events:PutEvents'], [busArn], { StringEquals: { 'events:source': 'cloud-auth' } }),
   ],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
-  workflow: ({ workflows }) => [
-    allow(['states:SendTaskSuccess', 'states:StartExecution'], [`${workflows}*`]),
-  ],
+  workflow: ({ workflows }) => [allow(['states:SendTaskSuccess', 'states:StartExecution'], [...workflows])],
   genesis: ({ store }) => [
     allow(
       ['kms:GenerateDataKey'],

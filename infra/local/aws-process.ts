@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { root } from '../checkout.ts'
+import { privateDirectory } from './cluster-file.ts'
 import type { Aws } from './host.ts'
 import { checkPorts, firstFree, steadyPort } from './loopback.ts'
 import { remoteControl } from './provider/control.ts'
@@ -27,7 +28,7 @@ const PAUSE_MS = 20
  * @throws Error where it does not start, with what to do
  */
 export async function awsProcess({ directory, port = 0, region }: Wanted): Promise<Aws> {
-  mkdirSync(directory, { recursive: true })
+  privateDirectory(directory)
   const end = Date.now() + WITHIN_MS
   while (Date.now() < end) {
     const { url = '', pid } = providerNote(directory) ?? {}

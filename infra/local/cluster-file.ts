@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { resolve } from 'node:path'
+import { isMainThread } from 'node:worker_threads'
 import { root } from '../checkout.ts'
 import { temporaryDirectory } from './temporary.ts'
 
@@ -42,11 +44,30 @@ interface Named {
 
 /** Makes the directory of a cluster, unless it is there: a temporary one where it keeps nothing. */
 export function makeDirectory({ memory, cluster }: Named): { directory: string; isNew: boolean } {
-  if (memory) return { directory: temporaryDirectory(), isNew: true }
+  if (memory) {
+    const directory = temporaryDirectory()
+    privateDirectory(directory)
+    return { directory, isNew: true }
+  }
   const directory = keptAt(cluster)
   const isNew = !existsSync(directory)
-  mkdirSync(directory, { recursive: true })
+  privateDirectory(directory)
   return { directory, isNew }
+}
+
+const OWNER_ONLY = 0o700
+
+/**
+ * Makes a directory that only its owner reads, and closes one that is open. From then on this process, and whoever it
+ * starts, makes every file so: databases, tokens, keys, logs and sockets are never open, whatever the shell's mask says.
+ */
+export function privateDirectory(directory: string): void {
+  // threads cannot change it, and have their process's
+  if (isMainThread) process.umask(0o077)
+  mkdirSync(directory, { recursive: true, mode: OWNER_ONLY })
+  chmodSync(directory, OWNER_ONLY)
+  for (const one of readdirSync(directory, { withFileTypes: true }))
+    if (one.isFile()) chmodSync(`${directory}/${one.name}`, 0o600)
 }
 
 /** Where clusters keep their state: `.local`, unless the environment names another directory. */
@@ -72,7 +93,7 @@ export function tell({ cluster, memory, unlisted = false }: Named, told: Cluster
   let text = ''
   const anew = (now: ClusterFile) => {
     text = JSON.stringify(now, null, 2)
-    mkdirSync(folder, { recursive: true })
+    privateDirectory(folder)
     writeWhole(file, text)
   }
   anew(told)

@@ -43,17 +43,18 @@ export class DataStack extends Stack {
       encryption: TableEncryptionV2.awsManagedKey(),
       timeToLiveAttribute: 'ttl',
     }
-    const table = (name: string, dynamoStream: StreamViewType) =>
+    const table = (name: string, stream: { dynamoStream?: StreamViewType } = {}) =>
       new TableV2(this, name, {
         ...plain,
         pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
         deletionProtection: settings.deletionProtection,
-        dynamoStream,
+        ...stream,
         removalPolicy,
       })
-    this.data = table('Data', StreamViewType.NEW_AND_OLD_IMAGES)
+    // nobody reads a stream of it
+    this.data = table('Data')
     // it only wakes who keeps the journal: what is in a cell stays where it is
-    this.cluster = table('Cluster', CLUSTER_STREAM)
+    this.cluster = table('Cluster', { dynamoStream: CLUSTER_STREAM })
     // nothing in it outlives an hour, so nothing is lost with it
     this.ceremony = new TableV2(this, 'Ceremony', {
       ...plain,

@@ -1,7 +1,9 @@
 import type { ApiError } from '../api/errors.ts'
-import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
+import type { Attempt, Purpose, Secrets, Slot, Tries } from '../model/ceremony.ts'
+import { defined } from '../values/defined.ts'
 import { sameSecret } from '../values/secret.ts'
 import {
+  attemptKept,
   attemptRuns,
   noAttempt,
   otherNonce,
@@ -12,8 +14,8 @@ import {
 } from './refusals.ts'
 
 /**
- * Starts and failed verifications that the slot takes within a minute: the endpoints ask for no token, so tries have to
- * be limited.
+ * Tries of each kind that the slot takes within a minute: the endpoints may ask for no token, so tries have to be
+ * limited.
  */
 const MOST_TRIES = 10
 const WITHIN_MS = 60_000
@@ -27,24 +29,49 @@ export interface Facts {
   now: number
 }
 
-const recent = ({ slot, now }: Facts): number[] => slot.tries.filter(at => at > now - WITHIN_MS && at <= now)
+type Counted = keyof Tries
+
+const recent = ({ slot, now }: Facts, counted: Counted): number[] =>
+  (slot[counted] ?? []).filter(at => at > now - WITHIN_MS && at <= now)
 
 /** Seconds until another try is taken; 0: at once. */
-function waitFor(facts: Facts): number {
-  const tries = recent(facts)
-  const oldest = tries.at(-MOST_TRIES)
+function waitFor(facts: Facts, counted: Counted): number {
+  const oldest = recent(facts, counted).at(-MOST_TRIES)
   return oldest === undefined ? 0 : Math.ceil((oldest + WITHIN_MS - facts.now) / 1000)
 }
 
-/** What the slot remembers of a try that was taken now. */
-export const tried = (facts: Facts): readonly number[] => [...recent(facts), facts.now].slice(-MOST_TRIES)
+/** What the slot remembers of tries, with one more that was taken now. */
+export const tried = (facts: Facts, counted: Counted): Tries => ({
+  ...triesOf(facts.slot),
+  [counted]: [...recent(facts, counted), facts.now].slice(-MOST_TRIES),
+})
 
-/** Whether an attempt may start: one at a time, whatever it is for. */
-export function decideStart(facts: Facts): Refused | { start: true } {
+/** What the slot remembers of tries. */
+export const triesOf = ({ tries, heldTries, failures }: Slot): Tries =>
+  defined({ tries, heldTries, failures })
+
+/** The count that a start belongs to. @param held whether its caller may */
+export const startsOf = (held: boolean): Counted => (held ? 'heldTries' : 'tries')
+
+/** Whether an attempt may start: one at a time, whatever it is for. @param held whether its caller may */
+export function decideStart(facts: Facts, held: boolean): Refused | { start: true } {
   const { attempt } = facts.slot
   if (attempt) return { refuse: attemptRuns(attempt.purpose) }
-  const wait = waitFor(facts)
+  const wait = waitFor(facts, startsOf(held))
   return wait > 0 ? { refuse: tooManyAttempts(wait) } : { start: true }
+}
+
+/**
+ * Whether a caller may end an attempt. A stranger may while nobody has put anything into it; its nonce proves nothing,
+ * because whoever looks is told it.
+ * @param held whether the caller may in any case
+ */
+export function decideCancel(
+  { held: begunByHolder, progress, purpose }: Attempt,
+  held: boolean,
+): Refused | { cancel: true } {
+  if (held || (!begunByHolder && progress === 0)) return { cancel: true }
+  return { refuse: attemptKept(purpose) }
 }
 
 /** A share as it was given. */
@@ -78,7 +105,7 @@ export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts)
   if (secrets.shares.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
   const shares = [...secrets.shares, hex]
   const enough = shares.length >= required
-  const wait = enough ? waitFor(facts) : 0
+  const wait = enough ? waitFor(facts, 'failures') : 0
   return wait > 0
     ? { refuse: tooManyAttempts(wait) }
     : { attempt: slot.attempt, secrets: { ...secrets, shares }, enough }

@@ -41,6 +41,14 @@ export const attemptRuns = (purpose: Purpose): ApiError =>
     `go on with it, or cancel it by DELETE ${paths[purpose]}`,
   )
 
+/** An attempt that strangers may not end. */
+export const attemptKept = (purpose: Purpose): ApiError =>
+  refused(
+    'permission_denied',
+    'a share was given, or somebody with a token began the attempt: strangers do not end it',
+    `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: an hour without a share ends it`,
+  )
+
 export const noAttempt = (purpose: Purpose): ApiError =>
   refused('invalid_request', `no ${names[purpose]} in progress`, `begin one by POST ${paths[purpose]}`)
 

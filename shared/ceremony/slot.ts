@@ -6,6 +6,7 @@ import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
+import { triesOf } from './decide.ts'
 
 /** What a request of a ceremony looks at, read with its first read. */
 export const prepareSlot = async () => ({
@@ -26,10 +27,11 @@ const EMPTY: Slot = { tries: [] }
 export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster'>): Gathered {
   const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
-  const { tries, attempt } = item?.data ?? EMPTY
+  const { attempt, ...stored } = item?.data ?? EMPTY
   // an attempt begun while the cluster had another role is void, and does not block a new one
   const purpose: Purpose = cluster && !isActive(cluster.record) ? 'operation' : 'root'
-  const slot = attempt?.purpose === purpose ? { tries, attempt } : { tries }
+  const tries = triesOf(stored)
+  const slot = attempt?.purpose === purpose ? { ...tries, attempt } : tries
   return { item, slot, recovery, required: recovery.data.threshold }
 }
 
@@ -41,7 +43,7 @@ const FIELD = 'secrets'
 
 /** An attempt with its secrets, ready to be stored. */
 export const encryptAttempt = async (
-  attempt: Pick<Attempt, 'purpose' | 'pgp'>,
+  attempt: Pick<Attempt, 'purpose' | 'pgp' | 'held'>,
   secrets: Secrets,
   cipher: Pick<FieldCipher, 'encrypt'>,
 ): Promise<Attempt> => ({

@@ -51,7 +51,7 @@ export async function admit(
   if (found.endpoint.access.by === 'anyone') {
     // a mount that does not exist is the endpoint's business: its refusal must not tell (CVE-2020-25594)
     if (intake.bodyFault) throw intake.bodyFault
-    return undefined
+    return admitKnown(found.endpoint, intake, base, ports, identified)
   }
   if (intake.bodyFault) throw intake.bodyFault
   if (found.endpoint.access.by === 'operation-token')
@@ -59,6 +59,28 @@ export async function admit(
   const admission = await authorise(found.endpoint, intake, await identified(), { mounts, mount }, ports)
   if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
   return admission
+}
+
+/**
+ * Who calls an endpoint that is for anyone, where a token makes a difference. One that does not count, or may not, is
+ * no hindrance: its holder is a stranger.
+ */
+async function admitKnown(
+  endpoint: Endpoint,
+  intake: Intake,
+  { mounts }: Base,
+  ports: Ports,
+  identified: () => Promise<Alive>,
+): Promise<Admitted | undefined> {
+  const { access } = endpoint
+  if (access.by !== 'anyone' || access.strictly === undefined || !intake.token) return undefined
+  const row = { ...endpoint, access: policy(access.strictly) }
+  try {
+    return await authorise(row, intake, await identified(), { mounts, mount: undefined }, ports)
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
 }
 
 /**

@@ -94,7 +94,8 @@ async function everything(
   ports: Ports,
 ): Promise<Found> {
   // a token sent along with a login is not even looked at
-  const anonymous = !('miss' in intake.found) && intake.found.endpoint.access.by === 'anyone'
+  const access = 'miss' in intake.found ? undefined : intake.found.endpoint.access
+  const anonymous = access?.by === 'anyone' && access.strictly === undefined
   const token = anonymous ? undefined : await presented()
   const now = ports.clock.now()
   const table = ports.memory.mounts ? [] : [key('mounts')]

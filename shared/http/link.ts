@@ -1,7 +1,7 @@
 import { createConnectRouter } from '@connectrpc/connect'
 import { createAsyncIterable, readAllBytes, type UniversalHandler } from '@connectrpc/connect/protocol'
 import { ApiError } from '../api/errors.ts'
-import { linkRoutes } from '../link/routes.ts'
+import { isCall, linkRoutes } from '../link/routes.ts'
 import type { LinkPorts } from '../link/serve/ports.ts'
 import { linkService } from '../link/serve/service.ts'
 import { answerOf, bytesOf, type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
@@ -43,6 +43,24 @@ async function answered(
   return { status, headers, body: Buffer.from(body) }
 }
 
+/** Bytes before the message, by content type: gRPC-Web has flags and a length. */
+const HEADS: Readonly<Record<string, number>> = {
+  'application/proto': 0,
+  'application/grpc-web': 5,
+  'application/grpc-web+proto': 5,
+}
+
+/**
+ * What is no protobuf is taken for an empty call, which is refused in words: the library would answer 500. What is
+ * compressed, or too long, is its own to judge.
+ */
+function callIn(bytes: Buffer, headers: Headers): Buffer {
+  const head = HEADS[headers.get('content-type') ?? '']
+  const isPacked = headers.has('content-encoding') || (head === 5 && bytes[0] !== 0)
+  if (head === undefined || isPacked || bytes.length > LARGEST_QUESTION) return bytes
+  return isCall(bytes.subarray(head)) ? bytes : Buffer.alloc(head)
+}
+
 async function asked(
   handler: UniversalHandler,
   { method, path, headers, domain }: HttpRequest,
@@ -54,7 +72,7 @@ async function asked(
     url: `${scheme}://${domain || 'localhost'}${path}`,
     method,
     header: new Headers(headers),
-    body: createAsyncIterable([bytesOf(event)]),
+    body: createAsyncIterable([callIn(bytesOf(event), new Headers(headers))]),
     signal: new AbortController().signal,
   })
   const body = response.body ? await readAllBytes(response.body, Number.MAX_SAFE_INTEGER) : new Uint8Array()

@@ -1,5 +1,12 @@
 import { type Refusal, refusal } from '../api/errors.ts'
-import { GLOBAL_STS_REGION, type Partition, partitionOf, regionOfStsHost, stsHost } from '../values/region.ts'
+import {
+  GLOBAL_STS_REGION,
+  isExistingRegion,
+  type Partition,
+  partitionOf,
+  regionOfStsHost,
+  stsHost,
+} from '../values/region.ts'
 import type { SignedRequest } from './signed-request.ts'
 
 /** What decides where a caller's request goes. */
@@ -66,7 +73,8 @@ function regionalEndpoint(
   rules: EndpointRules,
 ): { url: string } | Refusal {
   const { scope, host } = request
-  const fault = regionFault(request, partitionOf(rules.endpointRegion || rules.homeRegion))
+  const fault =
+    regionFault(request, partitionOf(rules.endpointRegion || rules.homeRegion)) ?? absentFault(request, rules)
   if (fault) return fault
   if (region === undefined) return unknownHost
   if (partitionOf(region) !== partitionOf(scope.region)) return foreignPartition
@@ -74,6 +82,13 @@ function regionalEndpoint(
   const global = host === stsHost() && scope.region === GLOBAL_STS_REGION
   return { url: `https://${global ? host : stsHost(scope.region)}` }
 }
+
+/** A name that looks like a region's would become a host: only of regions that there are, and this deployment's. */
+const absentFault = (
+  { scope: { region } }: SignedRequest,
+  { homeRegion, endpointRegion }: EndpointRules,
+): Refusal | undefined =>
+  isExistingRegion(region) || [homeRegion, endpointRegion].includes(region) ? undefined : noRegion
 
 /** Whether a signature is for STS in a region of a partition. */
 function regionFault({ scope }: SignedRequest, wanted: Partition | undefined): Refusal | undefined {

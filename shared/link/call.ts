@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock, Entropy } from '../ports.ts'
 import type { Line } from '../replication/position.ts'
+import { type AddressRules, memberAddress, memberAddresses } from '../values/member-address.ts'
 import { type Carry, FrontAnswered, type Method } from './carry.ts'
 import { type LinkCaller, outcomeOf, readOutcome, signCall } from './envelope.ts'
 import type { Answer } from './gen/link_pb.ts'
@@ -21,6 +22,8 @@ export interface CallMeans {
   carry: Carry
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
+  /** which addresses that are told may be used */
+  rules: AddressRules
   /** epoch milliseconds: nobody is waited for any longer, whatever is asked; absent: each call has its own time */
   until?: number | undefined
 }
@@ -47,7 +50,7 @@ export type Ask = <M extends Method>(
  * @throws LinkRefused, LinkSilent, LinkUnsigned, LinkUnbelieved
  */
 export function asker({ set, from, signing, otherKey }: End, means: CallMeans): Ask {
-  const { carry, clock, entropy, until = Number.POSITIVE_INFINITY } = means
+  const { carry, clock, entropy, rules, until = Number.POSITIVE_INFINITY } = means
   let last = 0
   return async (method, question, line) => {
     const now = clock.now()
@@ -67,9 +70,24 @@ export function asker({ set, from, signing, otherKey }: End, means: CallMeans): 
     if (!outcome) throw unbelievable(method, answer)
     if ('refusal' in outcome) {
       const { code, text, addresses } = outcome.refusal
-      throw new LinkRefused(code, text, addresses)
+      throw new LinkRefused(code, text, memberAddresses(addresses, rules))
     }
-    return { reply: readReply(() => answered.read(outcome.body)), time: Number(answer.time) } as never
+    const reply = usable(
+      readReply(() => answered.read(outcome.body)),
+      rules,
+    )
+    return { reply, time: Number(answer.time) } as never
+  }
+}
+
+/** An answer without what is no address of a cluster, whoever told it. */
+function usable<T extends object>(reply: T, rules: AddressRules): T {
+  const told: { addresses?: readonly string[]; met?: readonly string[]; apiAddress?: string } = reply
+  return {
+    ...reply,
+    ...(told.addresses && { addresses: memberAddresses(told.addresses, rules) }),
+    ...(told.met && { met: memberAddresses(told.met, rules) }),
+    ...(told.apiAddress !== undefined && { apiAddress: memberAddress(told.apiAddress, rules) ?? '' }),
   }
 }
 

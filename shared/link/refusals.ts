@@ -158,6 +158,13 @@ export const signedOtherwise = () =>
     'see who changes calls on their way here',
   )
 
+export const notAnAddress = () =>
+  refused(
+    'invalid_argument',
+    'the address of the cluster that hands the token in is no address of a cluster',
+    'give that cluster an https address of scheme, host and port, which is not on or near one machine',
+  )
+
 /** The token names no key to seal it to: an earlier version made it, or nobody of this product. */
 export const notSealed = () =>
   refused('invalid_argument', 'the token is handed in unsealed: others may have read it', MAKE_ANOTHER)

@@ -1,7 +1,8 @@
+import { fromBinary } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect'
 import type { Use } from '../api/endpoint.ts'
 import type { Method } from './carry.ts'
-import { type Answer, AnswerSchema, type Call, LinkService } from './gen/link_pb.ts'
+import { type Answer, AnswerSchema, type Call, CallSchema, LinkService } from './gen/link_pb.ts'
 import type { RefusalCode } from './source.ts'
 
 /** What the Lambda of the link reaches: it reads what replicates, writes what it knows of others, and hands over. */
@@ -47,4 +48,13 @@ function spoken(answer: Answer): Answer {
   throw new ConnectError(text, codes[code as RefusalCode] ?? Code.Unknown, undefined, [
     { desc: AnswerSchema, value: answer },
   ])
+}
+
+/** Whether bytes are the message that every call is, whatever it says. */
+export function isCall(bytes: Uint8Array): boolean {
+  try {
+    return fromBinary(CallSchema, bytes) !== undefined
+  } catch {
+    return false
+  }
 }

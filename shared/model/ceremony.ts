@@ -12,8 +12,20 @@ export interface Attempt {
   pgp?: PgpKey
   /** shares given so far */
   progress: number
+  /** whether somebody began it who may: then no stranger ends it */
+  held?: true
   /** `Secrets` as JSON */
   secrets: Encrypted
+}
+
+/** What the slot counts. Each has a limit of its own, so that strangers use up nobody else's. */
+export type Tries = {
+  /** starts by strangers: epoch milliseconds of the recent ones, as of the others */
+  tries: readonly number[]
+  /** starts by holders of a token that may, and by who invokes the function directly */
+  heldTries?: readonly number[]
+  /** shares that were put together and made no key */
+  failures?: readonly number[]
 }
 
 export interface PgpKey {
@@ -33,9 +45,7 @@ export interface Secrets {
 }
 
 /** The one place for an attempt. It dies after an hour in which nothing was written to it. */
-export interface Slot {
-  /** epoch milliseconds of recent starts and failed verifications */
-  tries: readonly number[]
+export interface Slot extends Tries {
   attempt?: Attempt
   /** the attempt before, where it did not lapse */
   last?: { nonce: string; outcome: 'completed' | 'cancelled' }

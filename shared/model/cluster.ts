@@ -83,6 +83,8 @@ export interface Keyring {
   id: string
   /** number of the term that encrypts; all terms decrypt */
   term: number
+  /** highest number of the terms that it holds; absent, in keyrings of before: that of the one that encrypts */
+  highest?: number
   /** grows with every change of the keys, for the life of this cluster, whatever keyring it is; absent: 0 */
   edition?: number
   /** identity of the term that encrypts; absent, in keyrings of before: the last one that it holds */

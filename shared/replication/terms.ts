@@ -11,6 +11,8 @@ export interface TermNeeds {
   readonly number: number
   /** identities of the terms that are brought */
   readonly ids: readonly string[]
+  /** identity of the term that has to encrypt here too; absent: any may */
+  readonly active?: string | undefined
 }
 
 /** What needs no term. */
@@ -27,8 +29,10 @@ export const needsIn = (cells: readonly Cell[]): TermNeeds =>
   needsOf(cells.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
 
 /** Whether everything that is needed is held. */
-export const meets = (held: TermNeeds, { number, ids }: TermNeeds): boolean =>
-  number <= held.number && ids.every(id => held.ids.includes(id))
+export const meets = (held: TermNeeds, { number, ids, active }: TermNeeds): boolean =>
+  number <= held.number &&
+  ids.every(id => held.ids.includes(id)) &&
+  (active === undefined || held.active === undefined || active === held.active)
 
 const isLiving = ({ kind, data }: StoredItem): boolean =>
   kind === 'term' && (data as Partial<Term>).destroyed === undefined

@@ -52,12 +52,15 @@ export function activeTerm({ terms, active }: Keys): DataKey {
 /** The number of the term that encrypts. */
 export const newestTerm = (keys: Keys): number => activeTerm(keys).version
 
+/** The highest number of the terms that are held: it may be above that of the one that encrypts, after a forced promotion. */
+export const highestTerm = ({ terms }: Keys): number => Math.max(...terms.map(one => one.version))
+
 /** Identities of all terms that are held. */
 export const heldIds = ({ terms }: Keys): string[] => terms.map(idOf)
 
 /** The same keys and one more term, which encrypts from now on. Its number is above all that are held. */
 export const withNextTerm = (keys: Keys, random: Random): Keys =>
-  withTerm(keys, Math.max(...keys.terms.map(one => one.version)) + 1, random)
+  withTerm(keys, highestTerm(keys) + 1, random)
 
 function withTerm(keys: Keys, version: number, random: Random): Keys {
   const next: DataKey = { version, key: newKey(random), signed: true }

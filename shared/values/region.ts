@@ -40,6 +40,24 @@ export const partitionOf = (region: string): Partition | undefined =>
     ? undefined
     : (Object.keys(partitions) as Partition[]).find(name => partitions[name].regions.test(region))
 
+/** Regions that there are, as the SDK of this version lists them; a test compares both. */
+const existing = new Set(
+  `af-south-1
+  ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-6 ap-southeast-7
+  ca-central-1 ca-west-1
+  cn-north-1 cn-northwest-1
+  eu-central-1 eu-central-2 eu-north-1 eu-south-1 eu-south-2 eu-west-1 eu-west-2 eu-west-3
+  eusc-de-east-1
+  il-central-1
+  me-central-1 me-south-1 me-west-1
+  mx-central-1
+  sa-east-1 sa-west-1
+  us-east-1 us-east-2 us-gov-east-1 us-gov-west-1 us-west-1 us-west-2`.split(/\s+/),
+)
+
+/** Whether AWS has a region of that name, as far as this version knows. */
+export const isExistingRegion = (region: string): boolean => existing.has(region)
+
 /** The region in which IAM calls of a partition are signed. */
 export const iamRegionOf = (partition: Partition): string => partitions[partition].iamRegion
 

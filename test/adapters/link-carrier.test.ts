@@ -20,6 +20,7 @@ import { LinkService } from '../../shared/link/gen/link_pb.ts'
 import { notACall } from '../../shared/link/refusals.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.ts'
+import type { Authorities } from '../../shared/ports.ts'
 import { sha256 } from '../../shared/values/secret.ts'
 import { linkGateway } from '../support/link.ts'
 import { closedPort, rawServer, webServer } from '../support/server.ts'
@@ -60,9 +61,13 @@ const router = (protocols: string[]) =>
     }),
   })
 
+/** As on the embedded host, whose clusters are all on this machine. */
+const carrier = (authorities?: Authorities) =>
+  linkCarrier({ ...(authorities && { authorities }), deployment: { plainEndpoints: true } })
+
 const admitted = async (addresses: readonly string[], ca?: string) => {
   const token = await w.token('west')
-  const carry = linkCarrier()(ca === undefined ? { addresses } : { addresses, ca })
+  const carry = carrier()(ca === undefined ? { addresses } : { addresses, ca })
   const one = follower(w, 'west', { carry })
   await one.activateBy(token)
   w.clock.ms += 1000
@@ -105,6 +110,7 @@ describe('what carries calls', () => {
 
   test('tells the service at which address it was reached', async () => {
     w = await primaryWorld({ clusterAddr: '' })
+    Object.assign(w.ports.deployment, { plainEndpoints: true })
     const { url } = await listening(createHttp2Server(router([])))
     expect((await (await admitted([url])).echo()).addresses).toEqual([url])
   })
@@ -184,7 +190,7 @@ describe('connections', () => {
 
   test('a server that never answers is given up in time, and nothing is said to it twice', async () => {
     const { url, count } = await rawServer(onTestFinished, () => undefined)
-    const carry = linkCarrier()({ addresses: [url] })
+    const carry = carrier()({ addresses: [url] })
     const { source } = follower(w, 'west', {
       carry: (method, call) => carry(method, call, 300),
     })
@@ -228,7 +234,7 @@ describe('what is not trusted', () => {
       const one = await admitted([url], secrets.cert)
       expect((await one.echo()).epoch).toBe(w.epoch)
       const other = follower(w, 'west', {
-        carry: linkCarrier()({ addresses: [url], ca: tlsOf('another').cert }),
+        carry: carrier()({ addresses: [url], ca: tlsOf('another').cert }),
       })
       await expect(other.echo()).rejects.toThrow(LinkSilent)
     },
@@ -249,19 +255,19 @@ describe('what is not trusted', () => {
     const shipped = { shipped: async () => new Map([['own.pem', authority.cert]]) }
 
     test('is trusted where the authority is given, or shipped with the deployment', async () => {
-      expect(await echoOver(await answering(), linkCarrier(), authority.cert)).toBe(w.epoch)
+      expect(await echoOver(await answering(), carrier(), authority.cert)).toBe(w.epoch)
       w = await primaryWorld()
-      expect(await echoOver(await answering(), linkCarrier(shipped))).toBe(w.epoch)
+      expect(await echoOver(await answering(), carrier(shipped))).toBe(w.epoch)
     })
 
     test('is never trusted for another name, nor where other authorities are given', async () => {
       const elsewhere = await answering(['elsewhere.example'])
-      await expect(echoOver(elsewhere, linkCarrier(), authority.cert)).rejects.toThrow(
+      await expect(echoOver(elsewhere, carrier(), authority.cert)).rejects.toThrow(
         /IP: 127.0.0.1 is not in the cert/,
       )
       await w.revoke('west')
       const other = newAuthority('another organisation').cert
-      await expect(echoOver(await answering(), linkCarrier(shipped), other)).rejects.toThrow(
+      await expect(echoOver(await answering(), carrier(shipped), other)).rejects.toThrow(
         /unable to verify|unable to get/,
       )
     })
@@ -275,6 +281,15 @@ describe('what is not trusted', () => {
     })
     await expect(admitted([url])).rejects.toThrow(LinkSilent)
     expect(requests.length).toBeGreaterThan(0)
+    expect(seen).toEqual([])
+  })
+
+  test('an address of this machine, by a deployment: nobody is called', async () => {
+    const seen: string[] = []
+    const { url } = await listening(createServer(gateway(seen)))
+    const carry = linkCarrier({ deployment: { plainEndpoints: false } })({ addresses: [url] })
+    const one = follower(w, 'west', { carry })
+    await expect(one.activateBy(await w.token('west'))).rejects.toThrow('it is not called')
     expect(seen).toEqual([])
   })
 

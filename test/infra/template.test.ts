@@ -7,6 +7,8 @@ import { routeFinder } from '../../infra/local/gateway.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
+import { type Worker, workers } from '../../shared/workers/workers.ts'
+import { workflows } from '../../shared/workers/workflows.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
 
 let resources: Map<string, Resource>
@@ -40,18 +42,28 @@ const tablesOf = (from: Map<string, Resource>) => ofType(from, 'AWS::DynamoDB::G
 const lasting = (from: Map<string, Resource>) => tablesOf(from).filter(([id]) => !id.startsWith('Ceremony'))
 
 describe('tables and key are kept, encrypted and recoverable', () => {
-  test('two tables on demand, with stream, native expiry, point-in-time recovery and encryption', () => {
+  test('two tables on demand, with native expiry, point-in-time recovery and encryption', () => {
     const tables = lasting(resources)
     expect(tables).toHaveLength(2)
-    for (const [id, { Properties }] of tables) {
+    for (const [, { Properties }] of tables) {
       expect(Properties).toMatchObject({
         BillingMode: 'PAY_PER_REQUEST',
-        StreamSpecification: { StreamViewType: id.startsWith('Data') ? 'NEW_AND_OLD_IMAGES' : 'KEYS_ONLY' },
         TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
         SSESpecification: { SSEEnabled: true, SSEType: 'KMS' },
       })
       expect(Properties.Replicas[0].PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled).toBe(true)
     }
+  })
+
+  test('a table has a stream only where a function reads it, which sees keys and no images', () => {
+    const read = Object.values<Worker>(workers).flatMap(({ stream }) => (stream ? [stream.table] : []))
+    const streams = lasting(resources).flatMap(([id, { Properties }]) =>
+      Properties.StreamSpecification
+        ? [[id.replace(/[0-9A-F]{8}$/, ''), Properties.StreamSpecification]]
+        : [],
+    )
+    expect(read).toEqual(['cluster'])
+    expect(streams).toEqual([['Cluster', { StreamViewType: 'KEYS_ONLY' }]])
   })
 
   test('one more for the secrets of a ceremony: no stream, no recovery, no protection; native expiry and encryption', () => {
@@ -438,6 +450,35 @@ describe('grants come from the table', () => {
     )
   })
 
+  const MACHINES = [
+    ['ceremony', ['operation-token-attempt']],
+    ['on-attempt', ['operation-token-attempt']],
+    ['on-drill', ['drill']],
+    ['replication', Object.keys(workflows)],
+    ['on-journal', Object.keys(workflows)],
+  ] as const
+
+  test.each(MACHINES)(
+    '%s has to do with these state machines, by their whole names: %j',
+    (name, machines) => {
+      const granted = statementsOf(name)
+        .filter(one => JSON.stringify(one.Action).includes('states:'))
+        .flatMap(one => [one.Resource].flat())
+        .map(one => JSON.stringify(one))
+      expect(granted).toHaveLength(machines.length)
+      for (const machine of machines)
+        expect(granted).toContainEqual(
+          expect.stringMatching(new RegExp(`:stateMachine:cloud-auth-[a-z]+-${machine}"`)),
+        )
+    },
+  )
+
+  test('no other function has to do with state machines, and none answers that a task has failed', () => {
+    const having = functionNames().filter(name => JSON.stringify(statementsOf(name)).includes('states:'))
+    expect(having.sort()).toEqual(MACHINES.map(([name]) => name).sort())
+    expect(JSON.stringify(functionNames().map(statementsOf))).not.toContain('SendTaskFailure')
+  })
+
   test('roles are assumed within the pattern of the settings, keys are opened for a keyring only', () => {
     const statements = statementsOf('login')
     const about = (action: string) => statements.find(one => [one.Action].flat().includes(action))
@@ -808,13 +849,16 @@ describe('recovery shares', () => {
     })
   })
 
-  test('whether ceremonies are strict is told to the function that holds them, and to no other', () => {
-    const from = resourcesOf({ stage: 'strict', strictCeremony: true })
+  test.each([
+    ['closed, where nothing is said', { stage: 'strict' }, 'true'],
+    ['open, where a deployment says so', { stage: 'open', strictCeremony: false }, 'false'],
+  ])('ceremonies are %s, and the function that holds them is told, and no other', (_, settings, strict) => {
+    const from = resourcesOf(settings)
     const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { STRICT_CEREMONY } = Properties.Environment.Variables
       return STRICT_CEREMONY === undefined ? [] : [[Properties.Description, STRICT_CEREMONY]]
     })
-    expect(told).toEqual([['cloud-auth: ceremony', 'true']])
+    expect(told).toEqual([['cloud-auth: ceremony', strict]])
   })
 
   test('whether health looks at the keyring is told to the function that answers it, and to no other', () => {

@@ -238,7 +238,7 @@ function functionsOf(
 
 /** What a function does when it is first asked, as its `index.ts` does. */
 function handlerOf(folder: string, environment: Environment, clock: Clock, client: TablesClient): Handler {
-  const carryTo = linkCarrier()
+  const carryTo = linkCarrier({ deployment: { plainEndpoints: true } })
   const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, client)
   if (folder === 'on-job') return jobHandler(ports)
   if (folder === 'on-operation') return operationHandler(ports, connectBy(carryTo, ports))

@@ -19,6 +19,7 @@ import {
   closeEnvelope,
   firstKeys,
   heldIds,
+  highestTerm,
   idOf,
   type Keys,
   newestTerm,
@@ -96,7 +97,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       const { id, keys } = stored
       const given = JSON.stringify({ id, keys: withoutSigner(keys) })
       const keyring = sealTo(recipient, boxOf(set), given, entropy.bytes)
-      return { keyring, term: newestTerm(keys) }
+      return { keyring, term: highestTerm(keys) }
     },
     hmac: async text => auditHmac((await current()).hmacKey, text),
   }
@@ -128,8 +129,8 @@ export function kmsGenesis({
     const { gone } = keys
     const active = idOf(activeTerm(keys))
     return defined({
-      ...{ id, term: newestTerm(keys), active, held: heldIds(keys), gone, since: now },
-      ...{ wrapped, keys: encrypted },
+      ...{ id, term: newestTerm(keys), highest: highestTerm(keys), active, held: heldIds(keys), gone },
+      ...{ since: now, wrapped, keys: encrypted },
     })
   }
 

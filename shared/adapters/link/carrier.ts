@@ -4,7 +4,14 @@ import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect
 import { type CarryTo, FrontAnswered, type Method } from '../../link/carry.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from '../../link/gen/link_pb.ts'
 import type { Authorities } from '../../ports.ts'
+import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { agents, overLivingConnection } from '../aws/connections.ts'
+
+/** What a carrier needs of an environment. */
+interface CarrierPorts {
+  authorities?: Authorities
+  deployment: AddressRules
+}
 
 /** Bytes of an answer. */
 const LARGEST_ANSWER = 8 * 2 ** 20
@@ -38,13 +45,14 @@ interface Peer {
 /**
  * Carries calls to other clusters, for one environment: connections and what is spoken at which address are kept.
  * Addresses are tried in their order, from then on beginning with the one that answered last. No redirect is followed.
- * @param authorities what a deployment ships vouches besides the usual ones, where no others are given
+ * @param ports `authorities`: what a deployment ships vouches besides the usual ones, where no others are given
  */
-export function linkCarrier(authorities?: Authorities): CarryTo {
+export function linkCarrier({ authorities, deployment }: CarrierPorts): CarryTo {
   const peers = new Map<string, Peer>()
   const peerAt = async (address: string, ca: string | undefined): Promise<Peer> => {
     const name = JSON.stringify([address, ca])
-    const peer = peers.get(name) ?? peerOf(baseUrlOf(address), ca ?? (await usualAnd(authorities)))
+    const peer =
+      peers.get(name) ?? peerOf(baseUrlOf(address, deployment), ca ?? (await usualAnd(authorities)))
     peers.set(name, peer)
     return peer
   }
@@ -96,14 +104,11 @@ async function usualAnd(authorities: Authorities | undefined): Promise<string | 
   return shipped?.size ? [...rootCertificates, ...shipped.values()].join('\n') : undefined
 }
 
-const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
-
-/** @throws Error for an address that nobody should send secrets to */
-function baseUrlOf(address: string): string {
-  const { protocol, hostname, origin, pathname } = new URL(address)
-  if (protocol !== 'https:' && !(protocol === 'http:' && LOOPBACK.includes(hostname)))
-    throw new Error('the address of another cluster must be https, unless it is on this machine')
-  return origin + pathname.replace(/\/+$/, '')
+/** @throws Error for an address that must not be called */
+function baseUrlOf(address: string, rules: AddressRules): string {
+  const usable = memberAddress(address, rules)
+  if (usable === undefined) throw new Error('this is no address of another cluster: it is not called')
+  return usable
 }
 
 function peerOf(baseUrl: string, ca: string | undefined): Peer {

@@ -1,6 +1,7 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
+import { memberAddresses } from '../../values/member-address.ts'
 import { readPublicKey } from '../pair.ts'
 import type { MemberKey } from '../trust.ts'
 import { secondariesOf } from './secondaries.ts'
@@ -43,7 +44,7 @@ export async function knownOf(
   })
   return {
     self,
-    addresses: [...new Set(all)].filter(one => !not.includes(one)),
+    addresses: [...new Set(memberAddresses(all, deployment))].filter(one => !not.includes(one)),
     home: record.clusterAddr || deployment.apiAddress,
     keys: [
       ...(self?.data.issuer ? [self.data.issuer] : []),

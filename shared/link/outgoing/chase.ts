@@ -5,6 +5,7 @@ import type { Ports } from '../../ports.ts'
 import type { Head } from '../../replication/head.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { memberAddresses } from '../../values/member-address.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import { type Known, knownOf } from '../admin/known.ts'
 import type { Carry, CarryTo } from '../carry.ts'
@@ -168,7 +169,7 @@ async function ask(
   { set, id, head, pair, self, home, addresses: others, keys }: Showing,
   carry: Carry,
   patience: number,
-  { clock, entropy }: Pick<ChasePorts, 'clock' | 'entropy'>,
+  { clock, entropy, deployment }: Pick<ChasePorts, 'clock' | 'entropy' | 'deployment'>,
 ): Promise<FenceAnswer & { heard: boolean }> {
   const { epoch, line } = head
   const chain = self?.data.statements ?? []
@@ -179,7 +180,8 @@ async function ask(
   const means = { signing: pair.signing, nonce, time: clock.now() }
   try {
     const answer = await carry('Fence', signCall('Fence', { set, from: id, line }, body, means), patience)
-    return { ...judgeFence(answer, nonce, { set, known: keys, chain, id, key: own }), heard: true }
+    const judged = judgeFence(answer, nonce, { set, known: keys, chain, id, key: own })
+    return { ...judged, addresses: memberAddresses(judged.addresses, deployment), heard: true }
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error)
     return { result: 'silent', text, addresses: [], heard: false }

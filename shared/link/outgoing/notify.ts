@@ -1,13 +1,14 @@
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { memberAddresses } from '../../values/member-address.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import { secondariesOf } from '../admin/secondaries.ts'
 import { asker } from '../call.ts'
 import type { CarryTo } from '../carry.ts'
 import { readPublicKey } from '../pair.ts'
 
-type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log'>
+type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'>
 
 /** Milliseconds between two rounds of notices, at least. */
 const SPACING_MS = 200
@@ -44,7 +45,7 @@ export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> 
 type Awake = Map<string, number>
 
 async function notifyAll(ports: Dependencies, to: CarryTo, awake: Awake): Promise<void> {
-  const { store, cipher, clock, entropy, log } = ports
+  const { store, cipher, clock, entropy, log, deployment: rules } = ports
   const [record] = await store.read([key('cluster')])
   if (record?.data.mode !== 'primary') return
   const { link, set, id } = record.data
@@ -56,7 +57,12 @@ async function notifyAll(ports: Dependencies, to: CarryTo, awake: Awake): Promis
     if (address === '' || !keys || clock.now() < (awake.get(publicKey) ?? 0) + AWAKE_MS) return
     const askedAt = clock.now()
     const end = { set, from: id, signing, otherKey: keys.signing }
-    const ask = asker(end, { clock, entropy, carry: to({ addresses: [address] }) })
+    const ask = asker(end, {
+      clock,
+      entropy,
+      rules,
+      carry: to({ addresses: memberAddresses([address], rules) }),
+    })
     await ask('Notify', {}, []).then(
       () => awake.set(publicKey, askedAt),
       (error: unknown) => log.info('notice', { address, cause: String(error) }),

@@ -2,6 +2,7 @@ import type { Member, Secondary } from '../../model/link.ts'
 import { noteEvent } from '../../replication/events.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { memberAddress } from '../../values/member-address.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { isProofOf, openedActivation } from '../activation-request.ts'
 import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
@@ -17,6 +18,7 @@ import {
   formatTooOld,
   handsOver,
   journalUnbuilt,
+  notAnAddress,
   notAToken,
   notSealed,
   ownSecondary,
@@ -50,13 +52,15 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  * @throws LinkRefused
  */
 export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Reply<'Activate'>> {
-  const asked = openedIn(call)
-  checkCaller(asked, call)
+  const opened = openedIn(call)
+  checkCaller(opened, call)
+  const address = addressIn(opened, ports)
+  const asked = { ...opened, address }
   const head = await servingHead(ports.journal)
   if (head.mode !== 'writing') throw handsOver()
   if (call.record.built !== true) throw await unbuilt(ports)
   const { id, changes } = await admit(asked, call, ports)
-  const { cluster, address } = asked
+  const { cluster } = asked
   const { nonce } = call.envelope
   await noteEvent(
     'admission',
@@ -77,6 +81,13 @@ function openedIn({ body, pair, set }: AdmittedCall): Asked {
   const asked = readingOf('Activate', () => openedActivation(pair.exchange, set, outer.sealed))
   if (!asked) throw sealedToAnother()
   return asked
+}
+
+/** Where the newcomer says it is reached; it need not. */
+function addressIn({ address }: Asked, { deployment }: LinkPorts): string {
+  const usable = address === '' ? '' : memberAddress(address, deployment)
+  if (usable === undefined) throw notAnAddress()
+  return usable
 }
 
 /** What is missing while nothing can be read by position yet; status shows the same. */

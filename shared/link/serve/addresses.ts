@@ -1,4 +1,5 @@
 import { partitions } from '../../storage/kinds.ts'
+import { memberAddresses } from '../../values/member-address.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /**
@@ -7,7 +8,7 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
  * @param except whose own addresses are not wanted: UUID of a cluster; absent: nobody's
  */
 export async function addressesOfOthers(
-  { store }: Pick<LinkPorts, 'store'>,
+  { store, deployment }: Pick<LinkPorts, 'store' | 'deployment'>,
   except?: string,
 ): Promise<string[]> {
   const [secondaries, members] = await Promise.all([
@@ -21,7 +22,8 @@ export async function addressesOfOthers(
     ...secondaries.map(({ data }) => data.address),
     ...members.flatMap(({ data }) => data.addresses),
   ]
-  return [...new Set(all)].filter(one => one !== '' && !(except !== undefined && own.has(one)))
+  const usable = memberAddresses(all, deployment)
+  return [...new Set(usable)].filter(one => !(except !== undefined && own.has(one)))
 }
 
 /** Where clusters of the set are reached, this one first, as far as it knows. */

@@ -7,6 +7,7 @@ import { epochAt, type Position } from '../../replication/position.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
+import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
 import { callsMeet, formatTooOld } from '../refusals.ts'
@@ -38,7 +39,7 @@ export async function echo(
     asked.position.seq < dense ? timeOf(ports.journal, head, asked.position.seq) : undefined,
   ])
   const canaryHeld = isOf(head, asked.position) ? (held ?? newest) : undefined
-  const heard = heardOf(call.secondary.data, asked, call, canaryHeld)
+  const heard = heardOf(call.secondary.data, told(asked, ports.deployment), call, canaryHeld)
   if ((await ports.store.commit([replace(call.secondary, call.secondary, heard)], call)) === 'conflict')
     throw callsMeet()
   if (call.now - (newest ?? 0) > CANARY_MS) await writeCanary(ports.journal, head, call.now)
@@ -51,6 +52,13 @@ export async function echo(
     met: await addressesOfOthers(ports, call.secondary.data.cluster),
   }
 }
+
+/** What is no address of a cluster is not kept; its heartbeat counts. */
+const told = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> => ({
+  ...asked,
+  address: memberAddress(asked.address, rules) ?? '',
+  apiAddress: memberAddress(asked.apiAddress, rules) ?? '',
+})
 
 const heardOf = (
   known: Secondary,

@@ -5,6 +5,7 @@ import { stepDown } from '../../replication/step-down.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
+import { memberAddresses } from '../../values/member-address.ts'
 import { knownOf } from '../admin/known.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
@@ -109,14 +110,15 @@ function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
 }
 
 /** Notes who the claimant is, and when it called: what is not later has been seen before. */
-async function remember(asked: Asked, call: AdmittedCall, { store }: LinkPorts): Promise<void> {
+async function remember(asked: Asked, call: AdmittedCall, { store, deployment }: LinkPorts): Promise<void> {
+  const first = memberAddresses(asked.addresses.slice(0, 1), deployment)
   const place = key('member', asked.cluster)
   const [before] = await store.read([place])
   const time = Number(call.envelope.time)
   if (time <= (before?.data.time ?? 0)) throw callSeen()
   const met: Member = {
     ...{ statements: [], ...before?.data },
-    addresses: withAddresses(before?.data.addresses ?? [], asked.addresses.slice(0, 1)),
+    addresses: withAddresses(before?.data.addresses ?? [], first),
     ...{ key: asked.key, time },
   }
   if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw callsMeet()

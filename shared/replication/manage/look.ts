@@ -9,6 +9,7 @@ import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
+import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { wholeRoot } from '../tree.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
@@ -30,7 +31,7 @@ const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failed'> | und
 }
 
 type Looking = Pick<Call, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
-  ports: Pick<Ports, 'store' | 'journalView'>
+  ports: Pick<Ports, 'store' | 'journalView' | 'deployment'>
 }
 
 /**
@@ -51,8 +52,8 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
   return {
     record,
     now,
-    secondaries: secondariesOf(secondaries, record).map(secondaryFacts),
-    fences: fenceFacts(record, fetched.get(key('fences'))?.data),
+    secondaries: secondariesOf(secondaries, record).map(one => secondaryFacts(one, ports.deployment)),
+    fences: fenceFacts(record, fetched.get(key('fences'))?.data, ports.deployment),
     ...defined({
       journal: journalFacts(record, looked, {
         told: fetched.get(key('puller'))?.data,
@@ -167,13 +168,25 @@ const anewOf = (anew: TreeReindex | undefined): Pick<JournalFacts, 'building'> =
   const { stage, done, total } = anew
   return { building: { stage, done, total } }
 }
-const fenceFacts = ({ epoch }: ClusterRecord, fences: Fences | undefined): ShownFence[] =>
+const fenceFacts = (
+  { epoch }: ClusterRecord,
+  fences: Fences | undefined,
+  rules: AddressRules,
+): ShownFence[] =>
   fences && fences.epoch === epoch
-    ? Object.entries(fences.asked).map(([address, outcome]) => ({ address, ...outcome }))
+    ? Object.entries(fences.asked)
+        .filter(([address]) => memberAddress(address, rules) !== undefined)
+        .map(([address, outcome]) => ({ address, ...outcome }))
     : []
 
-const secondaryFacts = ({ id, expires, address, apiAddress, contact }: Secondary): SecondaryFacts => ({
-  ...{ id, expires, address, apiAddress },
+/** Addresses that an earlier version stored may be none. */
+const secondaryFacts = (
+  { id, expires, address, apiAddress, contact }: Secondary,
+  rules: AddressRules,
+): SecondaryFacts => ({
+  ...{ id, expires },
+  address: memberAddress(address, rules) ?? '',
+  apiAddress: memberAddress(apiAddress, rules) ?? '',
   ...defined({ contact }),
 })
 

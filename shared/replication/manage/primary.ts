@@ -28,7 +28,7 @@ export const primaryFields = {
 export async function enablePrimary(call: Call<typeof primaryFields>): Promise<Outcome> {
   const { given, ports, now, request } = call
   const item = recordOf(call)
-  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr')
+  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', ports.deployment)
   const isNewAddress = given.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
   checkTransition('primary/enable', item.data, { isNewAddress })
   if (item.data.mode === 'primary') return readdressed(item, address)

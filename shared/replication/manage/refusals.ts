@@ -155,7 +155,7 @@ export const addressUnusable = (name: string): ApiError =>
   refused(
     'invalid_request',
     `${name} must be an https address, such as https://east.example.com`,
-    'give it without user, query and fragment, and http only on this machine',
+    'give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
   )
 
 export const addressUnknown = (): ApiError =>

@@ -64,7 +64,7 @@ export async function activationInput(
   const { given, ports, request } = call
   const { record } = clusterOf(call)
   const ca = await authoritiesOf(given, ports.authorities)
-  const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr')
+  const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr', ports.deployment)
   const token = await usableToken(given.token ?? '', call, ofSet)
   return defined({
     token: await ports.cipher.encrypt(place, 'token', token),
@@ -90,6 +90,8 @@ async function usableToken(
   const token = sealed ? pair && openSealedToken(pair.exchange, given) : given
   const activation = token ? readActivation(token) : undefined
   if (!activation) throw tokenUnusable()
+  // whoever made the token chose it
+  addressOf(activation.addr, 'the address in the token', ports.deployment)
   if (ofSet !== undefined && activation.set !== ofSet) throw differentSet()
   if (activation.exp * 1000 <= now) throw tokenLapsed()
   return given

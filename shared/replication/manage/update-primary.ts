@@ -2,6 +2,7 @@ import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
 import { list } from '../../api/fields.ts'
 import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
+import type { AddressRules } from '../../values/member-address.ts'
 import { addressOf } from './addresses.ts'
 import { awaitOperation, beginOperation, newOperation } from './operate.ts'
 import { recordOf } from './record.ts'
@@ -27,7 +28,7 @@ const MOST_ADDRESSES = 16
 const ofToken = ['primary_api_addr', 'ca_cert', 'ca_file', 'ca_path'] as const
 
 /** What is wanted, as far as the parameters tell. @throws ApiError */
-export function wantedUpdate({ given, raw }: Given): PrimaryUpdate {
+export function wantedUpdate({ given, raw }: Given, rules: AddressRules): PrimaryUpdate {
   // null is no wish to follow nobody
   const asked = raw['token'] === null ? undefined : given.token
   const addresses = given.update_primary_addrs ?? []
@@ -37,7 +38,7 @@ export function wantedUpdate({ given, raw }: Given): PrimaryUpdate {
   if (asked !== undefined) return { form: asked === '' ? 'clear' : 'token', addresses: [] }
   if (given.update_primary_addrs === undefined) throw noUpdateGiven()
   if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw noAddressGiven()
-  const usable = addresses.map(one => addressOf(one, 'update_primary_addrs'))
+  const usable = addresses.map(one => addressOf(one, 'update_primary_addrs', rules))
   return { form: 'addresses', addresses: [...new Set(usable)] }
 }
 
@@ -53,7 +54,7 @@ export const prepareUpdate = async () => ({
  */
 export async function updatePrimary(call: Call<typeof updateFields>): Promise<Outcome> {
   const { ports } = call
-  const update = wantedUpdate(call)
+  const update = wantedUpdate(call, call.ports.deployment)
   const item = recordOf(call)
   checkTransition('secondary/update-primary', clusterOf(call).record, {
     byAddresses: update.form === 'addresses',

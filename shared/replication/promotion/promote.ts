@@ -36,7 +36,7 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   const { record } = clusterOf(call)
   const item = call.fetched.get(key('cluster'))
   if (!item) throw new ApiError('not_initialised')
-  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr')
+  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', call.ports.deployment)
   if (call.operator === undefined) return repeated(call, item, address)
   const running = await runningOf(call, record.operation)
   const joins = running && (await isSame(call, running.promotion, address))

@@ -1,4 +1,5 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
+import { noteTerms } from '../../cluster/terms.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { noopCell } from '../cell.ts'
@@ -38,7 +39,8 @@ export const open: OperationStep = async (run, id) => {
 
 /**
  * Batch tokens are signed by a key that no other cluster has: who takes over makes one of its own for the term that
- * encrypts, before anybody is told to come here.
+ * encrypts, before anybody is told to come here. Where the item of that term was lost with the rest of the old primary's
+ * journal, it is noted anew: whoever signed by it before is not vouched for.
  */
 async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): Promise<readonly Change[]> {
   const { store, genesis, clock } = ports
@@ -49,9 +51,12 @@ async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): P
   const [term] = await store.read([key('term', active?.id ?? '')])
   const { signers: known = [] } = term?.data ?? {}
   // one that was primary before while this term encrypted has its signer still
-  if (!term || active?.signer === undefined || known.some(one => one.key === active.signer)) return []
+  if (active?.signer === undefined || known.some(one => one.key === active.signer)) return []
   const signers = [...known, { cluster: record.data.id, key: active.signer }]
-  return [...keyringChanges(record, keyring, made.keyring), replace(term, term, { ...term.data, signers })]
+  const noted = term
+    ? [replace(term, term, { ...term.data, signers })]
+    : noteTerms([active], [], clock.now(), record.data.id)
+  return [...keyringChanges(record, keyring, made.keyring), ...noted]
 }
 
 /**

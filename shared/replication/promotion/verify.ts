@@ -1,5 +1,5 @@
 import { promotionRefused } from '../operation/faults.ts'
-import { commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
+import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { posText } from '../position.ts'
 import { wakePuller } from '../wake.ts'
 import { asksPrimary, decidePromotion, isBehind, type PromotionFacts } from './decide.ts'
@@ -8,6 +8,14 @@ import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds for which the primary is waited for. By force nobody waits for one whose storage hangs. */
 const PATIENCE = { graceful: 12_000, forced: 4000 }
+
+/**
+ * Whether the clock was set while the primary was asked, or this process was frozen: then silence was not waited for, or not
+ * as long as it seems. Without force it asks again.
+ * @param took milliseconds by the clock
+ */
+export const isMoved = (took: number, patience: number): boolean => took < 0 || took > patience + OVERDUE_MS
+const OVERDUE_MS = 2000
 
 /** How long a secondary that was at rest is waited for, milliseconds, and how often it is looked at. */
 const CATCHES_UP_MS = 4000
@@ -47,10 +55,14 @@ export const verify: OperationStep = async (run, id) => {
   const before = await promotionAt(run, id, 'verify')
   if (!before) return DONE
   const { force } = before.promotion
-  const end = run.ports.clock.now() + (force ? PATIENCE.forced : PATIENCE.graceful)
+  const { clock } = run.ports
+  const began = clock.now()
+  const patience = force ? PATIENCE.forced : PATIENCE.graceful
+  const end = began + patience
   const facts = await caughtUpFacts({ ...run, deadline: Math.min(run.deadline, end) }, before)
   const { refused, warnings } = decidePromotion(facts, { force })
   if (refused) throw promotionRefused(refused)
+  if (!force && facts.primary.state === 'silent' && isMoved(clock.now() - began, patience)) return AGAIN
   const { head, now } = facts
   const asks = asksPrimary(facts)
   const position = head ? posText(head) : ''

@@ -3,6 +3,7 @@ import { keysOf, type LinkPair } from '../../link/pair.ts'
 import type { SourceLink } from '../../link/source.ts'
 import { sourceLink } from '../../link/source-link.ts'
 import type { Clock, Entropy } from '../../ports.ts'
+import { type AddressRules, memberAddresses } from '../../values/member-address.ts'
 
 /** Another cluster of the set, and this one as it is known there. */
 export interface Peer {
@@ -24,14 +25,26 @@ export interface Peer {
 /** Makes a link; nobody is asked yet. */
 export type Connect = (peer: Peer) => SourceLink
 
+interface Around {
+  clock: Pick<Clock, 'now'>
+  entropy: Pick<Entropy, 'bytes'>
+  deployment: AddressRules
+}
+
 /** Links whose calls are carried so. */
 export const connectBy =
-  (carryTo: CarryTo, around: { clock: Pick<Clock, 'now'>; entropy: Pick<Entropy, 'bytes'> }): Connect =>
+  (carryTo: CarryTo, around: Around): Connect =>
   ({ set, id, pair, otherKey, addresses, ca, until }) => {
-    const { clock, entropy } = around
+    const { clock, entropy, deployment: rules } = around
     const end = {
       ...{ set, from: id, signing: pair.signing, keys: keysOf(pair) },
       otherKey: Buffer.from(otherKey, 'base64'),
     }
-    return sourceLink(end, { carry: carryTo({ addresses, ca }), clock, entropy, until })
+    return sourceLink(end, {
+      carry: carryTo({ addresses: memberAddresses(addresses, rules), ca }),
+      clock,
+      entropy,
+      rules,
+      until,
+    })
   }

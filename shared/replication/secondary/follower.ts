@@ -106,7 +106,7 @@ export function stopped({ told }: Follower, fault: string): Progress {
  */
 export async function holdFor(follower: Follower, { number, ids }: TermNeeds): Promise<void> {
   const newest = follower.source?.term ?? ''
-  const needs = { number, ids: newest === '' ? ids : [...ids, newest] }
+  const needs = newest === '' ? { number, ids } : { number, ids: [...ids, newest], active: newest }
   if (follower.held && meets(follower.held, needs)) return
   follower.held = await follower.hold(needs)
 }

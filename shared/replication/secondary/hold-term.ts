@@ -9,9 +9,10 @@ import { meets, type TermNeeds } from '../terms.ts'
 type Needs = Pick<Ports, 'store' | 'cipher' | 'genesis' | 'clock'>
 
 /** What a keyring meets: terms that were given up are as good as held. */
-export const heldBy = ({ term, held = [], gone = [] }: Keyring): TermNeeds => ({
-  number: term,
+export const heldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
+  number: highest,
   ids: [...held, ...gone],
+  active,
 })
 
 /**
@@ -33,7 +34,9 @@ export async function holdTerm(
   if (meets(held, needs)) return held
   const { keyring: sealed } = await link.keyring({ term: needs.number })
   const united = heldBy(await takeSealed(ports, cluster, sealed))
-  if (!meets(united, needs)) throw new Error('the primary does not give a term that it writes by')
+  // a rotation since the primary told of its term may have brought another one that encrypts
+  if (!meets(united, { ...needs, active: undefined }))
+    throw new Error('the primary does not give a term that it writes by')
   return united
 }
 

@@ -66,7 +66,7 @@ async function begun(given: string, { address = 'http://east.inside', ca = 'PEM'
       token: await west.cipher.encrypt(place, 'token', given),
       primaryApiAddr: address,
       ca,
-      address: 'http://west',
+      address: 'https://west.example',
     },
   }
   const secretKey = await west.cipher.encrypt(OLD, 'secretKey', 'of west alone')
@@ -142,7 +142,7 @@ describe('an activation', () => {
     await takeSteps(runOf())
     await isNew()
     const { record, operation } = await recordOf()
-    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, reachedAt: 'http://west' })
+    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, reachedAt: 'https://west.example' })
     const addrs = ['http://east.inside', 'http://east']
     expect(record.link).toMatchObject({ id: 'west', primaryAddr: 'http://east', addrs, ca: 'PEM' })
     expect(record).not.toHaveProperty('operation')
@@ -238,11 +238,13 @@ describe('an activation that is killed', () => {
 
 describe('over TLS, which a balancer before the primary ends', () => {
   const authority = newAuthority('an organisation')
+  const onHost = { plainEndpoints: true }
 
   /** The handshake with a primary behind such a balancer, by what is trusted. @returns why it failed */
   async function handshakeBy(ca: string, names?: readonly string[]): Promise<string | undefined> {
     const primary = await primaryWorld()
     primary.clock.ms = west.turn.ms
+    Object.assign(primary.ports.deployment, onHost)
     Object.assign(primary.ports.cipher, { exportTo: east.cipher.exportTo })
     const server = createServer(linkGateway(linkHandler(primary.ports)))
     const tap = await startLinkTap(await listen(server), authority.issue('a balancer', names))
@@ -251,7 +253,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
       await endServer(server)
     })
     await begun(await primary.token('west'), { address: tap.url, ca })
-    connect = connectBy(linkCarrier(), west)
+    connect = connectBy(linkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
     return takeSteps(runOf(), ['handshake']).then(
       () => undefined,
       async ({ message }: Error) => {

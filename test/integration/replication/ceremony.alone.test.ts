@@ -2,8 +2,12 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { logAlarms } from '../../../infra/constructs/log-alarms.ts'
 import { unmasked } from '../../../shared/ceremony/encode.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
+import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
+import { serve } from '../../../shared/http/dispatch.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { fits } from '../../support/filter-pattern.ts'
+import { asFunction } from '../../support/iam/judge.ts'
+import { having } from '../../support/set/member-ports.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const R = '/sys/replication/dr/secondary'
@@ -63,6 +67,35 @@ const operations = groups
   .map(({ path }) => path)
 
 describe('with the primary dead, on a secondary', () => {
+  test('its root token begins and ends an attempt, which strangers do not end; another token is a stranger’s', async () => {
+    const attempt = `${GENERATE}/attempt`
+    const root = { token: set.at('east').token() }
+    expect((await west('PUT', attempt, {}, root)).status).toBe(200)
+    for (const stranger of [anonymous, { token: prepared }])
+      expect((await west('DELETE', attempt, undefined, stranger)).status).toBe(403)
+    expect((await west('DELETE', attempt, undefined, root)).status).toBe(204)
+    expect((await west('PUT', attempt, {})).status).toBe(200)
+    expect((await west('DELETE', attempt)).status).toBe(204)
+  })
+
+  test('with ceremonies closed a root token of the primary begins one, and a stranger does not', async () => {
+    const ports = set.at('west').as('ceremony')
+    const served = serve(
+      ceremonyGroup,
+      having(ports, { deployment: { ...ports.deployment, strictCeremony: true } }),
+    )
+    const ask = async (method: string, token: string) => {
+      const request = { method, path: `/v1${GENERATE}/attempt`, query: [], body: '', bodyLength: 0 }
+      const from = { source: '192.0.2.1', domain: '', gatewayId: 'g', deadline: ports.clock.now() + 10_000 }
+      const headers = token ? { 'x-vault-token': token } : {}
+      const { response } = await asFunction('ceremony', () => served({ ...request, ...from, headers }))
+      return response.status
+    }
+    const root = set.at('east').token()
+    expect([await ask('PUT', ''), await ask('PUT', root), await ask('DELETE', '')]).toEqual([403, 200, 403])
+    expect(await ask('DELETE', root)).toBe(204)
+  })
+
   test('holders of its shares make a token, which is taken, and is void when it was deleted', async () => {
     const text = await generated()
     expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({

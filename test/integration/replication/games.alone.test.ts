@@ -3,12 +3,12 @@ import { play, type Warm, warmSnapshot } from '../../support/set/play.ts'
 import { sized } from '../../support/size.ts'
 
 // Random sequences of what administrators, clients, networks and processes do, on the real code. `SEED=7` plays one of
-// them again, `GAMES=10000` many. Tables in memory are much cheaper, and every tenth game is played on the engine
+// them again (`SEED=7,8` two), `GAMES=10000` many. Tables in memory are much cheaper, and every tenth game is played on the engine
 // (`ENGINE=real`: all; `ENGINE=memory`: none).
 
 const { SEED, GAMES = sized(30, 300), FROM = 1, LENGTH = sized(15, 60), ENGINE } = process.env
 const seeds = SEED
-  ? [Number(SEED)]
+  ? SEED.split(',').map(Number)
   : Array.from({ length: Number(GAMES) }, (_, index) => Number(FROM) + index)
 
 const memory = (seed: number): boolean => ENGINE === 'memory' || (ENGINE !== 'real' && seed % 10 !== 0)

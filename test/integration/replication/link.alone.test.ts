@@ -63,9 +63,13 @@ async function follower({ sealed = false } = {}) {
   if (!claims) throw new Error('no activation token')
   const me = { ...{ id, cluster: randomUUID() }, address: `https://${id}.example` }
   const otherKey = Buffer.from(claims.primaryKey, 'base64url')
+  const rules = { plainEndpoints: true }
   const source = sourceLink(
     { set: claims.set, from: id, signing: pair.signing, keys, otherKey },
-    { carry: linkCarrier()({ addresses: [claims.addr] }), clock, entropy: systemEntropy },
+    {
+      carry: linkCarrier({ deployment: rules })({ addresses: [claims.addr] }),
+      ...{ clock, entropy: systemEntropy, rules },
+    },
   )
   const activate = () => source.activate({ token, cluster: me.cluster, address: me.address, version: '1' })
   const echo = (seq = 0) =>

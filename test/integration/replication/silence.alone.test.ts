@@ -81,3 +81,28 @@ test('a primary whose epoch was ended by a call that died behind that steps down
     expect.objectContaining({ event: 'primary-closed', reason: 'unfinished' }),
   )
 })
+
+test.each([
+  ['forward', 300_000, 0, 3, ''],
+  ['back', -1, 300_000, 1, 'Echo'],
+])(
+  'a clock that is set %s while a promotion asks makes no silence that would do without force',
+  async (_, to, before, at, step) => {
+    const from = await warmSnapshot({ memory: true })
+    const set = await clusterSet(NAMES, { from, memory: true, aws: true })
+    await set.converge()
+    set.at('west').setClock(before)
+    set.net.answersSo('east', 'never')
+    const struck = () => set.at('west').setClock(Math.max(0, to))
+    set.trap({ cluster: 'west', process: 'on-operation', step, at, when: 'before', does: 0, struck })
+    const asked = set
+      .at('west')
+      .request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })
+      .catch(() => undefined)
+    await set.at('west').ports.clock.sleep(12_500)
+    set.net.answersSo('east')
+    await asked
+    await set.settled()
+    expect(violationsIn(set.recording.history, invariants)).toEqual([])
+  },
+)

@@ -193,6 +193,28 @@ describe('a secondary that cannot get a term', () => {
   })
 })
 
+describe('a term whose key came to the secondary, and whose item was lost with the primary', () => {
+  test('is vouched for anew by whoever takes over: its batch tokens count, those of the former primary do not', async () => {
+    await rotate('east')
+    const lost = await batchToken('east')
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
+    await set
+      .at('west')
+      .pull()
+      .catch(() => undefined)
+    const { active = '' } = (await keyringAt('west')) ?? {}
+    expect(active).toBe((await keyringAt('east'))?.active)
+    expect((await termsAt('west')).map(({ id }) => id)).not.toContain(active)
+    await doing.giveToken('west')
+    set.cut('east', 'west')
+    set.pass(120_000)
+    expect((await doing.promote('west', { force: true })).status).toBe(200)
+    await set.settled()
+    const made = await batchToken('west')
+    expect([await isGoodAt('west', made), await isGoodAt('west', lost)]).toEqual([true, false])
+  })
+})
+
 describe('keys of a cluster’s own through its lives', () => {
   test('primary, disabled, secondary of another set, promoted: it makes activation tokens by a key that it holds', async () => {
     // of two sets, which have never shared a key

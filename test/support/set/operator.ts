@@ -72,10 +72,13 @@ async function promoted(game: Game): Promise<string> {
 async function joined(game: Game, one: SetMember, primary: SetMember): Promise<string> {
   const token = await activationFrom(primary, game.newId())
   const call = (await one.record()).mode === 'disabled' ? 'secondary/enable' : 'secondary/update-primary'
-  return asked(one, call, { dr_operation_token: game.operator, token })
+  const answer = await asked(one, call, { dr_operation_token: game.operator, token })
+  // what a disabled cluster has forgotten, or a lost answer has made known to the primary alone
+  const [, id] = answer.match(/ is admitted here as (\w+), by other keys/) ?? []
+  return id === undefined ? answer : `${answer}; ${await asked(primary, 'primary/revoke-secondary', { id })}`
 }
 
 async function asked(one: SetMember, call: string, body: object): Promise<string> {
   const { status, text } = await one.request('POST', `${R}/${call}`, body)
-  return `${one.name} ${call}: ${status} ${text.slice(0, 200)}`
+  return `${one.name} ${call}: ${status} ${text.slice(0, 300)}`
 }

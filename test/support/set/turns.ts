@@ -70,7 +70,8 @@ export function turns(start: number, random?: () => number) {
 
   /** Waits for a moment, unless that is given up before. */
   function until(actor: Actor, at: number): Promise<void> & { giveUp: () => void } {
-    const mine: Waiting = { actor, at, go: () => undefined }
+    // clocks tell whole milliseconds, also to who waits for a part of one
+    const mine: Waiting = { actor, at: Math.ceil(at), go: () => undefined }
     const moment = new Promise<void>(go => {
       mine.go = go
       queue.waiting.push(mine)

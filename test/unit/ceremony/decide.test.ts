@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  decideCancel,
   decideKey,
   decideShare,
   decideStart,
@@ -34,11 +35,15 @@ const given = (share: Buffer, nonce = 'n-1') => ({ purpose: 'root', nonce, share
 
 describe('starting', () => {
   test('takes the slot when it is free', () => {
-    expect(decideStart({ slot: idle, now: NOW })).toEqual({ start: true })
+    expect(decideStart({ slot: idle, now: NOW }, false)).toEqual({
+      start: true,
+    })
   })
 
   test('is refused while an attempt is in progress', () => {
-    expect(decideStart({ slot: busy, now: NOW })).toEqual({ refuse: attemptRuns('root') })
+    expect(decideStart({ slot: busy, now: NOW }, false)).toEqual({
+      refuse: attemptRuns('root'),
+    })
   })
 })
 
@@ -115,24 +120,51 @@ describe('the pace of an attempt that anybody may start', () => {
   const tries = (count: number, everyMs: number) =>
     Array.from({ length: count }, (_, index) => NOW - (count - 1 - index) * everyMs)
 
-  test('ten starts and failed verifications within a minute; then the caller has to wait until the oldest is that old', () => {
-    expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW })).toEqual({ start: true })
-    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW })).toEqual({ refuse: tooMany(51) })
-    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 })).toEqual({ start: true })
-    expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW })).toEqual({ start: true })
+  test('ten starts within a minute; then the caller has to wait until the oldest is that old', () => {
+    expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW }, false)).toEqual({ start: true })
+    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW }, false)).toEqual({
+      refuse: tooMany(51),
+    })
+    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 }, false)).toEqual({
+      start: true,
+    })
+    expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW }, false)).toEqual({ start: true })
   })
 
   test('shares are united at that pace too; those before the last one are taken at any', () => {
-    const slot = { ...busy, tries: tries(10, 1000) }
+    const slot = { ...busy, failures: tries(10, 1000) }
     expect(decideShare(given(b), facts({ slot, secrets: secrets(a) }))).toMatchObject({ enough: false })
     expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toEqual({ refuse: tooMany(51) })
   })
 
+  test('strangers, holders and failed verifications are counted apart', () => {
+    const full = tries(10, 1000)
+    const start = (more: Partial<Slot>, held: boolean) =>
+      'start' in decideStart({ slot: { ...idle, ...more }, now: NOW }, held)
+    expect([start({ tries: full }, false), start({ tries: full }, true)]).toEqual([false, true])
+    expect([start({ heldTries: full }, false), start({ heldTries: full }, true)]).toEqual([true, false])
+    expect([start({ failures: full }, false), start({ failures: full }, true)]).toEqual([true, true])
+    const slot = { ...busy, tries: full, heldTries: full }
+    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
+  })
+
+  test.each([
+    ['strangers began', {}, false, true],
+    ['strangers began, with a share', { progress: 1 }, false, false],
+    ['holders began', { held: true }, false, false],
+    ['strangers began, with a share', { progress: 1 }, true, true],
+    ['holders began, with a share', { held: true, progress: 1 }, true, true],
+  ] as const)('an attempt that %s (%j): a caller who may is %s, and ends it: %s', (_, more, held, ends) => {
+    expect('cancel' in decideCancel({ ...attempt, progress: 0, ...more }, held)).toBe(ends)
+  })
+
   test('what is remembered of tries does not grow', () => {
     let slot: Slot = idle
-    for (let ms = 0; ms < 500; ms++) slot = { tries: tried({ slot, now: NOW + ms }) }
+    for (let ms = 0; ms < 500; ms++) slot = tried({ slot, now: NOW + ms }, 'tries')
     expect(slot.tries).toHaveLength(10)
-    expect(tried({ slot, now: NOW + 3_600_000 })).toEqual([NOW + 3_600_000])
+    expect(tried({ slot, now: NOW + 3_600_000 }, 'tries')).toEqual({
+      tries: [NOW + 3_600_000],
+    })
   })
 
   test('at no time are there more than ten tries in a minute', () => {
@@ -143,12 +175,12 @@ describe('the pace of an attempt that anybody may start', () => {
         const taken: number[] = []
         for (const pause of pauses) {
           now += pause
-          const verdict = decideStart({ slot, now })
+          const verdict = decideStart({ slot, now }, false)
           if ('refuse' in verdict) {
             expect(verdict.refuse.retryAfter).toBeGreaterThan(0)
             continue
           }
-          slot = { tries: tried({ slot, now }) }
+          slot = tried({ slot, now }, 'tries')
           taken.push(now)
         }
         for (const end of taken)

@@ -58,6 +58,8 @@ describe('the region of the client: use_sts_region_from_client', () => {
     ['sts.cn-north-1.amazonaws.com.cn', 'cn-north-1', 'sts-partition'],
     ['sts.us-gov-west-1.amazonaws.com', 'us-gov-west-1', 'sts-partition'],
     ['sts.eu-central-1.amazonaws.com', 'evil', 'sts-region'],
+    ['sts.eu-nowhere-9.amazonaws.com', 'eu-nowhere-9', 'sts-region'],
+    ['sts.amazonaws.com', 'eu-west-77', 'sts-region'],
   ])('%s signed for %s: %s', (host, region, expected) => {
     expect(target(host, region, fromClient)).toBe(expected)
   })
@@ -73,6 +75,12 @@ describe('the region of the client: use_sts_region_from_client', () => {
     ['evil', 'eu-west-1', 'sts-region'],
   ])('a signature for %s under the global name, in a cluster of %s: %s', (region, homeRegion, expected) => {
     expect(target('sts.amazonaws.com', region, { ...fromClient, homeRegion })).toBe(expected)
+  })
+
+  test('a region that is newer than this version counts where the deployment stands in it', () => {
+    const host = 'sts.eu-newest-1.amazonaws.com'
+    const given = { ...fromClient, homeRegion: 'eu-newest-1' }
+    expect(target(host, 'eu-newest-1', given)).toBe(`https://${host}`)
   })
 
   test('overrides a configured endpoint, whose region still says which partition', () => {

@@ -177,6 +177,11 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'failed_precondition',
     'this cluster belongs to another DR set; see that the address is that of the primary',
   ],
+  notAnAddress: [
+    link.notAnAddress(),
+    'invalid_argument',
+    'the address of the cluster that hands the token in is no address of a cluster; give that cluster an https address of scheme, host and port, which is not on or near one machine',
+  ],
   notSealed: [
     link.notSealed(),
     'invalid_argument',

@@ -55,8 +55,10 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
     keys: own.keys,
     otherKey: primary.keys.signing,
   }
-  return { calls, source: sourceLink(end, { carry, clock: { now }, entropy: { bytes: randomBytes } }) }
+  return { calls, source: sourceLink(end, { carry, clock: { now }, entropy: { bytes: randomBytes }, rules }) }
 }
+
+const rules = { plainEndpoints: false }
 
 const body = <M extends Method>(method: M, reply: Reply<M>): LinkOutcome => ({
   body: (forms[method].answer.write as (value: Reply<M>) => Uint8Array)(reply),
@@ -152,7 +154,7 @@ describe('a primary behind a link', () => {
       throw new Error('no answer')
     }
     const clock = { now: () => at }
-    const source = sourceLink(end, { carry, clock, entropy: { bytes: randomBytes }, until: 14_000 })
+    const source = sourceLink(end, { carry, clock, entropy: { bytes: randomBytes }, rules, until: 14_000 })
     for (let tries = 0; tries < 4; tries++) await expect(source.echo(question)).rejects.toThrow(LinkSilent)
     expect(waits).toEqual([10_000, 4000])
   })

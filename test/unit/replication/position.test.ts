@@ -5,7 +5,9 @@ import {
   epochAt,
   epochName,
   epochNumber,
+  isTooFar,
   type Line,
+  MOST_AHEAD,
   markText,
   positionOf,
   posText,
@@ -40,6 +42,17 @@ describe('positions as texts', () => {
         expect(sign(posText(a), posText(b))).toBe(sign(a.epoch, b.epoch) || Math.sign(a.seq - b.seq))
       }),
     )
+  })
+
+  test('numbers end at six digits: a seventh is neither written nor read, and no told jump brings it near', () => {
+    const cluster = '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab'
+    expect(epochNumber(epochName(999_999, cluster))).toBe(999_999)
+    expect(() => epochName(1_000_000, cluster)).toThrow('no epoch is left: make a new set')
+    expect(() => positionOf('1000000.0123456789ab/000000000001')).toThrow('is no position')
+    expect(isTooFar(epochName(1 + MOST_AHEAD, cluster), 1)).toBe(false)
+    expect(isTooFar(epochName(2 + MOST_AHEAD, cluster), 1)).toBe(true)
+    // so an unrevoked member needs a thousand signed claims, each of them seen
+    expect(Math.ceil((999_999 - 1) / MOST_AHEAD)).toBeGreaterThanOrEqual(999)
   })
 
   test('marks of a higher hold stand above all of a lower one', () => {

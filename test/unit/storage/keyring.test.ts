@@ -6,6 +6,7 @@ import {
   closeEnvelope,
   firstKeys,
   heldIds,
+  highestTerm,
   idOf,
   type Keys,
   newestTerm,
@@ -51,6 +52,11 @@ describe('two keyrings of one set', () => {
     expect(activeTerm(both)).toEqual(activeTerm(there))
     expect(heldIds(both).toSorted()).toEqual([...new Set([...heldIds(here), ...heldIds(there)])].toSorted())
     expect(united(both, here)).toEqual(both)
+  })
+
+  test('one of a higher number may be held beside the one that encrypts: whoever asks for it is given the keyring', () => {
+    const longer = united(first, there)
+    expect([newestTerm(longer), highestTerm(longer)]).toEqual([1, 2])
   })
 
   test('the next term of a united one has a number above all that are held', () => {

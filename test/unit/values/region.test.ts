@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
 import {
   iamRegionOf,
+  isExistingRegion,
   isPartition,
   partitionOf,
   regionOfStsHost,
@@ -88,4 +91,14 @@ describe('hosts of STS', () => {
   ])('%s: %s', (host, region) => {
     expect(regionOfStsHost(host)).toBe(region)
   })
+})
+
+test('the regions that exist are those of the SDK, in the partitions that are supported', () => {
+  const file = createRequire(import.meta.url).resolve('@aws-sdk/core/client')
+  const known = [...readFileSync(file, 'utf8').matchAll(/["']([a-z]{2,4}(?:-[a-z]+)+-\d+)["']\s*:/g)]
+    .map(([, name = '']) => name)
+    .filter(name => partitionOf(name) !== undefined)
+  expect(known.length).toBeGreaterThan(35)
+  expect(known.filter(name => !isExistingRegion(name))).toEqual([])
+  expect(['eu-nowhere-9', 'eu-west-77', 'us-iso-east-1', ''].filter(isExistingRegion)).toEqual([])
 })

@@ -261,6 +261,10 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await activateWith({ token: 'x.y.z' })
     return link.notAToken()
   },
+  notAnAddress: async () => {
+    await activateWith({ address: 'https://169.254.169.254' })
+    return link.notAnAddress()
+  },
   notInitialised: async () => {
     w.store.items.clear()
     await told(newcomer().echo())

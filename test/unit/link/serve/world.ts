@@ -156,7 +156,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const ports = {
     ...{ store, cipher, journal: memory.journal },
     clock: { now: () => clock.ms, sleep: async () => undefined },
-    deployment: { apiAddress: '' },
+    deployment: { apiAddress: '', plainEndpoints: false },
     puller: { wake: async () => void woken.push('woken') },
     audit: { write: async (entry: object) => void audited.push(entry) },
     log: { info: noted, warn: noted, error: noted },
@@ -212,7 +212,12 @@ export function follower(
   const sourceAs = (set: string, otherKey: Uint8Array) =>
     sourceLink(
       { set, from: name, signing: pair.signing, keys, otherKey },
-      { carry: carry ?? direct, clock: { now }, entropy: { bytes: randomBytes } },
+      {
+        carry: carry ?? direct,
+        clock: { now },
+        entropy: { bytes: randomBytes },
+        rules: world.ports.deployment,
+      },
     )
   const source = sourceAs(world.set, world.keys.signing)
   const request = { cluster, address: `https://${name}.example`, version: '1' }

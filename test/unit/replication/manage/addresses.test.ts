@@ -7,15 +7,15 @@ describe('an address that is given', () => {
     ['east.example.com', 'https://east.example.com'],
     ['https://east.example.com/', 'https://east.example.com'],
     ['https://east.example.com:8443', 'https://east.example.com:8443'],
-    ['https://east.example.com/vault/', 'https://east.example.com/vault'],
     ['EAST.example.com:443', 'https://east.example.com'],
     ['http://127.0.0.1:8200', 'http://127.0.0.1:8200'],
     ['http://localhost:8200/', 'http://localhost:8200'],
-  ])('%j is kept as %j', (given, kept) => expect(addressOf(given, 'x')).toBe(kept))
+  ])('%j is kept as %j', (given, kept) => expect(addressOf(given, 'x', { plainEndpoints: true })).toBe(kept))
 
   test.each([
     'http://east.example.com',
     'http://127.0.0.1.example.com',
+    'https://east.example.com/vault',
     'ftp://east.example.com',
     'https://me:secret@east.example.com',
     'https://east.example.com?x=1',
@@ -32,11 +32,22 @@ describe('an address that is given', () => {
     'not an address',
     `https://${'a'.repeat(260)}.example`,
   ])('%j is refused, and not repeated', given => {
-    expect(() => addressOf(given, 'primary_cluster_addr')).toThrow(
-      'primary_cluster_addr must be an https address, such as https://east.example.com; give it without user, query and fragment, and http only on this machine',
+    expect(() => addressOf(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
+      'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
     )
   })
 })
+
+test.each([
+  'http://127.0.0.1:8200',
+  'localhost',
+  'https://169.254.169.254',
+  'https://[::ffff:169.254.169.254]',
+])('of this machine or near it, %j, is refused by a deployment', given =>
+  expect(() => addressOf(given, 'primary_api_addr', { plainEndpoints: false })).toThrow(
+    'primary_api_addr must be an https address',
+  ),
+)
 
 test('a cluster that nobody told its address, and that was invoked directly, has none', () => {
   expect(() => ownAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(

@@ -15,7 +15,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   addressUnusable: [
     role.addressUnusable('primary_api_addr'),
     'invalid_request',
-    'primary_api_addr must be an https address, such as https://east.example.com; give it without user, query and fragment, and http only on this machine',
+    'primary_api_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
   ],
   addressesNeedLink: [
     role.addressesNeedLink(),

@@ -5,7 +5,9 @@ import { wantedUpdate } from '../../../../shared/replication/manage/update-prima
 function wanted(raw: Record<string, unknown>): unknown {
   const given = raw['token'] === null ? { ...raw, token: '' } : raw
   try {
-    return wantedUpdate({ raw, given } as Parameters<typeof wantedUpdate>[0])
+    return wantedUpdate({ raw, given } as Parameters<typeof wantedUpdate>[0], {
+      plainEndpoints: false,
+    })
   } catch (error) {
     const { code, message } = error as { code: string; message: string }
     return `${code}: ${message}`
@@ -72,7 +74,7 @@ describe('an update of the primary is asked for', () => {
     [
       'by what is no address',
       { update_primary_addrs: ['http://far.example'] },
-      'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com; give it without user, query and fragment, and http only on this machine',
+      'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
     ],
   ])('%s', (_, raw, expected) => {
     expect(wanted(raw)).toEqual(expected)

@@ -1,0 +1,64 @@
+import { BlockList, isIP, isIPv4 } from 'node:net'
+
+/*
+ * Addresses of other clusters. Members tell them and activation tokens bear them, so what is called, stored or shown may
+ * have been chosen by a former member: it must not lead to what only this machine reaches.
+ */
+
+/** `https://host:port` and nothing else; without a slash, a user, a path, a query or a fragment, even an empty one. */
+const FORM = /^https?:\/\/[^\s/\\?#@]+\/?$/i
+const LONGEST = 255
+
+const NEAR_NAMES =
+  /(?:^|\.)(?:localhost|localdomain|metadata|instance-data|instance-data\.ec2\.internal|metadata\.google\.internal|metadata\.goog)$/
+
+/** Unspecified, loopback, link-local, and metadata; also as IPv6 writes them for IPv4: compatible, NAT64, 6to4. */
+const near = new BlockList()
+for (const [net, prefix] of [
+  ['0.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+] as const)
+  near.addSubnet(net, prefix, 'ipv4')
+for (const [net, prefix] of [
+  ['::', 96],
+  ['fe80::', 10],
+  ['fd00:ec2::', 32],
+  ['64:ff9b::', 104],
+  ['64:ff9b::7f00:0', 104],
+  ['64:ff9b::a9fe:0', 112],
+  ['2002::', 24],
+  ['2002:7f00::', 24],
+  ['2002:a9fe::', 32],
+] as const)
+  near.addSubnet(net, prefix, 'ipv6')
+
+/** Whether a host, as a URL names it, is this machine, its network, or its metadata service. */
+function isNear(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
+  return isIP(host) ? near.check(host, isIPv4(host) ? 'ipv4' : 'ipv6') : NEAR_NAMES.test(host)
+}
+
+/** What a deployment says of addresses. */
+export interface AddressRules {
+  /** the embedded host: other clusters may be on this machine, by plain http too */
+  plainEndpoints: boolean
+}
+
+const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
+
+/**
+ * An address of another cluster as it is kept and called: scheme, host and port.
+ * @returns undefined for what must not be stored, shown or called
+ */
+export function memberAddress(text: string, { plainEndpoints }: AddressRules): string | undefined {
+  if (text.length > LONGEST || !FORM.test(text) || !URL.canParse(text)) return undefined
+  const { protocol, hostname, origin } = new URL(text)
+  const isPlain = protocol === 'http:'
+  if (isPlain && !(plainEndpoints && LOOPBACK.includes(hostname))) return undefined
+  return !plainEndpoints && isNear(hostname) ? undefined : origin
+}
+
+/** Those of some addresses that may be used. */
+export const memberAddresses = (texts: readonly string[], rules: AddressRules): string[] =>
+  texts.flatMap(text => memberAddress(text, rules) ?? [])

@@ -1,0 +1,57 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { addressesOfOthers } from '../../../../shared/link/serve/addresses.ts'
+import { put } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { follower, primaryWorld, type World } from './world.ts'
+
+// Members say where they and others are: nothing of a deployment is led to what only its own machines reach.
+
+const BAD = [
+  'https://169.254.169.254',
+  'https://2852039166',
+  'https://[::ffff:7f00:1]',
+  'https://localhost.',
+  'http://west.example',
+  'https://me:secret@west.example',
+  'https://west.example/admin',
+  'https://west.example?x',
+]
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+})
+
+const everything = () => JSON.stringify([...w.store.items.values()])
+
+describe.each(BAD)('%s', bad => {
+  test('is no address of a newcomer, whose token stays usable', async () => {
+    const one = follower(w, 'west')
+    const token = await w.token('west')
+    await expect(one.source.activate({ ...one.request, token, address: bad })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
+    expect(everything()).not.toContain(bad)
+    await one.activate(token)
+  })
+
+  test('is not kept of a heartbeat, which counts', async () => {
+    const one = follower(w, 'west')
+    await one.activate(await w.token('west'))
+    w.clock.ms += 1000
+    const position = { epoch: w.epoch, seq: 0 }
+    await one.source.echo({ position, state: 'stream-wals', address: bad, apiAddress: bad })
+    expect((await w.secondary('west'))?.contact?.at).toBe(w.clock.ms)
+    expect((await w.secondary('west'))?.address).toBe('https://west.example')
+    expect(everything()).not.toContain(bad)
+  })
+
+  test('is told to nobody where an earlier version has stored it', async () => {
+    await follower(w, 'west').activate(await w.token('west'))
+    const place = key('member', 'somebody')
+    const stored = put(place, { statements: [], addresses: [bad, 'https://old.example'] })
+    await w.store.commit([stored])
+    expect(everything()).toContain(bad)
+    expect(await addressesOfOthers(w.ports)).toEqual(['https://west.example', 'https://old.example'])
+  })
+})

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { linkHandler } from '../../../../shared/http/link.ts'
+import { methods } from '../../../../shared/link/carry.ts'
+import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import { follower, primaryWorld, type World } from './world.ts'
+
+// Whatever a member signs, and whatever a stranger sends, is answered as a fault of the sender, and nothing of it is kept.
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+})
+
+const bodies = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }),
+  // fields of any number and wire type, with lengths and counts of any size behind them
+  fc
+    .array(fc.tuple(fc.nat(127), fc.uint8Array({ maxLength: 40 })), { maxLength: 20 })
+    .map(parts => Uint8Array.from(parts.flatMap(([tag, bytes]) => [tag, bytes.length, ...bytes]))),
+)
+
+describe.each(methods)('%s', method => {
+  test('random bodies that a member signs are refused in words or answered, and never fail inside', async () => {
+    const one = follower(w, 'west')
+    await one.activate(await w.token('west'))
+    await fc.assert(
+      fc.asyncProperty(bodies, async body => {
+        w.clock.ms += 1000
+        const caller = { set: w.set, from: 'west', line: [[w.epoch, 1]] as const }
+        const means = { signing: one.pair.signing, nonce: randomBytes(16), time: w.clock.ms }
+        const outcome = readOutcome(await w.serve(method, signCall(method, caller, body, means), ''))
+        const said = outcome && 'refusal' in outcome ? outcome.refusal.text : ''
+        expect(said).not.toContain('internal error')
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+const ask = (method: string, type: string, bytes: Uint8Array) =>
+  linkHandler(w.ports)({
+    version: '2.0',
+    rawPath: `/cloudauth.link.v1.LinkService/${method}`,
+    headers: { 'content-type': type, 'connect-protocol-version': '1' },
+    requestContext: { http: { method: 'POST' }, domainName: 'east.example' },
+    body: Buffer.from(bytes).toString('base64'),
+    isBase64Encoded: true,
+  })
+
+/** Bytes as gRPC-Web frames them. */
+const framed = (bytes: Uint8Array) => {
+  const length = Buffer.alloc(5)
+  length.writeUInt32BE(bytes.length, 1)
+  return Buffer.concat([length, bytes])
+}
+
+test.each(['ff', 'ffffffff', '0affffffff0f', '0a05', '12808080807800'])(
+  'the envelope %s, which is no protobuf, is 400 with a text, and invalid_argument over gRPC-Web',
+  async hex => {
+    const bytes = Buffer.from(hex, 'hex')
+    const before = JSON.stringify([...w.store.items])
+    for (const method of methods) {
+      const plain = await ask(method, 'application/proto', bytes)
+      expect([plain.statusCode, Buffer.from(plain.body, 'base64').toString()]).toEqual([
+        400,
+        expect.stringContaining('"invalid_argument"'),
+      ])
+      const web = await ask(method, 'application/grpc-web+proto', framed(bytes))
+      const text = `${JSON.stringify(web.headers)}${Buffer.from(web.body, 'base64').toString()}`
+      expect(text).toMatch(/grpc-status(?:":"|: ?)3\b/)
+    }
+    expect(JSON.stringify([...w.store.items])).toBe(before)
+  },
+)
