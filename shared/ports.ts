@@ -132,8 +132,11 @@ export interface Genesis {
    * @throws Error when it was not sealed to this key, or for another set
    */
   importFrom(exported: string, own: KeyObject, set: string, now: number): Promise<NewKeyring>
-  /** A keyring with the terms of another one besides, for reading. */
-  unite(leading: Keyring, other: Keyring, now: number): Promise<NewKeyring>
+  /**
+   * A keyring with the terms of another one besides.
+   * @param lost whether those are terms that the set has lost: fields open by them, and no batch token counts
+   */
+  unite(leading: Keyring, other: Keyring, now: number, lost?: boolean): Promise<NewKeyring>
   /**
    * A keyring that has given up terms for good.
    * @param ids identities

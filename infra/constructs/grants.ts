@@ -136,6 +136,9 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('genesis', 'stores', 'data'))),
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('genesis', 'stores', 'cluster'))),
   ],
+  recovery: ({ store }) => [
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('recovery', 'stores', 'data'))),
+  ],
   role: ({ store }) => [
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('role', 'stores', 'cluster'))),
   ],
@@ -147,7 +150,10 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       within(openTo('operation-token', 'deletes', 'ceremony')),
     ),
   ],
-  link: ({ store }) => owned('link', store),
+  link: ({ store }) => [
+    ...owned('link', store),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('link', 'stores', 'data'))),
+  ],
   journal: ({ store }) => [journal(store), allow(['dynamodb:Query'], [`${store.data.tableArn}/index/tree`])],
   apply: ({ store }) => [
     allow(

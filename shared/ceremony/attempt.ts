@@ -2,10 +2,11 @@ import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
 import { checkSizes, encryptFor, fingerprintOf } from '../cluster/pgp.ts'
+import { withoutKey } from '../cluster/recovery.ts'
 import { combineShares, readShare } from '../cluster/shares.ts'
 import type { Attempt, Happening, PgpKey, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
-import type { FieldCipher, Ports } from '../ports.ts'
+import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import { defined } from '../values/defined.ts'
 import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
@@ -158,7 +159,8 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   const share = readShare(call.given.key ?? '')
   const gathered = gatherSlot(call)
   const { slot, required } = gathered
-  const facts = { slot, secrets: await decryptSecrets(slot, cipher), required, now: call.now }
+  const recovery = await withoutKey(gathered.recovery.data, cipher, call.now)
+  const facts = { slot, secrets: await decryptSecrets(slot, cipher), recovery, now: call.now }
   const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
   if (!('attempt' in verdict)) throw verdict.refuse
   const { attempt, secrets, enough } = verdict
@@ -169,19 +171,12 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
     const outcome = after([change], data(shown(making, { attempt: next, required })))
     return { ...outcome, ...telling(making, call, nonce, { outcome: 'share', progress, required }) }
   }
-  const judged = decideKey(
-    attempt.purpose,
-    await combineShares(secrets.shares),
-    await recoveryKey(gathered, cipher),
-  )
+  const judged = decideKey(attempt.purpose, combineShares(secrets.shares), recovery)
   if ('right' in judged) return complete(making, call, gathered, secrets)
   const emptied = await encryptAttempt(attempt, { ...secrets, shares: [] }, cipher)
   const reset = storeSlot(gathered, { ...tried(facts, 'failures'), attempt: emptied }, call.now)
   return { ...after([reset]), fault: judged.refuse }
 }
-
-const recoveryKey = async ({ recovery }: Gathered, cipher: Pick<FieldCipher, 'decrypt'>): Promise<Buffer> =>
-  Buffer.from((await cipher.decrypt(recovery, 'key', recovery.data.key)).reveal(), 'base64')
 
 /** The token and the emptied slot, in one commit. */
 async function complete(

@@ -1,5 +1,7 @@
 import type { ApiError } from '../api/errors.ts'
+import { isShareOf, opensBy } from '../cluster/recovery.ts'
 import type { Attempt, Purpose, Secrets, Slot, Tries } from '../model/ceremony.ts'
+import type { RecoveryKey } from '../model/cluster.ts'
 import { defined } from '../values/defined.ts'
 import { sameSecret } from '../values/secret.ts'
 import {
@@ -8,6 +10,7 @@ import {
   noAttempt,
   otherNonce,
   otherPurpose,
+  shareForeign,
   shareRepeated,
   sharesWrong,
   tooManyAttempts,
@@ -84,8 +87,7 @@ export interface Given {
 export interface ShareFacts extends Facts {
   /** of the attempt in the slot */
   secrets: Secrets | undefined
-  /** shares that are needed together */
-  required: number
+  recovery: RecoveryKey
 }
 
 /** An attempt with one share more, perhaps the last one needed. */
@@ -95,20 +97,26 @@ export interface Advanced {
   enough: boolean
 }
 
-/** What a share comes to. */
+/**
+ * What a share comes to. Where each is known by its hash, a foreign one changes nothing, and those given before the
+ * shares were made anew do not count; else all are judged together, and that only so many times a minute.
+ */
 export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts): Refused | Advanced {
-  const { slot, secrets, required } = facts
+  const { slot, secrets, recovery } = facts
   if (!slot.attempt || !secrets) return { refuse: noAttempt(purpose) }
   const other = refusedFor(slot.attempt, purpose, nonce)
   if (other) return { refuse: other }
+  if (recovery.shareHashes && !isShareOf(recovery, share)) return { refuse: shareForeign() }
   const hex = share.toString('hex')
-  if (secrets.shares.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
-  const shares = [...secrets.shares, hex]
-  const enough = shares.length >= required
-  const wait = enough ? waitFor(facts, 'failures') : 0
+  const { verifier } = recovery
+  const given = (secrets.of ?? verifier) === verifier ? secrets.shares : []
+  if (given.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
+  const shares = [...given, hex]
+  const enough = shares.length >= recovery.threshold
+  const wait = enough && !recovery.shareHashes ? waitFor(facts, 'failures') : 0
   return wait > 0
     ? { refuse: tooManyAttempts(wait) }
-    : { attempt: slot.attempt, secrets: { ...secrets, shares }, enough }
+    : { attempt: slot.attempt, secrets: { ...secrets, shares, of: verifier }, enough }
 }
 
 function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {
@@ -123,8 +131,8 @@ function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError
 export function decideKey(
   purpose: Purpose,
   united: Uint8Array | undefined,
-  recovery: Uint8Array,
+  recovery: RecoveryKey,
 ): Refused | { right: true } {
-  if (united && sameSecret(united, recovery)) return { right: true }
+  if (united && opensBy(recovery, united)) return { right: true }
   return { refuse: sharesWrong(purpose, united !== undefined) }
 }

@@ -74,6 +74,14 @@ export const shareRepeated = (): ApiError =>
     'give one that was not given yet',
   )
 
+export const shareForeign = (): ApiError =>
+  refused(
+    'invalid_request',
+    'given key is none of the recovery shares of this cluster',
+    'the attempt goes on as it was: give one of the shares that were handed out last',
+    { reason: { why: 'recovery-shares' } },
+  )
+
 /** @param belong whether the shares are of one key at all. Which of them was wrong cannot be known. */
 export const sharesWrong = (purpose: Purpose, belong: boolean): ApiError =>
   refused(

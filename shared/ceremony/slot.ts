@@ -1,11 +1,12 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import { type Attempt, IDLE, type Purpose, type Secrets, type Slot } from '../model/ceremony.ts'
-import { isActive, type RecoveryKey } from '../model/cluster.ts'
+import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
+import { isActive } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
+import { bounds } from '../values/bounds.ts'
 import { triesOf } from './decide.ts'
 
 /** What a request of a ceremony looks at, read with its first read. */
@@ -19,7 +20,7 @@ export interface Gathered {
   item: Item<'ceremony'> | undefined
   slot: Slot
   recovery: Item<'recovery-key'>
-  required: RecoveryKey['threshold']
+  required: number
 }
 
 const EMPTY: Slot = { tries: [] }
@@ -37,7 +38,7 @@ export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster
 
 /** Stores the slot as it was judged; from now on it may be idle for an hour. @param now epoch milliseconds */
 export const storeSlot = ({ item }: Pick<Gathered, 'item'>, slot: Slot, now: number): Change =>
-  replace(key('ceremony'), item, slot, { expires: secondsOf(now) + IDLE })
+  replace(key('ceremony'), item, slot, { expires: secondsOf(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
 const FIELD = 'secrets'
 

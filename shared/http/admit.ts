@@ -1,5 +1,5 @@
 import type { Caller, Operator } from '../api/call.ts'
-import { type Endpoint, type Needed, policy } from '../api/endpoint.ts'
+import { type Endpoint, type Needed, policy, takesOperationToken } from '../api/endpoint.ts'
 import { ApiError, denied } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
@@ -54,12 +54,18 @@ export async function admit(
     return admitKnown(found.endpoint, intake, base, ports, identified)
   }
   if (intake.bodyFault) throw intake.bodyFault
-  if (found.endpoint.access.by === 'operation-token')
+  if (found.endpoint.access.by === 'operation-token' || mayOperate(found.endpoint, intake, base))
     return admitOperator(found.endpoint, intake, base, ports, identified)
   const admission = await authorise(found.endpoint, intake, await identified(), { mounts, mount }, ports)
   if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
   return admission
 }
+
+/** Whether the token in the body counts where the one in the header would, too. */
+const mayOperate = (endpoint: Endpoint, { raw }: Intake, { cluster }: Base): boolean =>
+  takesOperationToken(endpoint) &&
+  cluster?.record.mode === 'secondary' &&
+  (raw['dr_operation_token'] ?? '') !== ''
 
 /**
  * Who calls an endpoint that is for anyone, where a token makes a difference. One that does not count, or may not, is

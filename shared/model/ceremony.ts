@@ -42,6 +42,8 @@ export interface Secrets {
   otp: string
   /** hex */
   shares: readonly string[]
+  /** verifier of the key whose shares these are; absent: none was given yet, or to a version that did not note it */
+  of?: string
 }
 
 /** The one place for an attempt. It dies after an hour in which nothing was written to it. */
@@ -63,9 +65,6 @@ export interface Watcher {
   /** by which it is answered */
   token: Encrypted
 }
-
-/** Seconds without a share, a start or a cancellation after which an attempt is over. */
-export const IDLE = 3600
 
 /** The token that was generated for operations of this DR secondary. It lasts until it is voided. */
 export interface OperationToken {

@@ -15,6 +15,10 @@ export const guards = {
   mint: { stores: ['mint'], deletes: ['spend', 'write'] },
   /** keys without which nothing can be read again */
   genesis: { stores: ['genesis'], deletes: [] },
+  /** admissions and revocations, and rotations, which note who does not get the new term */
+  holder: { stores: ['link', 'genesis'], deletes: [] },
+  /** who may change what recovery shares are judged by: not all who make keys */
+  recovery: { stores: ['recovery'], deletes: [] },
   record: { stores: ['genesis', 'role'], deletes: [] },
   /** an attempt is replaced, or dies */
   ceremony: { stores: ['ceremony'], deletes: [] },

@@ -28,6 +28,8 @@ interface DataKey {
   key: string
   /** its batch tokens are signed; absent: a term of before */
   signed?: true
+  /** the set does not have it: it opens fields, and no batch token of it counts */
+  readOnly?: true
 }
 
 type Random = (length: number) => Buffer
@@ -83,11 +85,14 @@ export const withoutSigner = ({ signer: _, ...keys }: Keys): Keys => keys
  * stays given up.
  * @param leading of the primary
  * @param other of a cluster that follows it, or will
+ * @param lost whether terms that only the other one has were lost by the set: then they are for reading only
  */
-export function united(leading: Keys, other: Keys): Keys {
+export function united(leading: Keys, other: Keys, lost = false): Keys {
   const active = idOf(activeTerm(leading))
   const gone = [...new Set([...(leading.gone ?? []), ...(other.gone ?? [])])].filter(id => id !== active)
-  const added = other.terms.filter(one => !heldIds(leading).includes(idOf(one)))
+  const added = other.terms
+    .filter(one => !heldIds(leading).includes(idOf(one)))
+    .map(one => (lost ? { ...one, readOnly: true as const } : one))
   const terms = [...leading.terms, ...added].filter(one => !gone.includes(idOf(one)))
   // who has been primary keeps what it signs by, while the term is that one
   const signer = leading.signer ?? (other.signer?.term === active ? other.signer : undefined)

@@ -1,10 +1,11 @@
 import type { AccessEntry } from '../model/access-entry.ts'
 import type { Alias, Pointer } from '../model/alias.ts'
 import type { OperationToken, Slot, Watcher } from '../model/ceremony.ts'
-import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
+import type { ClusterRecord, KeptRecoveryKey, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Drill } from '../model/drill.ts'
+import type { Holder } from '../model/holder.ts'
 import type {
   Fences,
   Member,
@@ -63,8 +64,9 @@ export interface Stored {
   'alias-id': Pointer
   cluster: ClusterRecord
   keyring: Keyring
-  'recovery-key': RecoveryKey
+  'recovery-key': RecoveryKey | KeptRecoveryKey
   term: Term
+  holder: Holder
   ceremony: Slot
   'operation-token': OperationToken
   watcher: Watcher
@@ -222,11 +224,14 @@ export const kinds = {
     ...REPLICATED,
     pk: 'recovery',
     sk: 'key',
-    guard: 'genesis',
+    guard: 'recovery',
+    // in the form of before alone
     encrypted: { key: 'reencrypt' },
   },
   // by identity; written together with the keyring that has it
   term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: { probe: 'own-term' } },
+  // by UUID of the cluster
+  holder: { ...REPLICATED, pk: 'holder', guard: 'holder' },
   cluster: {
     ...OWN,
     pk: 'cluster',
@@ -270,27 +275,14 @@ export const kinds = {
     guard: 'operation-token',
   },
   secondary: { ...OF_LINK, pk: 'secondary' },
+  // of versions before `holder`, which replicates: what stands there counts
   revoked: { ...OF_LINK, pk: 'revoked' },
   member: { ...OF_LINK, pk: 'member' },
   fences: { ...OF_LINK, pk: 'link', sk: 'fences' },
-  'token-key': {
-    ...OF_LINK,
-    pk: 'link',
-    sk: 'token-key',
-    encrypted: { key: 'renew' },
-  },
-  'pending-key': {
-    ...OF_LINK,
-    pk: 'link',
-    sk: 'pending-key',
-    encrypted: { pair: 'renew' },
-  },
+  'token-key': { ...OF_LINK, pk: 'link', sk: 'token-key', encrypted: { key: 'renew' } },
+  'pending-key': { ...OF_LINK, pk: 'link', sk: 'pending-key', encrypted: { pair: 'renew' } },
   contact: { ...OF_LINK, pk: 'link', sk: 'contact' },
-  operation: {
-    ...OF_LINK,
-    pk: 'operation',
-    encrypted: { 'activation.token': 'forget' },
-  },
+  operation: { ...OF_LINK, pk: 'operation', encrypted: { 'activation.token': 'forget' } },
   // the newest execution of each workflow that waits to be adopted
   waiting: { ...OF_LINK, pk: 'waiting', encrypted: { token: 'forget' } },
   promoted: { ...OF_LINK, pk: 'link', sk: 'promoted' },
@@ -384,6 +376,8 @@ export interface InTree {
   readonly bucket: string
   readonly ttl?: number
   readonly due?: number
+  /** of the commit that wrote it last: `<epoch>/<12 digits>` */
+  readonly pos?: string
 }
 
 /** An item as the domain sees it. */

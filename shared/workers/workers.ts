@@ -39,6 +39,7 @@ export const workers = {
       'mint',
       'genesis',
       'link',
+      'recovery',
       'scan',
       'sweep',
       'access-keys',
@@ -87,7 +88,7 @@ export const workers = {
     timeout: 15,
   },
   'on-journal': {
-    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'background'],
+    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'recovery', 'background'],
     summary:
       'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks, and re-encryption; tells of changes of role',
     timeout: 1,

@@ -106,8 +106,8 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
 const NO_SIGNER = 'this cluster has just taken over, and cannot make batch tokens yet'
 
 /** What a term signs is nothing without a signature; whose it is, the term's item tells. */
-function openedBatch({ terms }: HeldKeyring, text: string): SealedToken | undefined {
-  const opened = decryptBatch(terms, text)
+function openedBatch({ ofTokens }: HeldKeyring, text: string): SealedToken | undefined {
+  const opened = decryptBatch(ofTokens, text)
   if (!opened) return undefined
   const { id, signed } = opened.term
   if (!signed) return { content: opened.content, term: id }
@@ -163,8 +163,8 @@ export function kmsGenesis({
       const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
       return atWork(id, keys, now)
     },
-    unite: async (leading, other, now) =>
-      atWork(leading.id, united(await opened(leading), await opened(other)), now),
+    unite: async (leading, other, now, lost) =>
+      atWork(leading.id, united(await opened(leading), await opened(other), lost), now),
     without: async (keyring, ids, now) => ({
       ...(await enclosed(keyring.id, without(await opened(keyring), ids), now)),
       since: keyring.since,

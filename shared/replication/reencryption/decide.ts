@@ -1,8 +1,8 @@
 import type { Secondary } from '../../model/link.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import type { Item } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
-import { CHANGEOVER } from '../primary/enable.ts'
 import { encryptsData, epochOf, hasOlderTerms, type TermFacts } from './facts.ts'
 
 const DAY_MS = 86_400_000
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 export const KEPT_MS = 35 * DAY_MS
 
 /** Whether nobody encrypts by an older term any more: environments write by a keyring that is up to 20 s old. */
-const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since + CHANGEOVER
+const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since + bounds.CHANGEOVER_WAIT_MS
 
 /** Whether the own keys of this cluster are encrypted by the term that encrypts. */
 export const isOwnDone = ({ record, keyring }: Pick<TermFacts, 'record' | 'keyring'>): boolean =>

@@ -24,7 +24,7 @@ const LEASE_MS = 60_000
 const MOST_NAMES = 10
 
 /** Paths of the kinds of the table `data` that are encrypted anew. */
-const pathsOf = new Map<string, string[]>(
+const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
   encryptedKinds(['reencrypt', 'renew'])
     .filter(({ kind }) => specOf(kind).table === 'data')
     .map(({ kind, paths }) => [kind, paths]),
@@ -131,7 +131,7 @@ async function throughItems(
   const found = { seen: items.length, written: 0, left: 0, unreadable: { count: 0, names: [] as string[] } }
   const changes: Change[] = []
   for (const stored of items) {
-    const paths = pathsOf.get(stored.kind)
+    const paths = pathsOf[stored.kind]
     const item = paths && fromStored(stored.kind, stored, Math.floor(clock.now() / 1000))
     if (!item) continue
     const { data, changed, unreadable } = await anewOf(item, paths, cipher)

@@ -18,6 +18,8 @@ const POLICY = `path "sys/replication/dr/secondary/*" { capabilities = ["update"
 let set: ClusterSet
 /** made on the primary before anything happened */
 let prepared = ''
+/** likewise, without the policy */
+let narrow = ''
 /** what must stand nowhere */
 const canaries: string[] = []
 
@@ -52,7 +54,9 @@ beforeAll(async () => {
   await east.ok('POST', '/auth/token/roles/failover', role)
   const { body } = await east.ok('POST', '/auth/token/create/failover', { ttl: '8h', policies: 'operators' })
   prepared = body.auth.client_token
-  canaries.push(prepared)
+  const other = { type: 'batch', policies: ['default'], no_parent: true }
+  narrow = (await east.ok('POST', '/auth/token/create', other)).body.auth.client_token
+  canaries.push(prepared, narrow)
   await set.join('west', 'east')
   await set.converge()
   // from here on the primary is dead
@@ -111,7 +115,8 @@ describe('with the primary dead, on a secondary', () => {
     const replies = []
     for (const share of set.at('west').shares.slice(0, 3))
       replies.push(await west('PUT', `${GENERATE}/update`, { nonce, key: share }))
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 400])
+    expect(replies.map(({ status }) => status)).toEqual([400, 400, 400])
+    expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({ started: true, progress: 0 })
     expect((await west('DELETE', `${GENERATE}/attempt`)).status).toBe(204)
   })
 
@@ -131,6 +136,20 @@ describe('with the primary dead, on a secondary', () => {
     expect((await west('POST', `${R}/generate-public-key`, {}, { token })).status).toBe(403)
     const root = { token: set.at('east').token() }
     expect((await west('POST', `${R}/generate-public-key`, {}, root)).status).toBe(200)
+  })
+
+  test('keys of the next link are made for it in the body, for prepared ones, and for no other token there', async () => {
+    const path = `${R}/generate-public-key`
+    for (const dr_operation_token of [await generated(), prepared]) {
+      const { status, body } = await west('POST', path, { dr_operation_token })
+      expect([status, typeof body.data?.secondary_public_key]).toEqual([200, 'string'])
+    }
+    for (const dr_operation_token of [set.at('east').token(), narrow, 'hvs.unknown', 'hvb.x'])
+      expect((await west('POST', path, { dr_operation_token })).status).toBe(403)
+    // the body's token is the one that is judged, whatever the header has
+    const root = { token: set.at('east').token() }
+    expect((await west('POST', path, { dr_operation_token: 'hvs.unknown' }, root)).status).toBe(403)
+    expect((await west('POST', path, {})).status).toBe(403)
   })
 
   test('a batch token that was prepared is taken where its policies allow it, by nobody’s leave', async () => {

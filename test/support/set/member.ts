@@ -12,6 +12,7 @@ import type { Ports } from '../../../shared/ports.ts'
 import { closeCopy } from '../../../shared/replication/close-copy.ts'
 import { fill } from '../../../shared/replication/density.ts'
 import type { Head } from '../../../shared/replication/head.ts'
+import { forgetRecoveryKey } from '../../../shared/replication/manage/forget-recovery-key.ts'
 import { tendOperation } from '../../../shared/replication/operation/tend.ts'
 import { trimJournal } from '../../../shared/replication/primary/trim.ts'
 import { tendReencryption } from '../../../shared/replication/reencryption/tend.ts'
@@ -167,6 +168,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await finishStepDown(journaling)
         await tendReencryption(journaling)
         await tellRoleEvents(journaling)
+        await forgetRecoveryKey(journaling)
         await fill(journaling, 'all')
         await trimJournal(journaling)
       })

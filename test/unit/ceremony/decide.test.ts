@@ -10,7 +10,9 @@ import {
   tried,
 } from '../../../shared/ceremony/decide.ts'
 import { attemptRuns } from '../../../shared/ceremony/refusals.ts'
+import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
 import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
+import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000
@@ -22,12 +24,21 @@ const secrets = (...shares: Buffer[]): Secrets => ({
   otp: 'o',
   shares: shares.map(share => share.toString('hex')),
 })
-const [a, b, c] = [randomBytes(33), randomBytes(33), randomBytes(33)]
+const [a, b, c, d] = [randomBytes(33), randomBytes(33), randomBytes(33), randomBytes(33)]
+const FOREIGN = expect.stringMatching(/^given key is none of the recovery shares/)
+/** The same, as they are kept with the key that they are of. */
+const noted = (...shares: Buffer[]): Secrets => ({ ...secrets(...shares), of: verifierOf(a) })
+/** Of three holders, in the form that has their hashes, or without. */
+const recoveryOf = (shares: readonly Buffer[] | undefined, threshold = 3): RecoveryKey => ({
+  ...{ shares: 3, threshold, since: NOW, verifier: verifierOf(a) },
+  ...(shares ? { shareHashes: shares.map(hashShare) } : {}),
+})
+const unknown = recoveryOf(undefined)
 const facts = (more: Partial<ShareFacts> = {}): ShareFacts => ({
   slot: busy,
   now: NOW,
   secrets: secrets(),
-  required: 3,
+  recovery: recoveryOf([a, b, c]),
   ...more,
 })
 const tooMany = (retryAfter: number) => expect.objectContaining({ code: 'too_many_requests', retryAfter })
@@ -69,16 +80,43 @@ describe('a share', () => {
 
   test('is kept until there are enough', () => {
     const verdict = decideShare(given(b), facts({ secrets: secrets(a) }))
-    expect(verdict).toEqual({ attempt, secrets: secrets(a, b), enough: false })
+    expect(verdict).toEqual({ attempt, secrets: noted(a, b), enough: false })
     expect(decideShare(given(c), facts({ secrets: secrets(a, b) }))).toEqual({
       attempt,
-      secrets: secrets(a, b, c),
+      secrets: noted(a, b, c),
+      enough: true,
+    })
+  })
+
+  test('that is none of the set is refused by its own text, and the others stay', () => {
+    const foreign = { refuse: expect.objectContaining({ code: 'invalid_request', message: FOREIGN }) }
+    expect(decideShare(given(d), facts({ secrets: secrets(a, b) }))).toEqual(foreign)
+    expect(decideShare(given(a.subarray(1)), facts())).toEqual(foreign)
+    expect(decideShare(given(d, 'n-2'), facts())).not.toEqual(foreign)
+  })
+
+  test('is judged with the others where no hashes are known', () => {
+    const recovery = unknown
+    expect(decideShare(given(d), facts({ recovery, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
+  })
+
+  test('that was given before the shares were made anew does not count', () => {
+    const recovery = { ...recoveryOf([b, c, d]), verifier: verifierOf(d) }
+    expect(decideShare(given(d), facts({ recovery, secrets: noted(a, b) }))).toEqual({
+      attempt,
+      secrets: { ...secrets(d), of: verifierOf(d) },
+      enough: false,
+    })
+  })
+
+  test('that was given while the key was stored counts once what verifies it is', () => {
+    expect(decideShare(given(c), facts({ recovery: unknown, secrets: noted(a, b) }))).toMatchObject({
       enough: true,
     })
   })
 
   test('is enough alone where one is needed', () => {
-    expect(decideShare(given(a), facts({ required: 1 }))).toMatchObject({ enough: true })
+    expect(decideShare(given(a), facts({ recovery: recoveryOf([a], 1) }))).toMatchObject({ enough: true })
   })
 
   test('is counted once however often it is given, in any order, up to the threshold', () => {
@@ -87,7 +125,7 @@ describe('a share', () => {
       fc.property(fc.array(fc.constantFrom(...pool), { maxLength: 12 }), shares => {
         let held = secrets()
         for (const share of shares) {
-          const verdict = decideShare(given(share), facts({ secrets: held, required: 4 }))
+          const verdict = decideShare(given(share), facts({ secrets: held, recovery: recoveryOf(pool, 4) }))
           if ('secrets' in verdict) held = verdict.secrets
         }
         expect(new Set(held.shares)).toEqual(new Set(shares.map(one => one.toString('hex'))))
@@ -99,7 +137,7 @@ describe('a share', () => {
 
 describe('united shares', () => {
   test('are right when they are the recovery key', () => {
-    expect(decideKey('root', Buffer.from(a), a)).toEqual({ right: true })
+    expect(decideKey('root', Buffer.from(a), unknown)).toEqual({ right: true })
   })
 
   test.each([
@@ -107,7 +145,7 @@ describe('united shares', () => {
     ['a shorter one', a.subarray(1), /not those of the recovery key/],
     ['none', undefined, /do not belong together/],
   ])('are refused when they are %s, without a word about which was wrong', (_, united, text) => {
-    expect(decideKey('root', united, a)).toEqual({
+    expect(decideKey('root', united, unknown)).toEqual({
       refuse: expect.objectContaining({
         code: 'invalid_request',
         message: expect.stringMatching(text),
@@ -131,10 +169,20 @@ describe('the pace of an attempt that anybody may start', () => {
     expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW }, false)).toEqual({ start: true })
   })
 
-  test('shares are united at that pace too; those before the last one are taken at any', () => {
+  test('shares whose hashes nobody has are united at that pace too; those before the last one are taken at any', () => {
     const slot = { ...busy, failures: tries(10, 1000) }
-    expect(decideShare(given(b), facts({ slot, secrets: secrets(a) }))).toMatchObject({ enough: false })
-    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toEqual({ refuse: tooMany(51) })
+    const recovery = unknown
+    expect(decideShare(given(b), facts({ slot, recovery, secrets: secrets(a) }))).toMatchObject({
+      enough: false,
+    })
+    expect(decideShare(given(c), facts({ slot, recovery, secrets: secrets(a, b) }))).toEqual({
+      refuse: tooMany(51),
+    })
+  })
+
+  test('shares that are known by their hashes are taken whatever failed before, for they cannot be wrong', () => {
+    const slot = { ...busy, failures: tries(10, 1000) }
+    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
   })
 
   test('strangers, holders and failed verifications are counted apart', () => {

@@ -8,8 +8,8 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
 import { ceremonyWorld, unmasked } from './support.ts'
 
-const secondary = (division?: { shares: number; threshold: number }) =>
-  ceremonyWorld(division, { of: 'operation' })
+const secondary = (division?: { shares: number; threshold: number }, more: { kept?: true } = {}) =>
+  ceremonyWorld(division, { of: 'operation', ...more })
 const OTP = 'x'.repeat(33)
 const DELETE = '/sys/replication/dr/secondary/operation-token/delete'
 const NAME = 'generation of a DR operation token'
@@ -271,20 +271,23 @@ describe('a share, in the order of the checks', () => {
       b => Buffer.from(b.map((byte, at) => (at === 0 ? byte ^ 1 : byte))),
       'not those of the recovery key',
     ],
-  ])('the last one with %s: 400, progress 0; attempt, nonce and password stay', async (_, last, why) => {
-    const w = await secondary({ shares: 3, threshold: 2 })
-    const { nonce, otp } = (await w.start()).body
-    const [a, b] = w.shares as [Buffer, Buffer]
-    await w.give(nonce, a)
-    const reply = await w.give(nonce, last(b, a))
-    expect([reply.status, reply.body.errors[0]]).toEqual([
-      400,
-      expect.stringMatching(new RegExp(`^${NAME} aborted: .*${why}`)),
-    ])
-    expect((await w.show()).body).toMatchObject({ started: true, nonce, progress: 0 })
-    await w.give(nonce, b)
-    expect(unmasked((await w.give(nonce, a)).body.encoded_token, otp)).toMatch(/^hvs\./)
-  })
+  ])(
+    'where the key was stored, the last one with %s: 400, progress 0; attempt, nonce and password stay',
+    async (_, last, why) => {
+      const w = await secondary({ shares: 3, threshold: 2 }, { kept: true })
+      const { nonce, otp } = (await w.start()).body
+      const [a, b] = w.shares as [Buffer, Buffer]
+      await w.give(nonce, a)
+      const reply = await w.give(nonce, last(b, a))
+      expect([reply.status, reply.body.errors[0]]).toEqual([
+        400,
+        expect.stringMatching(new RegExp(`^${NAME} aborted: .*${why}`)),
+      ])
+      expect((await w.show()).body).toMatchObject({ started: true, nonce, progress: 0 })
+      await w.give(nonce, b)
+      expect(unmasked((await w.give(nonce, a)).body.encoded_token, otp)).toMatch(/^hvs\./)
+    },
+  )
 })
 
 describe('several people at once', () => {
