@@ -88,6 +88,8 @@ export interface EchoRequest {
   /** where this secondary is reached by the link, and by clients; empty: unknown */
   address: string
   apiAddress: string
+  /** identity of the term by which this secondary has encrypted its own keys; absent or empty: it has not */
+  ownTerm?: string
 }
 
 export interface EchoAnswer {

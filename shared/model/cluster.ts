@@ -15,6 +15,8 @@ export interface ClusterRecord {
   term: number
   /** that of the keyring: an environment that holds an earlier one reads the keyring again. Absent: 0 */
   edition?: number
+  /** identity of the term by which this cluster's own keys have been encrypted anew; absent: they have not been */
+  ownTerm?: string
   /** epoch milliseconds */
   initialisedAt: number
   /** UUID of the DR set; absent: of none */

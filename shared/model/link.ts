@@ -46,6 +46,8 @@ export interface Heartbeat {
   format?: number
   /** when the newest cell that it had was written, epoch milliseconds; absent: it had none of this journal */
   canaryAt?: number
+  /** identity of the term by which it has encrypted its own keys; absent: it has not told */
+  ownTerm?: string
 }
 
 /** A cluster whose keys count nowhere any more, however it came by them, until it is admitted anew. */

@@ -100,6 +100,17 @@ export function united(leading: Keys, other: Keys, lost = false): Keys {
   return { fixed, terms, active, ...(gone.length > 0 ? { gone } : {}), ...(signer ? { signer } : {}) }
 }
 
+/**
+ * The same keys without some terms, which nobody waits for any more.
+ * @param ids identities
+ * @throws Error when one of them encrypts
+ */
+export function without(keys: Keys, ids: readonly string[]): Keys {
+  if (ids.includes(idOf(activeTerm(keys)))) throw new Error('the term that encrypts is not given up')
+  const terms = keys.terms.filter(one => !ids.includes(idOf(one)))
+  return { ...keys, terms, gone: [...new Set([...(keys.gone ?? []), ...ids])] }
+}
+
 const placeOf = (keyring: string): string => JSON.stringify(['keyring', keyring])
 
 /** Puts keys into an envelope: only the data key opens it, and only as that keyring. */

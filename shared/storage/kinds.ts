@@ -24,6 +24,7 @@ import type {
   WaitingExecution,
 } from '../model/operation.ts'
 import type { StoredPolicy } from '../model/policy.ts'
+import type { Reencryption } from '../model/reencryption.ts'
 import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
@@ -35,6 +36,7 @@ import type { TokenRole } from '../model/token-role.ts'
 import type { TreeCheck, TreeReindex } from '../model/tree-work.ts'
 import type { Wrapped } from '../model/wrapped.ts'
 import { sha256 } from '../values/secret.ts'
+import type { EncryptedColumn, OnAnotherTerm } from './encrypted-paths.ts'
 import type { Guard } from './guards.ts'
 
 /** What each kind of item holds. */
@@ -89,6 +91,7 @@ export interface Stored {
   recovery: Recovery
   notice: Notice
   reindex: Reindex
+  reencryption: Reencryption
   'tree-check': TreeCheck
   'tree-reindex': TreeReindex
 }
@@ -136,8 +139,8 @@ interface Spec {
   counter?: string
   /** who may store one and who may delete one; absent: `write` */
   guard?: Exclude<Guard, 'write'>
-  /** fields that hold an `Encrypted` text */
-  encrypted?: readonly string[]
+  /** paths at which an `Encrypted` text stands, each with what becomes of it when another term encrypts */
+  encrypted?: Readonly<Record<string, OnAnotherTerm>>
 }
 
 /** What every cluster of a set has, in either subtree; and what never leaves this one. */
@@ -157,7 +160,7 @@ export const kinds = {
     pk: mount => `${mount}#config`,
     goesWith: 'mount',
     sk: 'client',
-    encrypted: ['secretKey', 'previousSecretKey'],
+    encrypted: { secretKey: 'reencrypt', previousSecretKey: 'reencrypt' },
   },
   'identity-config': {
     ...REPLICATED,
@@ -172,7 +175,7 @@ export const kinds = {
     ...REPLICATED,
     pk: mount => `${mount}#role`,
     goesWith: 'mount',
-    encrypted: ['hmacKey'],
+    encrypted: { hmacKey: 'reencrypt' },
   },
   access: {
     ...LOCAL,
@@ -180,7 +183,7 @@ export const kinds = {
     goesWith: 'mount',
     spread: true,
     expiry: 'swept',
-    encrypted: ['clientNonce'],
+    encrypted: { clientNonce: 'reencrypt' },
   },
   deny: {
     ...REPLICATED,
@@ -207,7 +210,7 @@ export const kinds = {
     sk: 'wrapped',
     expiry: 'dies',
     guard: 'mint',
-    encrypted: ['response'],
+    encrypted: { response: 'reencrypt' },
   },
   policy: { ...REPLICATED, pk: 'policy' },
   alias: {
@@ -224,13 +227,19 @@ export const kinds = {
     sk: 'key',
     guard: 'recovery',
     // in the form of before alone
-    encrypted: ['key'],
+    encrypted: { key: 'reencrypt' },
   },
   // by identity; written together with the keyring that has it
-  term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: ['probe'] },
+  term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: { probe: 'own-term' } },
   // by UUID of the cluster
   holder: { ...REPLICATED, pk: 'holder', guard: 'holder' },
-  cluster: { ...OWN, pk: 'cluster', sk: 'record', guard: 'record' },
+  cluster: {
+    ...OWN,
+    pk: 'cluster',
+    sk: 'record',
+    guard: 'record',
+    encrypted: { 'link.ownKey': 'reencrypt' },
+  },
   keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'genesis' },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
@@ -247,7 +256,7 @@ export const kinds = {
     sk: 'slot',
     expiry: 'dies',
     guard: 'ceremony',
-    encrypted: ['secrets'],
+    encrypted: { 'attempt.secrets': 'forget' },
   },
   // its own partition and guard: who makes tokens does not reach it
   rekey: {
@@ -257,7 +266,7 @@ export const kinds = {
     sk: 'slot',
     expiry: 'dies',
     guard: 'rekey',
-    encrypted: ['secrets'],
+    encrypted: { 'attempt.secrets': 'forget' },
   },
   // of the newest execution that waits for an attempt (`begin`), and of the newest that watches one (`watch`)
   watcher: {
@@ -266,7 +275,7 @@ export const kinds = {
     pk: 'watcher',
     expiry: 'dies',
     guard: 'ceremony',
-    encrypted: ['token'],
+    encrypted: { token: 'forget' },
   },
   // alone in its partition: those who check it reach it, and not the secrets of an attempt
   'operation-token': {
@@ -281,32 +290,18 @@ export const kinds = {
   revoked: { ...OF_LINK, pk: 'revoked' },
   member: { ...OF_LINK, pk: 'member' },
   fences: { ...OF_LINK, pk: 'link', sk: 'fences' },
-  'token-key': {
-    ...OF_LINK,
-    pk: 'link',
-    sk: 'token-key',
-    encrypted: ['key'],
-  },
-  'pending-key': {
-    ...OF_LINK,
-    pk: 'link',
-    sk: 'pending-key',
-    encrypted: ['pair'],
-  },
+  'token-key': { ...OF_LINK, pk: 'link', sk: 'token-key', encrypted: { key: 'renew' } },
+  'pending-key': { ...OF_LINK, pk: 'link', sk: 'pending-key', encrypted: { pair: 'renew' } },
   contact: { ...OF_LINK, pk: 'link', sk: 'contact' },
-  operation: {
-    ...OF_LINK,
-    pk: 'operation',
-    encrypted: ['token'],
-  },
+  operation: { ...OF_LINK, pk: 'operation', encrypted: { 'activation.token': 'forget' } },
   // the newest execution of each workflow that waits to be adopted
-  waiting: { ...OF_LINK, pk: 'waiting', encrypted: ['token'] },
+  waiting: { ...OF_LINK, pk: 'waiting', encrypted: { token: 'forget' } },
   promoted: { ...OF_LINK, pk: 'link', sk: 'promoted' },
   drill: { ...OF_LINK, pk: 'link', sk: 'drill' },
   // written together with what it tells, and deleted once it has been told
   'role-event': { ...OF_LINK, pk: 'role-event' },
   // its own key is encrypted for the place in the cluster record where it will stand
-  'pending-link': { ...OF_LINK, pk: 'link', sk: 'pending-link' },
+  'pending-link': { ...OF_LINK, pk: 'link', sk: 'pending-link', encrypted: { ownKey: 'forget' } },
   // what a secondary keeps of its own following: how far a sync is, what one took away, who is at it
   segment: { ...OWN, pk: 'sync', guard: 'apply' },
   report: { ...OWN, pk: 'report', packed: true, guard: 'apply' },
@@ -315,9 +310,10 @@ export const kinds = {
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
+  reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'genesis' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, guard: 'link' },
   'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, guard: 'link' },
-} as const satisfies Record<Kind, Spec>
+} as const satisfies { [K in Kind]: Spec & EncryptedColumn<Stored[K]> }
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]
 type Name<K extends Kind> = (typeof kinds)[K] extends { sk: string } ? [] : [name: string]

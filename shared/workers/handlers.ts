@@ -12,6 +12,7 @@ import { watchPeers } from '../replication/manage/watch-peers.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
 import { tellsNews } from '../replication/primary/news.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
+import { tendReencryption } from '../replication/reencryption/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
 import { finishStepDown } from '../replication/step-down.ts'
@@ -52,6 +53,7 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
     await closeCopy(ports)
     await tendOperation(ports).catch(otherwise('an operation waits'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
+    await tendReencryption(ports).catch(otherwise('nothing is encrypted anew yet'))
     await tendJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
     await forgetRecoveryKey(ports).catch(otherwise('the recovery key is stored still'))

@@ -38,6 +38,7 @@ export const workers = {
       'write',
       'mint',
       'genesis',
+      'link',
       'recovery',
       'scan',
       'sweep',
@@ -45,7 +46,8 @@ export const workers = {
       'background',
       'journal',
     ],
-    summary: 'runs background jobs: tidy, removal of mounts, ends of rotations, journals begun and ended',
+    summary:
+      'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended',
     timeout: 10,
   },
   'on-pull': {
@@ -86,9 +88,9 @@ export const workers = {
     timeout: 15,
   },
   'on-journal': {
-    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'recovery'],
+    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'recovery', 'background'],
     summary:
-      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role',
+      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks, and re-encryption; tells of changes of role',
     timeout: 1,
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },

@@ -10,6 +10,7 @@ import {
   encryptBatch,
   encryptField,
   NONCE_LENGTH,
+  openField,
   type TermKeys,
   versionIn,
 } from '../../storage/encryption.ts'
@@ -25,6 +26,7 @@ import {
   openEnvelope,
   united,
   withNextTerm,
+  without,
   withoutSigner,
   withSigner,
 } from '../../storage/keyring.ts'
@@ -67,6 +69,13 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
         if (age < LOOK_AGAIN_MS) throw error
         return open(await newerThan(held))
       }
+    },
+    reencrypt: async (place, field, encrypted) => {
+      const { terms, active } = await current()
+      const opened = openField(terms, place, field, encrypted)
+      if (!opened) return 'unreadable'
+      if (opened.term === active) return 'current'
+      return encryptField(active, place, field, opened.text, nonce())
     },
     encryptToken: async content => {
       const { active, signer } = await current()
@@ -156,6 +165,10 @@ export function kmsGenesis({
     },
     unite: async (leading, other, now, lost) =>
       atWork(leading.id, united(await opened(leading), await opened(other), lost), now),
+    without: async (keyring, ids, now) => ({
+      ...(await enclosed(keyring.id, without(await opened(keyring), ids), now)),
+      since: keyring.since,
+    }),
     withSigner: async (keyring, now) =>
       atWork(keyring.id, withSigner(await opened(keyring), entropy.bytes), now),
     withNextTerm: async (keyring, now, id = keyring.id) =>

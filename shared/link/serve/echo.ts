@@ -60,7 +60,7 @@ const told = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> =>
 
 const heardOf = (
   known: Secondary,
-  { position, state, took, format, address, apiAddress }: Question<'Echo'>,
+  { position, state, took, format, address, apiAddress, ownTerm }: Question<'Echo'>,
   { now, envelope }: AdmittedCall,
   canaryAt: number | undefined,
 ): Secondary => ({
@@ -71,6 +71,7 @@ const heardOf = (
   contact: defined({
     ...{ at: now, took, skew: skewOf(envelope, now), state, format },
     ...{ epoch: position.epoch, seq: position.seq, canaryAt },
+    ownTerm: ownTerm || undefined,
   }),
 })
 

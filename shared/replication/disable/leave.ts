@@ -4,6 +4,7 @@ import { withoutNewTerm } from '../../link/admin/holders.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Change, remove } from '../../storage/changes.ts'
+import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
@@ -114,7 +115,7 @@ export const forget: OperationStep = async (run, id) => {
   if (stand.operation.data.status !== 'running' || since === undefined) return DONE
   const [segment] = await readSegments(ports)
   const others = await forgetOthers(ports.store)
-  const own = [key('contact'), key('puller'), key('notice'), key('pending-key'), key('token-key')]
+  const own = [key('contact'), key('puller'), key('notice'), ...keysMadeAnew]
   const closed = await closedToOthers(run, stand)
   const gone = [...closed, ...others, ...own.map(one => remove(one)), voidOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN

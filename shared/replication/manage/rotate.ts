@@ -8,6 +8,8 @@ import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
+import { termFacts } from '../reencryption/facts.ts'
+import { shownOlderTerms } from '../reencryption/show.ts'
 import { type AckPorts, acknowledgements } from './acknowledged.ts'
 
 export const rotateFields = {
@@ -99,10 +101,11 @@ const untilHeard = ({ id, contact }: Secondary, now: number): string => {
   return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
 
-/** GET sys/key-status: the term that encrypts, and since when. */
-export function keyStatus(call: Call): Outcome {
+/** GET sys/key-status: the term that encrypts, and since when; older ones, and how far what they encrypted is encrypted anew. */
+export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
-  return answer(data({ term, install_time: printTime(since) }))
+  const facts = await termFacts(call.ports, { all: true })
+  return answer(data({ term, install_time: printTime(since), ...(facts ? shownOlderTerms(facts) : {}) }))
 }
 
 function keysOf(call: Call) {

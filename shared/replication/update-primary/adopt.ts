@@ -1,6 +1,7 @@
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { emptyLink, type Link } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
+import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { linkedBy } from '../activation/wipe.ts'
 import { givenLost } from '../operation/faults.ts'
@@ -61,7 +62,7 @@ async function changesTo(
   return [
     ...keyringChanges(record, own, keyring, next),
     ...(await admissionChanges(ports.store, self, member, admission)),
-    ...[key('token-key'), key('pending-key'), pending].map(one => remove(one)),
+    ...[...keysMadeAnew, pending].map(one => remove(one)),
   ]
 }
 

@@ -59,8 +59,11 @@ function textsIn(value: unknown): string[] {
 }
 
 const FIELDS = [
-  ...new Set((Object.keys(kinds) as Kind[]).flatMap(kind => specOf(kind).encrypted ?? [])),
-  'ownKey',
+  ...new Set(
+    (Object.keys(kinds) as Kind[])
+      .flatMap(kind => Object.keys(specOf(kind).encrypted ?? {}))
+      .map(path => path.split('.').at(-1) ?? ''),
+  ),
 ]
 
 interface Readable {

@@ -15,6 +15,7 @@ import type { Head } from '../../../shared/replication/head.ts'
 import { forgetRecoveryKey } from '../../../shared/replication/manage/forget-recovery-key.ts'
 import { tendOperation } from '../../../shared/replication/operation/tend.ts'
 import { trimJournal } from '../../../shared/replication/primary/trim.ts'
+import { tendReencryption } from '../../../shared/replication/reencryption/tend.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { finishStepDown } from '../../../shared/replication/step-down.ts'
 import { tellRoleEvents } from '../../../shared/replication/tell-events.ts'
@@ -165,6 +166,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await closeCopy(journaling)
         await tendOperation(journaling)
         await finishStepDown(journaling)
+        await tendReencryption(journaling)
         await tellRoleEvents(journaling)
         await forgetRecoveryKey(journaling)
         await fill(journaling, 'all')
