@@ -217,7 +217,10 @@ describe('the runbooks, one after the other', () => {
     const before = (await on('GET', '/auth/cloud/role/tagged')).body.data
     await on('POST', `${R}/primary/secondary-token`, { id: 'never-came' })
     await shell.paste(`STOLEN=east WRAPPED=${accessor}`)
+    const share = await shell.value('SHARE_1')
     await follow('stolen')
+    expect(await shell.value('OLD_SHARE')).toBe(share)
+    expect(await shell.value('SHARE_1')).not.toBe(share)
     expect((await on('GET', `${R}/status`)).body.data.known_secondaries).toEqual([])
     expect((await on('GET', `${R}/readiness`, undefined, prepared)).status).toBe(403)
     expect(await shell.value('OPERATION')).not.toBe(prepared)
