@@ -160,6 +160,8 @@ const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation,
     for (let rounds = 0; ; rounds++) {
       await settled()
       await tick(members)
+      // what a tick has started in the background writes, too
+      await settled()
       const even = await Promise.all(wanted.map(one => isEven(one, members)))
       if (even.every(Boolean)) return
       const behind = wanted.filter((_, index) => !even[index]).map(({ name }) => name)
