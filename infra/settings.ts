@@ -118,10 +118,10 @@ const fields = v.strictObject({
     ),
   ),
   /**
-   * starting and cancelling an attempt to make a DR operation token needs a token whose policies allow it, or a direct
-   * invocation of its function; otherwise anybody may
+   * starting and cancelling an attempt to make a DR operation token, or another recovery key, needs a token whose
+   * policies allow it, or a direct invocation of its function; otherwise anybody may start, and cancel what has no share
    */
-  strictCeremony: v.optional(v.boolean(), false),
+  strictCeremony: v.optional(v.boolean(), true),
   /**
    * sys/health is 503, and not 200, while KMS does not open the keyring of a cluster that serves: environments that have
    * opened it go on, and every new one fails

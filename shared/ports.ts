@@ -79,6 +79,8 @@ export interface FieldCipher {
   expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>): void
   encrypt(key: Key, field: string, text: string): Promise<Encrypted>
   decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
+  /** The same text by the term that encrypts. `current`: it is already; `unreadable`: no term of this cluster opens it. */
+  reencrypt(key: Key, field: string, text: Encrypted): Promise<Encrypted | 'current' | 'unreadable'>
   /** a batch token's content, encrypted and decrypted again; undefined for anything that we did not encrypt */
   encryptToken(content: string): Promise<string>
   decryptToken(text: string): Promise<SealedToken | undefined>
@@ -130,8 +132,17 @@ export interface Genesis {
    * @throws Error when it was not sealed to this key, or for another set
    */
   importFrom(exported: string, own: KeyObject, set: string, now: number): Promise<NewKeyring>
-  /** A keyring with the terms of another one besides, for reading. */
-  unite(leading: Keyring, other: Keyring, now: number): Promise<NewKeyring>
+  /**
+   * A keyring with the terms of another one besides.
+   * @param lost whether those are terms that the set has lost: fields open by them, and no batch token counts
+   */
+  unite(leading: Keyring, other: Keyring, now: number, lost?: boolean): Promise<NewKeyring>
+  /**
+   * A keyring that has given up terms for good.
+   * @param ids identities
+   * @throws Error when one of them encrypts
+   */
+  without(keyring: Keyring, ids: readonly string[], now: number): Promise<Keyring>
   /** A keyring with a signer of this cluster's own for the term that encrypts. */
   withSigner(keyring: Keyring, now: number): Promise<NewKeyring>
 }

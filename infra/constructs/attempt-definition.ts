@@ -1,4 +1,5 @@
-import { ATTEMPT_WORKFLOW, PATIENCE } from '../../shared/ceremony/watch.ts'
+import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
+import { bounds } from '../../shared/values/bounds.ts'
 import { type Arns, arrivals, GIVEN, RETRY } from './workflow-definition.ts'
 
 const AUTHORITY = 'POST sys/replication/dr/secondary/generate-operation-token/attempt'
@@ -30,7 +31,7 @@ export const attemptDefinition = (arns: Arns) => ({
           token: '{% $states.context.Task.Token %}',
         },
       },
-      TimeoutSeconds: PATIENCE,
+      TimeoutSeconds: bounds.ATTEMPT_WAIT_SECONDS,
       Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...RETRY],
       Catch: [{ ErrorEquals: ['States.Timeout'], Next: WATCH }],
       Output: '{% $states.result %}',

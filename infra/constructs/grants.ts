@@ -17,8 +17,8 @@ export interface GrantScope {
   workerArn: string
   /** ARN of the Lambda that fetches what the primary has */
   pullArn: string
-  /** what the ARNs of all state machines of this cluster begin with */
-  workflows: string
+  /** ARNs of the state machines that the function starts, and whose executions it has go on */
+  workflows: readonly string[]
   /** ARN of the log group of the audit log */
   auditArn: string
   /** ARN of the default event bus */
@@ -69,6 +69,15 @@ const journal = (store: Storage): PolicyStatement =>
 const owned = (use: Use, store: Storage): PolicyStatement[] => [
   allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo(use, 'stores', 'cluster'))),
   allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within(openTo(use, 'deletes', 'cluster'))),
+]
+
+/** Keeping an attempt: reading and storing what the guards open to a use in the table `ceremony`, and nothing beside it. */
+const slotOf = (use: Use, { ceremony }: Storage): PolicyStatement[] => [
+  allow(
+    ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+    [ceremony.tableArn],
+    within(openTo(use, 'stores', 'ceremony')),
+  ),
 ]
 
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
@@ -126,9 +135,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['events:PutEvents'], [busArn], { StringEquals: { 'events:source': 'cloud-auth' } }),
   ],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
-  workflow: ({ workflows }) => [
-    allow(['states:SendTaskSuccess', 'states:StartExecution'], [`${workflows}*`]),
-  ],
+  workflow: ({ workflows }) => [allow(['states:SendTaskSuccess', 'states:StartExecution'], [...workflows])],
   genesis: ({ store }) => [
     allow(
       ['kms:GenerateDataKey'],
@@ -138,10 +145,14 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('genesis', 'stores', 'data'))),
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('genesis', 'stores', 'cluster'))),
   ],
+  recovery: ({ store }) => [
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('recovery', 'stores', 'data'))),
+  ],
   role: ({ store }) => [
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('role', 'stores', 'cluster'))),
   ],
-  ceremony: ({ store }) => [allow(['dynamodb:BatchGetItem', 'dynamodb:PutItem'], [store.ceremony.tableArn])],
+  ceremony: ({ store }) => slotOf('ceremony', store),
+  rekey: ({ store }) => slotOf('rekey', store),
   'operation-token': ({ store }) => [
     allow(
       ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
@@ -149,7 +160,10 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       within(openTo('operation-token', 'deletes', 'ceremony')),
     ),
   ],
-  link: ({ store }) => owned('link', store),
+  link: ({ store }) => [
+    ...owned('link', store),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('link', 'stores', 'data'))),
+  ],
   journal: ({ store }) => [journal(store), allow(['dynamodb:Query'], [`${store.data.tableArn}/index/tree`])],
   apply: ({ store }) => [
     allow(

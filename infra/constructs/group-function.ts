@@ -20,8 +20,10 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
+import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
+import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
 import { version } from '../build/functions.ts'
 import { usesOfFunction } from '../build/uses.ts'
@@ -60,14 +62,26 @@ const isFixed = (folder: string): folder is keyof typeof FIXED => folder in FIXE
 export const workflowName = ({ stage }: Settings, workflow: string): string =>
   `cloud-auth-${stage}-${workflow}`
 
-/** What the ARNs of all state machines begin with. */
-const workflowArns = (scope: Construct, settings: Settings): string =>
+/** ARN of a workflow's state machine; of the empty name: what all of them begin with. */
+const workflowArn = (scope: Construct, settings: Settings, workflow: string): string =>
   Stack.of(scope).formatArn({
     service: 'states',
     resource: 'stateMachine',
-    resourceName: workflowName(settings, ''),
+    resourceName: workflowName(settings, workflow),
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   })
+
+/** The workflows of a function that has to do with one alone; the others have to do with those of operations. */
+const ownWorkflow: Readonly<Record<string, string>> = {
+  ceremony: ATTEMPT_WORKFLOW,
+  'on-attempt': ATTEMPT_WORKFLOW,
+  'on-drill': DRILL_WORKFLOW,
+}
+
+const workflowsOf = (name: string): readonly string[] => {
+  const own = ownWorkflow[name]
+  return own === undefined ? Object.keys(workflows) : [own]
+}
 
 /** A log group of functions. */
 export const functionLogs = (scope: Construct, { settings }: Pick<Surroundings, 'settings'>): LogGroup =>
@@ -174,7 +188,7 @@ export class GroupFunction extends Construct {
       assumableRoleArns: settings.assumableRoleArns,
       workerArn: arnOf('on-job'),
       pullArn: arnOf('on-pull'),
-      workflows: workflowArns(this, settings),
+      workflows: workflowsOf(name).map(one => workflowArn(this, settings, one)),
       auditArn: audit.logGroupArn,
       busArn: Stack.of(this).formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' }),
     }
@@ -206,15 +220,16 @@ export class GroupFunction extends Construct {
       SERVICE_VERSION: version,
       WORKER_FUNCTION: uses.includes('background') ? nameOf(settings, 'on-job') : undefined,
       PULL_FUNCTION: uses.includes('pull') ? nameOf(settings, 'on-pull') : undefined,
-      WORKFLOWS: uses.includes('workflow') ? workflowArns(this, settings) : undefined,
+      WORKFLOWS: uses.includes('workflow') ? workflowArn(this, settings, '') : undefined,
       ...(name === 'on-drill' && settings.drill
         ? { DRILL_PEER: settings.drill.peer, DRILL_POLICY: settings.drill.policy }
         : {}),
       INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
       HEALTH_CHECKS_KEYRING: name === 'system' ? String(settings.healthChecksKeyring) : undefined,
-      STRICT_CEREMONY: name === 'ceremony' ? String(settings.strictCeremony) : undefined,
-      CEREMONY_TABLE:
-        uses.includes('ceremony') || uses.includes('operation-token') ? store.ceremony.tableName : undefined,
+      STRICT_CEREMONY: ['ceremony', 'rekey'].includes(name) ? String(settings.strictCeremony) : undefined,
+      CEREMONY_TABLE: uses.some(use => ['ceremony', 'rekey', 'operation-token'].includes(use))
+        ? store.ceremony.tableName
+        : undefined,
       AUTHORITIES: ships(name, settings) ? AUTHORITIES_FILE : undefined,
       KEY_ARN: uses.includes('genesis') ? store.key.keyArn : undefined,
       ...(uses.includes('licence') && settings.license && settings.licensePublicKey

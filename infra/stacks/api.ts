@@ -59,6 +59,7 @@ export class ApiStack extends Stack {
     this.invoked('InitFunction', 'init', 'invoke once to initialise')
     const root = this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
     this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
+    this.invoked('RekeyFunction', 'rekey', 'invoke where ceremonies are strict, to make another recovery key')
     this.alarms(api, root, carrier.lambda.functionName)
   }
 

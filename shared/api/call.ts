@@ -104,6 +104,8 @@ export interface Outcome {
   fault?: ApiError
   /** cleaning up that may follow the commit; it fails without a word to the caller, and tidy does what it leaves undone */
   afterwards?: () => Promise<void>
+  /** further warnings, which nobody can know before the commit */
+  thenTold?: () => Promise<readonly string[]>
 }
 
 /**
@@ -144,6 +146,10 @@ export interface Auth {
 }
 
 const withWarnings = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings } : {})
+
+/** The same answer with further warnings. */
+export const warned = (answer: Answer, more: readonly string[]): Answer =>
+  more.length > 0 ? { ...answer, warnings: [...(answer.warnings ?? []), ...more] } : answer
 
 /** 204, or 200 with `data: null` when there are warnings. */
 export const nothing = (warnings: readonly string[] = []): Answer => ({

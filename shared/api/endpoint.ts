@@ -30,12 +30,16 @@ export const usable = [
   'background',
   /** starts workflows, and answers their steps that wait */
   'workflow',
-  /** makes keys, of a new cluster or for a further term, and stores record, keyring and recovery key */
+  /** makes keys, of a new cluster or for a further term, and stores record and keyring */
   'genesis',
+  /** stores by what recovery shares are judged */
+  'recovery',
   /** changes the cluster record, and makes no keys */
   'role',
   /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
   'ceremony',
+  /** keeps the one attempt to make another recovery key, in a partition of its own of that table */
+  'rekey',
   /** checks the DR operation token that was generated, and voids it: every endpoint that asks for one does */
   'operation-token',
   /** tells the event bus of changes of role */
@@ -68,11 +72,15 @@ export type Needed = Capability | 'by-existence' | 'create-or-update'
 
 /** Who may call. */
 export type AccessRule =
-  /** `strictly`: what a caller needs who comes by the API where the setting `strictCeremony` is on */
-  | { by: 'anyone'; strictly?: Capability }
+  /**
+   * `strictly`: what a caller needs who comes by the API where the setting `strictCeremony` is on. `knows`: what makes a
+   * caller who has it more than a stranger to the handler, which refuses nobody else for that alone
+   */
+  | { by: 'anyone'; strictly?: Capability; knows?: Capability }
   /** whoever has a valid token */
   | { by: 'token' }
-  | { by: 'policy'; capability: Needed; sudo?: true }
+  /** `orOperationToken`: on a DR secondary a DR operation token in the body will do, and counts before the header */
+  | { by: 'policy'; capability: Needed; sudo?: true; orOperationToken?: true }
   /**
    * On a DR secondary: whoever sends a DR operation token, in the body. On a cluster of another role only the token in
    * the header is checked; then the row's `serves`, or the handler, refuses the request.
@@ -176,7 +184,7 @@ export const endpoint = <F extends Fields = Record<never, never>>(row: Row<F>): 
     serves: 'active',
     uses: [],
     ...row,
-    fields: { ...(row.access.by === 'operation-token' ? operationTokenFields : {}), ...row.fields },
+    fields: { ...operationTokenFields(row), ...row.fields },
   }) as unknown as Endpoint
 
 export const anyone: AccessRule = { by: 'anyone' }
@@ -187,17 +195,31 @@ export const anyoneUnlessStrict = (capability: Capability): AccessRule => ({
   strictly: capability,
 })
 
+/** For anyone; the handler learns who has a token that may. */
+export const anyoneKnowing = (capability: Capability): AccessRule => ({ by: 'anyone', knows: capability })
+
+/** Whether a token makes a difference where nobody is asked for one: what its holder needs. */
+export const knowsOf = (access: AccessRule): Capability | undefined =>
+  access.by === 'anyone' ? (access.strictly ?? access.knows) : undefined
+
 /** @see docs/spec/replication.md#operation-tokens */
 export const operationToken: AccessRule = { by: 'operation-token' }
 
-const operationTokenFields = {
-  dr_operation_token: text('DR operation token: one that was generated here, or a batch token', {
-    secret: true,
-    required: true,
-  }),
+/** Whether a DR operation token in the body admits on a secondary. */
+export const takesOperationToken = ({ access }: Pick<Endpoint, 'access'>): boolean =>
+  access.by === 'operation-token' || (access.by === 'policy' && access.orOperationToken === true)
+
+const operationTokenFields = (row: Pick<Endpoint, 'access'>): Fields => {
+  if (!takesOperationToken(row)) return {}
+  const required = row.access.by === 'operation-token'
+  const about = 'DR operation token: one that was generated here, or a batch token'
+  return { dr_operation_token: text(about, required ? { secret: true, required } : { secret: true }) }
 }
 
-export const policy = (capability: Needed, options: { sudo?: true } = {}): AccessRule => ({
+export const policy = (
+  capability: Needed,
+  options: { sudo?: true; orOperationToken?: true } = {},
+): AccessRule => ({
   by: 'policy',
   capability,
   ...options,
@@ -216,7 +238,10 @@ export const accessText = ({ access }: Pick<Endpoint, 'access'>): string => {
   if (access.by === 'token') return 'Needs a valid token.'
   if (access.by === 'operation-token')
     return 'Needs a DR operation token in the body, and no token in the header.'
-  return `Needs the capability ${neededText(access.capability)}${access.sudo ? ' and `sudo`' : ''} on the path.`
+  const needed = `Needs the capability ${neededText(access.capability)}${access.sudo ? ' and `sudo`' : ''} on the path`
+  return access.orOperationToken
+    ? `${needed}, or on a DR secondary a DR operation token in the body.`
+    : `${needed}.`
 }
 
 const neededText = (needed: Needed): string =>
@@ -247,7 +272,7 @@ export const usesOf = (group: Group): Use[] =>
         row =>
           row.uses.includes(use) ||
           (use === 'mint' && isWrappable(row)) ||
-          (use === 'operation-token' && row.access.by === 'operation-token') ||
+          (use === 'operation-token' && takesOperationToken(row)) ||
           (use === 'licence' && row.licence !== undefined),
       ),
   )

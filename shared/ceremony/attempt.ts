@@ -1,16 +1,27 @@
 import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
+import { ApiError } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
-import { encryptFor, fingerprintOf } from '../cluster/pgp.ts'
+import { checkSizes, encryptFor, fingerprintOf } from '../cluster/pgp.ts'
+import { withoutKey } from '../cluster/recovery.ts'
 import { combineShares, readShare } from '../cluster/shares.ts'
 import type { Attempt, Happening, PgpKey, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
-import type { FieldCipher, Ports } from '../ports.ts'
+import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import { defined } from '../values/defined.ts'
-import { decideKey, decideShare, decideStart, tried } from './decide.ts'
+import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
 import { masked, newOtp } from './encode.ts'
 import { otpUnusable } from './refusals.ts'
-import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, storeSlot } from './slot.ts'
+import {
+  checkGiver,
+  decryptSecrets,
+  encryptAttempt,
+  type Gathered,
+  gatherSlot,
+  identityOf,
+  isHeld,
+  storeSlot,
+} from './slot.ts'
 
 export const startFields = {
   otp: text(
@@ -19,7 +30,8 @@ export const startFields = {
       secret: true,
     },
   ),
-  pgp_key: text('OpenPGP public key by which the token is encrypted instead'),
+  // public, and long: entries of the audit log have its HMAC, and the fingerprint of one that is taken
+  pgp_key: text('OpenPGP public key by which the token is encrypted instead', { secret: true }),
 }
 
 export const shareFields = {
@@ -31,7 +43,10 @@ export const shareFields = {
 export interface Making {
   purpose: Purpose
   /** a new token, and what is stored of it */
-  make(call: Pick<Call, 'ports' | 'now' | 'cluster'>): { text: string; changes: readonly Change[] }
+  make(call: Pick<Call, 'ports' | 'now' | 'cluster'>): {
+    text: string
+    changes: readonly Change[]
+  }
   /** tells a workflow what became of an attempt; an attempt does not depend on it */
   tell?(nonce: string, what: Happening | 'begun', ports: Ports): Promise<void>
 }
@@ -83,17 +98,37 @@ function showAttempt(making: Making, call: Call): Outcome {
   return answer(data(shown(making, { attempt: ownIn(slot, making), required })))
 }
 
-/** Takes the slot. */
+/** Takes the slot. Nothing is computed with what was given before the slot and its limit are known to take it. */
 async function startAttempt(making: Making, call: Call<typeof startFields>): Promise<Outcome> {
   const { entropy, cipher } = call.ports
   const gathered = gatherSlot(call)
-  const { otp, made, pgp, warnings } = await protectionOf(call.given, entropy.bytes)
+  const held = isHeld(call)
   const facts = { slot: gathered.slot, now: call.now }
-  const verdict = decideStart(facts)
+  const verdict = decideStart(facts, held)
   if (!('start' in verdict)) throw verdict.refuse
+  const tries = tried(facts, startsOf(held))
+  const key = call.given.otp ? '' : (call.given.pgp_key ?? '')
+  if (key !== '') checkSizes(key, 'pgp_key')
+  const protection = await protectionOf(call.given, entropy.bytes).catch((error: unknown) => {
+    if (key !== '' && error instanceof ApiError) return error
+    throw error
+  })
+  // whoever had us compute with a key has used up a try, whether it is usable or not
+  if (protection instanceof ApiError)
+    return {
+      ...after([storeSlot(gathered, tries, call.now)]),
+      fault: protection,
+    }
+  const { otp, made, pgp, warnings } = protection
   const secrets: Secrets = { nonce: entropy.uuid(), otp, shares: [] }
-  const attempt = await encryptAttempt(defined({ purpose: making.purpose, pgp }), secrets, cipher)
-  const change = storeSlot(gathered, { tries: tried(facts), attempt }, call.now)
+  const begun = defined({
+    purpose: making.purpose,
+    pgp,
+    held: held || undefined,
+    of: identityOf(gathered.recovery),
+  })
+  const attempt = await encryptAttempt(begun, secrets, cipher)
+  const change = storeSlot(gathered, { ...tries, attempt }, call.now)
   const { required } = gathered
   const body = shown(making, defined({ attempt, required, otp: made ? otp : undefined }))
   return { ...after([change], data(body, warnings)), ...telling(making, call, attempt.nonce, 'begun') }
@@ -127,7 +162,9 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   const share = readShare(call.given.key ?? '')
   const gathered = gatherSlot(call)
   const { slot, required } = gathered
-  const facts = { slot, secrets: await decryptSecrets(slot, cipher), required, now: call.now }
+  const recovery = await withoutKey(gathered.recovery.data, cipher, call.now)
+  checkGiver(call, recovery)
+  const facts = { slot, secrets: await decryptSecrets(slot, cipher), recovery, now: call.now }
   const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
   if (!('attempt' in verdict)) throw verdict.refuse
   const { attempt, secrets, enough } = verdict
@@ -138,19 +175,12 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
     const outcome = after([change], data(shown(making, { attempt: next, required })))
     return { ...outcome, ...telling(making, call, nonce, { outcome: 'share', progress, required }) }
   }
-  const judged = decideKey(
-    attempt.purpose,
-    await combineShares(secrets.shares),
-    await recoveryKey(gathered, cipher),
-  )
+  const judged = decideKey(attempt.purpose, combineShares(secrets.shares), recovery)
   if ('right' in judged) return complete(making, call, gathered, secrets)
   const emptied = await encryptAttempt(attempt, { ...secrets, shares: [] }, cipher)
-  const reset = storeSlot(gathered, { tries: tried(facts), attempt: emptied }, call.now)
+  const reset = storeSlot(gathered, { ...tried(facts, 'failures'), attempt: emptied }, call.now)
   return { ...after([reset]), fault: judged.refuse }
 }
-
-const recoveryKey = async ({ recovery }: Gathered, cipher: Pick<FieldCipher, 'decrypt'>): Promise<Buffer> =>
-  Buffer.from((await cipher.decrypt(recovery, 'key', recovery.data.key)).reveal(), 'base64')
 
 /** The token and the emptied slot, in one commit. */
 async function complete(
@@ -161,28 +191,29 @@ async function complete(
 ): Promise<Outcome> {
   const { required, slot } = gathered
   const token = making.make(call)
-  const { attempt, tries } = slot
+  const { attempt } = slot
   const encoded = attempt?.pgp
     ? (await encryptFor(attempt.pgp.key, token.text, 'pgp_key')).toString('base64')
     : masked(token.text, otp)
   const last = { nonce, outcome: 'completed' } as const
   const body = shown(making, { attempt, required, progress: required, encoded })
   return {
-    ...after([...token.changes, storeSlot(gathered, { tries, last }, call.now)], data(body)),
+    ...after([...token.changes, storeSlot(gathered, { ...triesOf(slot), last }, call.now)], data(body)),
     ...telling(making, call, nonce, { outcome: 'completed' }),
   }
 }
 
-/** Always, whoever asks; with nothing in progress nothing is written. */
+/** With nothing in progress nothing is written, and nobody is refused. */
 function cancelAttempt(making: Making, call: Call): Outcome {
   const gathered = gatherSlot(call)
-  const { tries } = gathered.slot
   const attempt = ownIn(gathered.slot, making)
   if (!attempt) return after([])
+  const verdict = decideCancel(attempt, isHeld(call))
+  if (!('cancel' in verdict)) throw verdict.refuse
   const { nonce } = attempt
   const last = { nonce, outcome: 'cancelled' } as const
   return {
-    ...after([storeSlot(gathered, { tries, last }, call.now)]),
+    ...after([storeSlot(gathered, { ...triesOf(gathered.slot), last }, call.now)]),
     ...telling(making, call, nonce, { outcome: 'cancelled' }),
   }
 }

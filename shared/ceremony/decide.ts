@@ -1,19 +1,24 @@
 import type { ApiError } from '../api/errors.ts'
-import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
+import { isShareOf, opensBy } from '../cluster/recovery.ts'
+import type { Attempt, Purpose, Secrets, Slot, Tries } from '../model/ceremony.ts'
+import type { RecoveryKey } from '../model/cluster.ts'
+import { defined } from '../values/defined.ts'
 import { sameSecret } from '../values/secret.ts'
 import {
+  attemptKept,
   attemptRuns,
   noAttempt,
   otherNonce,
   otherPurpose,
+  shareForeign,
   shareRepeated,
   sharesWrong,
   tooManyAttempts,
 } from './refusals.ts'
 
 /**
- * Starts and failed verifications that the slot takes within a minute: the endpoints ask for no token, so tries have to
- * be limited.
+ * Tries of each kind that the slot takes within a minute: the endpoints may ask for no token, so tries have to be
+ * limited.
  */
 const MOST_TRIES = 10
 const WITHIN_MS = 60_000
@@ -27,24 +32,49 @@ export interface Facts {
   now: number
 }
 
-const recent = ({ slot, now }: Facts): number[] => slot.tries.filter(at => at > now - WITHIN_MS && at <= now)
+type Counted = keyof Tries
+
+const recent = ({ slot, now }: Facts, counted: Counted): number[] =>
+  (slot[counted] ?? []).filter(at => at > now - WITHIN_MS && at <= now)
 
 /** Seconds until another try is taken; 0: at once. */
-function waitFor(facts: Facts): number {
-  const tries = recent(facts)
-  const oldest = tries.at(-MOST_TRIES)
+function waitFor(facts: Facts, counted: Counted): number {
+  const oldest = recent(facts, counted).at(-MOST_TRIES)
   return oldest === undefined ? 0 : Math.ceil((oldest + WITHIN_MS - facts.now) / 1000)
 }
 
-/** What the slot remembers of a try that was taken now. */
-export const tried = (facts: Facts): readonly number[] => [...recent(facts), facts.now].slice(-MOST_TRIES)
+/** What the slot remembers of tries, with one more that was taken now. */
+export const tried = (facts: Facts, counted: Counted): Tries => ({
+  ...triesOf(facts.slot),
+  [counted]: [...recent(facts, counted), facts.now].slice(-MOST_TRIES),
+})
 
-/** Whether an attempt may start: one at a time, whatever it is for. */
-export function decideStart(facts: Facts): Refused | { start: true } {
+/** What the slot remembers of tries. */
+export const triesOf = ({ tries, heldTries, failures }: Slot): Tries =>
+  defined({ tries, heldTries, failures })
+
+/** The count that a start belongs to. @param held whether its caller may */
+export const startsOf = (held: boolean): Counted => (held ? 'heldTries' : 'tries')
+
+/** Whether an attempt may start: one at a time, whatever it is for. @param held whether its caller may */
+export function decideStart(facts: Facts, held: boolean): Refused | { start: true } {
   const { attempt } = facts.slot
   if (attempt) return { refuse: attemptRuns(attempt.purpose) }
-  const wait = waitFor(facts)
+  const wait = waitFor(facts, startsOf(held))
   return wait > 0 ? { refuse: tooManyAttempts(wait) } : { start: true }
+}
+
+/**
+ * Whether a caller may end an attempt. A stranger may while nobody has put anything into it; its nonce proves nothing,
+ * because whoever looks is told it.
+ * @param held whether the caller may in any case
+ */
+export function decideCancel(
+  { held: begunByHolder, progress, purpose }: Attempt,
+  held: boolean,
+): Refused | { cancel: true } {
+  if (held || (!begunByHolder && progress === 0)) return { cancel: true }
+  return { refuse: attemptKept(purpose) }
 }
 
 /** A share as it was given. */
@@ -57,8 +87,7 @@ export interface Given {
 export interface ShareFacts extends Facts {
   /** of the attempt in the slot */
   secrets: Secrets | undefined
-  /** shares that are needed together */
-  required: number
+  recovery: RecoveryKey
 }
 
 /** An attempt with one share more, perhaps the last one needed. */
@@ -68,20 +97,26 @@ export interface Advanced {
   enough: boolean
 }
 
-/** What a share comes to. */
+/**
+ * What a share comes to. Where each is known by its hash, a foreign one changes nothing, and those given before the
+ * shares were made anew do not count; else all are judged together, and that only so many times a minute.
+ */
 export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts): Refused | Advanced {
-  const { slot, secrets, required } = facts
+  const { slot, secrets, recovery } = facts
   if (!slot.attempt || !secrets) return { refuse: noAttempt(purpose) }
   const other = refusedFor(slot.attempt, purpose, nonce)
   if (other) return { refuse: other }
+  if (recovery.shareHashes && !isShareOf(recovery, share)) return { refuse: shareForeign() }
   const hex = share.toString('hex')
-  if (secrets.shares.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
-  const shares = [...secrets.shares, hex]
-  const enough = shares.length >= required
-  const wait = enough ? waitFor(facts) : 0
+  const { verifier } = recovery
+  const given = (secrets.of ?? verifier) === verifier ? secrets.shares : []
+  if (given.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
+  const shares = [...given, hex]
+  const enough = shares.length >= recovery.threshold
+  const wait = enough && !recovery.shareHashes ? waitFor(facts, 'failures') : 0
   return wait > 0
     ? { refuse: tooManyAttempts(wait) }
-    : { attempt: slot.attempt, secrets: { ...secrets, shares }, enough }
+    : { attempt: slot.attempt, secrets: { ...secrets, shares, of: verifier }, enough }
 }
 
 function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {
@@ -96,8 +131,8 @@ function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError
 export function decideKey(
   purpose: Purpose,
   united: Uint8Array | undefined,
-  recovery: Uint8Array,
+  recovery: RecoveryKey,
 ): Refused | { right: true } {
-  if (united && sameSecret(united, recovery)) return { right: true }
+  if (united && opensBy(recovery, united)) return { right: true }
   return { refuse: sharesWrong(purpose, united !== undefined) }
 }

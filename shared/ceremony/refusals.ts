@@ -27,11 +27,16 @@ export const batchTokenStays = (): ApiError =>
 const names: Record<Purpose, string> = {
   root: 'root generation',
   operation: 'generation of a DR operation token',
+  rekey: 'rekey',
+  verification: 'rekey verification',
 }
 
 const paths: Record<Purpose, string> = {
   root: 'sys/generate-root/attempt',
   operation: 'sys/replication/dr/secondary/generate-operation-token/attempt',
+  // the one that is open wherever a token is
+  rekey: 'sys/rotate/recovery/init',
+  verification: 'sys/rotate/recovery/init',
 }
 
 export const attemptRuns = (purpose: Purpose): ApiError =>
@@ -39,6 +44,23 @@ export const attemptRuns = (purpose: Purpose): ApiError =>
     'invalid_request',
     `${names[purpose]} already in progress`,
     `go on with it, or cancel it by DELETE ${paths[purpose]}`,
+  )
+
+/** An attempt that strangers may not end. */
+export const attemptKept = (purpose: Purpose): ApiError =>
+  refused(
+    'permission_denied',
+    'a share was given, or somebody with a token began the attempt: strangers do not end it',
+    `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: an hour without a share ends it`,
+  )
+
+/** Shares that nobody knows one by one spoil an attempt, so strangers give none where ceremonies are closed. */
+export const shareOfStranger = (): ApiError =>
+  refused(
+    'permission_denied',
+    'shares of before cannot be told apart, so that strangers could spoil the attempt',
+    'send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
+    { reason: { why: 'recovery-shares' } },
   )
 
 export const noAttempt = (purpose: Purpose): ApiError =>
@@ -64,6 +86,14 @@ export const shareRepeated = (): ApiError =>
     'invalid_request',
     'given key has already been provided during this generation operation',
     'give one that was not given yet',
+  )
+
+export const shareForeign = (): ApiError =>
+  refused(
+    'invalid_request',
+    'given key is none of the recovery shares of this cluster',
+    'the attempt goes on as it was: give one of the shares that were handed out last',
+    { reason: { why: 'recovery-shares' } },
   )
 
 /** @param belong whether the shares are of one key at all. Which of them was wrong cannot be known. */

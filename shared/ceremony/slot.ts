@@ -1,11 +1,30 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import { type Attempt, IDLE, type Purpose, type Secrets, type Slot } from '../model/ceremony.ts'
-import { isActive, type RecoveryKey } from '../model/cluster.ts'
+import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
+import { isActive, isVerified, type RecoveryKey } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
-import { type Item, key } from '../storage/kinds.ts'
+import { type Item, type Key, key } from '../storage/kinds.ts'
+import { bounds } from '../values/bounds.ts'
+import { triesOf } from './decide.ts'
+import { shareOfStranger } from './refusals.ts'
+
+/**
+ * Whether a caller may: by a token that was looked at, or by who may invoke the function. Whoever sends another token
+ * where ceremonies are open is a stranger.
+ */
+export const isHeld = ({ request, caller }: Pick<Call, 'request' | 'caller'>): boolean =>
+  request.gatewayId === '' || caller !== undefined
+
+/**
+ * Whether a caller may give a share of a key. Where each is known by its hash, anybody may: none that a stranger gives
+ * counts. Of a key that an earlier version stored they are judged together, and one wrong share spoils all.
+ * @throws ApiError `permission_denied`
+ */
+export function checkGiver(call: Call, { shareHashes }: RecoveryKey): void {
+  if (!shareHashes && call.ports.deployment.strictCeremony && !isHeld(call)) throw shareOfStranger()
+}
 
 /** What a request of a ceremony looks at, read with its first read. */
 export const prepareSlot = async () => ({
@@ -18,47 +37,61 @@ export interface Gathered {
   item: Item<'ceremony'> | undefined
   slot: Slot
   recovery: Item<'recovery-key'>
-  required: RecoveryKey['threshold']
+  required: number
 }
+
+/** By what attempts know a recovery key again. One that still holds the key is another with every write. */
+export const identityOf = ({ rev, data }: Pick<Item<'recovery-key'>, 'rev' | 'data'>): string =>
+  isVerified(data) ? data.verifier : rev
 
 const EMPTY: Slot = { tries: [] }
 
 export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster'>): Gathered {
   const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
-  const { tries, attempt } = item?.data ?? EMPTY
-  // an attempt begun while the cluster had another role is void, and does not block a new one
+  const { attempt, ...stored } = item?.data ?? EMPTY
+  // an attempt begun under another role or recovery key is void, and does not block a new one
   const purpose: Purpose = cluster && !isActive(cluster.record) ? 'operation' : 'root'
-  const slot = attempt?.purpose === purpose ? { tries, attempt } : { tries }
+  const tries = triesOf(stored)
+  const { of = identityOf(recovery) } = attempt ?? {}
+  const goesOn = attempt?.purpose === purpose && of === identityOf(recovery)
+  const slot = goesOn ? { ...tries, attempt } : tries
   return { item, slot, recovery, required: recovery.data.threshold }
 }
 
 /** Stores the slot as it was judged; from now on it may be idle for an hour. @param now epoch milliseconds */
 export const storeSlot = ({ item }: Pick<Gathered, 'item'>, slot: Slot, now: number): Change =>
-  replace(key('ceremony'), item, slot, { expires: secondsOf(now) + IDLE })
+  replace(key('ceremony'), item, slot, { expires: secondsOf(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
 const FIELD = 'secrets'
 
-/** An attempt with its secrets, ready to be stored. */
+/** An attempt with its secrets, ready to be stored. @param place the slot that it is stored in */
 export const encryptAttempt = async (
-  attempt: Pick<Attempt, 'purpose' | 'pgp'>,
+  attempt: Pick<Attempt, 'purpose' | 'pgp' | 'held' | 'of' | 'rekey'>,
   secrets: Secrets,
   cipher: Pick<FieldCipher, 'encrypt'>,
+  place: Key = key('ceremony'),
 ): Promise<Attempt> => ({
   ...attempt,
   nonce: secrets.nonce,
   progress: secrets.shares.length,
-  secrets: await cipher.encrypt(key('ceremony'), FIELD, JSON.stringify(secrets)),
+  secrets: await cipher.encrypt(place, FIELD, JSON.stringify(secrets)),
 })
 
-/** The secrets of the attempt in the slot; undefined when there is none. */
+/** The secrets of the attempt in the slot; undefined when there is none. @param place the slot that it is stored in */
 export async function decryptSecrets(
   { attempt }: Slot,
   cipher: Pick<FieldCipher, 'decrypt'>,
+  place: Key = key('ceremony'),
 ): Promise<Secrets | undefined> {
   if (!attempt) return undefined
-  const text = (await cipher.decrypt(key('ceremony'), FIELD, attempt.secrets)).reveal()
-  const secrets = JSON.parse(text) as Secrets
+  const text = await cipher.decrypt(place, FIELD, attempt.secrets).catch((error: unknown) => {
+    if (error instanceof ApiError) throw error
+    return undefined
+  })
+  // this cluster has another keyring since: nobody goes on with it
+  if (!text) return undefined
+  const secrets = JSON.parse(text.reveal()) as Secrets
   if (secrets.nonce !== attempt.nonce) throw new Error('the secrets in the slot belong to another attempt')
   return secrets
 }

@@ -3,6 +3,7 @@ import { secondsOf } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
+import { bounds } from '../values/bounds.ts'
 
 /** The workflow of which one execution watches each attempt to make a DR operation token. */
 export const ATTEMPT_WORKFLOW = 'operation-token-attempt'
@@ -10,9 +11,8 @@ export const ATTEMPT_WORKFLOW = 'operation-token-attempt'
 /** What an execution waits for: an attempt to begin, or what becomes of one. */
 type Waits = 'begin' | 'watch'
 
-/** Seconds for which an execution waits at a time; and for which it is known, with some more. */
-export const PATIENCE = 3600
-const KNOWN = PATIENCE + 600
+/** Seconds for which an execution is known: for as long as it waits, and some more. */
+const KNOWN_SECONDS = bounds.ATTEMPT_WAIT_SECONDS + 600
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'workflows'>
 
@@ -30,7 +30,7 @@ export async function noteWatcher(nonce: string, token: string, ports: Dependenc
   if (!record) throw new Error('this cluster is not initialised')
   cipher.expect(record.data)
   const data = { nonce, token: await cipher.encrypt(place, 'token', token) }
-  const change = replace(place, before, data, { expires: secondsOf(readAt) + KNOWN })
+  const change = replace(place, before, data, { expires: secondsOf(readAt) + KNOWN_SECONDS })
   if ((await store.commit([change], { record: record.data, readAt })) === 'conflict')
     throw new Error('another execution began to wait at the same time')
   // the attempt may have ended before this execution was noted

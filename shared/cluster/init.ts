@@ -10,8 +10,10 @@ import { create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { issueService } from '../tokens/mint.ts'
 import { rootToken } from '../tokens/root-token.ts'
+import { defined } from '../values/defined.ts'
 import { encryptEach, fingerprintOf } from './pgp.ts'
-import { checkDivision, type Division, divide } from './shares.ts'
+import { newRecoveryKey } from './recovery.ts'
+import { checkDivision, type Division } from './shares.ts'
 import { noteTerms } from './terms.ts'
 
 export const initFields = {
@@ -28,7 +30,6 @@ export const initFields = {
 type Given = Supplied<typeof initFields>
 
 const DEFAULTS: Division = { shares: 5, threshold: 3 }
-const KEY_BYTES = 32
 
 /**
  * PUT sys/init: makes the keyring, the recovery key, the root token and the mounts, once, in one commit.
@@ -38,8 +39,9 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
   const { given, ports, now } = call
   if (call.cluster) throw alreadyDone()
   const division = divisionOf(given)
-  await checkHolders(given, ports.deployment.initPgpKeys)
-  const { keyring: made, cipher, terms } = await ports.genesis.newKeyring(now)
+  const pgpFingerprints = await printsOf(given)
+  await checkHolders(given, ports.deployment.initPgpKeys, pgpFingerprints)
+  const { keyring: made, terms } = await ports.genesis.newKeyring(now)
   const unkeyed: Omit<ClusterRecord, 'keyring' | 'term'> = {
     id: ports.entropy.uuid(),
     name: ports.deployment.clusterName,
@@ -47,16 +49,17 @@ export async function initialise(call: Call<typeof initFields>): Promise<Outcome
     initialisedAt: now,
   }
   const { record, keyring } = withKeyring(unkeyed, made)
-  const recovery = ports.entropy.bytes(KEY_BYTES)
+  const { item: recovery, shares } = newRecoveryKey(division, {
+    ...{ random: ports.entropy.bytes, now },
+    ...defined({ pgpFingerprints }),
+  })
   const root = tokenText(ports.entropy.bytes)
-  const shares = await divide(recovery, division)
   const handedOut = await handOut(shares, root.reveal(), given)
-  const place = key('recovery-key')
   const changes = [
     create(key('cluster'), record),
     create(key('keyring'), keyring),
     ...noteTerms(terms, [], now, record.id),
-    create(place, { ...division, key: await cipher.encrypt(place, 'key', recovery.toString('base64')) }),
+    create(key('recovery-key'), recovery),
     ...storeMounts(undefined, firstMounts(ports.entropy.uuid)),
     ...issueService(rootToken(now), root).changes,
   ]
@@ -87,16 +90,22 @@ function divisionOf(given: Given): Division {
   return { shares, threshold }
 }
 
+/** Of the keys that shares are encrypted by; undefined where they are handed out in clear. */
+const printsOf = async ({ recovery_pgp_keys: keys = [] }: Given): Promise<readonly string[] | undefined> =>
+  keys.length === 0
+    ? undefined
+    : Promise.all(keys.map((one, index) => fingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)))
+
 /**
  * Where a deployment names its holders, shares are made for exactly these, one each, and the root token for one of
  * them: who invokes the function first learns nothing.
  */
-async function checkHolders(given: Given, holders: readonly string[]): Promise<void> {
+async function checkHolders(
+  { root_token_pgp_key: rootKey = '' }: Given,
+  holders: readonly string[],
+  prints: readonly string[] = [],
+): Promise<void> {
   if (holders.length === 0) return
-  const { recovery_pgp_keys: keys = [], root_token_pgp_key: rootKey = '' } = given
-  const prints = await Promise.all(
-    keys.map((one, index) => fingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)),
-  )
   if (prints.toSorted().join() !== holders.toSorted().join())
     throw invalid(
       `recovery_pgp_keys must be the keys that this deployment names, each once: ${holders.join(', ')}`,

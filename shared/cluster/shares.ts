@@ -1,5 +1,5 @@
-import { combine, split } from 'shamir-secret-sharing'
 import { invalid } from '../api/errors.ts'
+import { combineKey, splitKey } from './galois.ts'
 
 /** How a key is divided. */
 export interface Division {
@@ -9,25 +9,30 @@ export interface Division {
 
 const MOST_SHARES = 255
 
+/** What the parameters are called that a division comes by. */
+type Names = Readonly<Record<keyof Division, string>>
+
+const OF_INIT: Names = { shares: 'recovery_shares', threshold: 'recovery_threshold' }
+
 /** @throws ApiError `invalid_request` @see docs/spec/cluster.md#recovery-shares */
-export function checkDivision({ shares, threshold }: Division): void {
+export function checkDivision({ shares, threshold }: Division, names: Names = OF_INIT): void {
   if (shares < 1 || shares > MOST_SHARES)
-    throw invalid(`recovery_shares must be between 1 and ${MOST_SHARES}`)
+    throw invalid(`${names.shares} must be between 1 and ${MOST_SHARES}`)
   if (threshold < 1 || threshold > shares)
-    throw invalid('recovery_threshold must be between 1 and recovery_shares')
+    throw invalid(`${names.threshold} must be between 1 and ${names.shares}`)
   if (threshold === 1 && shares > 1)
-    throw invalid('recovery_threshold must be greater than 1 when there are several shares')
+    throw invalid(`${names.threshold} must be greater than 1 when there are several shares`)
 }
 
 /**
  * Shamir shares over GF(2^8), polynomial 0x11B: the bytes of y, then one byte of x. A single share is the key
  * itself. @see docs/spec/cluster.md#recovery-shares
  */
-export async function divide(key: Uint8Array, { shares, threshold }: Division): Promise<Buffer[]> {
-  if (shares === 1) return [Buffer.from(key)]
-  const parts = await split(new Uint8Array(key), shares, threshold)
-  return parts.map(part => Buffer.from(part))
-}
+export const divide = (
+  key: Uint8Array,
+  division: Division,
+  random: (length: number) => Uint8Array,
+): Buffer[] => (division.shares === 1 ? [Buffer.from(key)] : splitKey(key, division, random))
 
 const SHORTEST = 16
 const LONGEST = 33
@@ -48,11 +53,7 @@ export function readShare(text: string): Buffer {
 }
 
 /** The key that shares (hex) come to, right or wrong; undefined when they cannot belong together. */
-export async function combineShares(shares: readonly string[]): Promise<Buffer | undefined> {
-  const [only] = shares
-  if (shares.length === 1 && only) return Buffer.from(only, 'hex')
-  return combine(shares.map(share => new Uint8Array(Buffer.from(share, 'hex')))).then(
-    key => Buffer.from(key),
-    () => undefined,
-  )
+export function combineShares(shares: readonly string[]): Buffer | undefined {
+  const given = shares.map(share => Buffer.from(share, 'hex'))
+  return given.length === 1 ? given[0] : combineKey(given)
 }

@@ -11,6 +11,7 @@ import { listsGroup } from './lists.ts'
 import { loginGroup } from './login.ts'
 import { mountsGroup } from './mounts.ts'
 import { policiesGroup } from './policies.ts'
+import { rekeyGroup } from './rekey.ts'
 import { renewalGroup } from './renewal.ts'
 import { replicationGroup } from './replication.ts'
 import { rolesGroup } from './roles.ts'
@@ -42,4 +43,5 @@ export const groups: readonly Group[] = [
   initGroup,
   ceremonyGroup,
   generateRootGroup,
+  rekeyGroup,
 ]

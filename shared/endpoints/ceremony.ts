@@ -1,4 +1,11 @@
-import { anyone, anyoneUnlessStrict, endpoint, type Group, operationToken } from '../api/endpoint.ts'
+import {
+  anyone,
+  anyoneKnowing,
+  anyoneUnlessStrict,
+  endpoint,
+  type Group,
+  operationToken,
+} from '../api/endpoint.ts'
 import { named } from '../api/licence.ts'
 import { startFields } from '../ceremony/attempt.ts'
 import { decodeFields, decodeToken } from '../ceremony/decode.ts'
@@ -60,6 +67,7 @@ export const ceremonyGroup: Group = {
       method: 'POST',
       path: `${GENERATE}/update`,
       summary: 'Give one recovery share; the last one needed makes the token',
+      access: anyoneKnowing('update'),
       fields: operationShareFields,
       serves: 'secondary',
       answers: 'data',

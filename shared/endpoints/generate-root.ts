@@ -1,4 +1,12 @@
-import { type AccessRule, anyone, type Endpoint, endpoint, type Group, policy } from '../api/endpoint.ts'
+import {
+  type AccessRule,
+  anyone,
+  anyoneUnlessStrict,
+  type Endpoint,
+  endpoint,
+  type Group,
+  policy,
+} from '../api/endpoint.ts'
 import { shareFields, startFields } from '../ceremony/attempt.ts'
 import { rootCeremony } from '../ceremony/generate-root.ts'
 import { prepareSlot } from '../ceremony/slot.ts'
@@ -31,7 +39,7 @@ const ceremonyAt = (path: string, also: string | undefined, access: Record<Verb,
       method: 'POST',
       summary: 'Start an attempt to make a root token from recovery shares',
       fields: startFields,
-      access: access.update,
+      access: access.start,
       answers: 'data',
       handle: rootCeremony.start,
     }),
@@ -57,10 +65,16 @@ const ceremonyAt = (path: string, also: string | undefined, access: Record<Verb,
   ]
 }
 
-type Verb = 'read' | 'update' | 'delete'
-const open = { read: anyone, update: anyone, delete: anyone }
+type Verb = 'read' | 'start' | 'delete' | 'update'
+const open = {
+  read: anyone,
+  start: anyoneUnlessStrict('update'),
+  delete: anyoneUnlessStrict('delete'),
+  update: anyone,
+}
 const held = {
   read: policy('read', { sudo: true }),
+  start: policy('update', { sudo: true }),
   update: policy('update', { sudo: true }),
   delete: policy('delete', { sudo: true }),
 }

@@ -12,7 +12,7 @@ export const initGroup: Group = {
       fields: initFields,
       access: anyone,
       serves: 'always',
-      uses: ['mint', 'write', 'genesis'],
+      uses: ['mint', 'write', 'genesis', 'recovery'],
       answers: 'plain',
       unrouted: true,
       handle: initialise,

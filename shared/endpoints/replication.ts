@@ -181,7 +181,7 @@ export const replicationGroup: Group = {
       ...change,
       path: '/sys/replication/dr/secondary/generate-public-key',
       summary: 'Make keys for the next link of this cluster to a primary',
-      access: policy('update'),
+      access: policy('update', { orOperationToken: true }),
       serves: 'dr',
       uses: ['link'],
       answers: 'data',

@@ -1,5 +1,5 @@
 import type { Caller, Operator } from '../api/call.ts'
-import { type Endpoint, type Needed, policy } from '../api/endpoint.ts'
+import { type Endpoint, knowsOf, type Needed, policy, takesOperationToken } from '../api/endpoint.ts'
 import { ApiError, denied } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
@@ -51,14 +51,42 @@ export async function admit(
   if (found.endpoint.access.by === 'anyone') {
     // a mount that does not exist is the endpoint's business: its refusal must not tell (CVE-2020-25594)
     if (intake.bodyFault) throw intake.bodyFault
-    return undefined
+    return admitKnown(found.endpoint, intake, base, ports, identified)
   }
   if (intake.bodyFault) throw intake.bodyFault
-  if (found.endpoint.access.by === 'operation-token')
+  if (found.endpoint.access.by === 'operation-token' || mayOperate(found.endpoint, intake, base))
     return admitOperator(found.endpoint, intake, base, ports, identified)
   const admission = await authorise(found.endpoint, intake, await identified(), { mounts, mount }, ports)
   if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
   return admission
+}
+
+/** Whether the token in the body counts where the one in the header would, too. */
+const mayOperate = (endpoint: Endpoint, { raw }: Intake, { cluster }: Base): boolean =>
+  takesOperationToken(endpoint) &&
+  cluster?.record.mode === 'secondary' &&
+  (raw['dr_operation_token'] ?? '') !== ''
+
+/**
+ * Who calls an endpoint that is for anyone, where a token makes a difference. One that does not count, or may not, is
+ * no hindrance: its holder is a stranger.
+ */
+async function admitKnown(
+  endpoint: Endpoint,
+  intake: Intake,
+  { mounts }: Base,
+  ports: Ports,
+  identified: () => Promise<Alive>,
+): Promise<Admitted | undefined> {
+  const needed = knowsOf(endpoint.access)
+  if (needed === undefined || !intake.token) return undefined
+  const row = { ...endpoint, access: policy(needed) }
+  try {
+    return await authorise(row, intake, await identified(), { mounts, mount: undefined }, ports)
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
 }
 
 /**

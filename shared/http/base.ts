@@ -1,8 +1,10 @@
 import type { Fetched } from '../api/call.ts'
+import { knowsOf, takesOperationToken } from '../api/endpoint.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMethod, type MountTable, mountAt } from '../model/mount.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
+import { bounds } from '../values/bounds.ts'
 import { type Presented, present } from './authenticate.ts'
 import type { Intake } from './intake.ts'
 
@@ -21,9 +23,6 @@ export interface Base {
 }
 
 const noMounts: MountTable = { mounts: [], removing: [] }
-
-/** How long a cluster record may serve refusals that do not depend on it. A frozen environment reads it again. */
-const RECORD_MS = 5_000
 
 /** The mount that a path names; undefined when there is none of the auth method's types. */
 export function mountNamed(params: Readonly<Record<string, string>>, { mounts }: Pick<Base, 'mounts'>) {
@@ -54,7 +53,7 @@ function isRefusedAnyway({ found, token, bodyFault, fault, raw }: Intake): boole
   if (bodyFault) return true
   if ('miss' in found) return found.open || !token
   const { by } = found.endpoint.access
-  if (by === 'operation-token') return !token && raw['dr_operation_token'] === undefined
+  if (takesOperationToken(found.endpoint)) return !token && raw['dr_operation_token'] === undefined
   return by === 'anyone' ? fault !== undefined : !token
 }
 
@@ -81,7 +80,7 @@ async function atNoMount({ found }: Intake, ports: Ports): Promise<Found | undef
   const now = ports.clock.now()
   const cluster = ports.memory.cluster
   const age = cluster ? now - cluster.readAt : -1
-  if (!cluster || age < 0 || age > RECORD_MS || !isActive(cluster.record)) return undefined
+  if (!cluster || age < 0 || age > bounds.RECORD_REREAD_MS || !isActive(cluster.record)) return undefined
   const [revision] = await ports.store.read([key('mounts-revision')])
   if (revision?.rev !== known.rev) return undefined
   return { cluster, mounts: known.table, tokenItem: undefined, fetched: fetchedItems([]), now }
@@ -94,7 +93,8 @@ async function everything(
   ports: Ports,
 ): Promise<Found> {
   // a token sent along with a login is not even looked at
-  const anonymous = !('miss' in intake.found) && intake.found.endpoint.access.by === 'anyone'
+  const access = 'miss' in intake.found ? undefined : intake.found.endpoint.access
+  const anonymous = access?.by === 'anyone' && knowsOf(access) === undefined
   const token = anonymous ? undefined : await presented()
   const now = ports.clock.now()
   const table = ports.memory.mounts ? [] : [key('mounts')]

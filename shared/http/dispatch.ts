@@ -1,4 +1,4 @@
-import type { Answer, Call, Outcome } from '../api/call.ts'
+import { type Answer, type Call, type Outcome, warned } from '../api/call.ts'
 import type { Endpoint, Group } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { isActive } from '../model/cluster.ts'
@@ -137,8 +137,10 @@ async function attempt(
       await outcome.afterwards?.().catch((error: unknown) => {
         ports.log.warn('cleaning up', { id: intake.facts.id, operation: endpoint.path, cause: String(error) })
       })
-      await trail?.response(defined({ answer: outcome.answer, wrapped: info }))
-      return info ? renderWrapped(info, frame) : render(outcome.answer, frame)
+      const more = (await outcome.thenTold?.().catch(() => undefined)) ?? []
+      const answer = warned(outcome.answer, more)
+      await trail?.response(defined({ answer, wrapped: info }))
+      return info ? renderWrapped(info, frame) : render(answer, frame)
     }
     lost += 1
     if (lost === TRIES)

@@ -33,9 +33,10 @@ export async function fitted(
   const copy = JSON.parse(text) as Record<string, unknown>
   const places: Place[] = []
   collect(JSON.parse(text) as Record<string, unknown>, copy, 0, places)
-  for (const { holder, name, value } of places.sort(byTurn)) {
+  for (const { holder, name, value, size } of places.sort(byTurn)) {
     if (excess <= 0) break
-    const before = sizeOf(holder[name])
+    // of an object, what is inside may be smaller by now
+    const before = isObject(value) ? sizeOf(holder[name]) : size
     if (before <= SMALL) continue
     const stand = await standIn(value, hmac)
     holder[name] = stand

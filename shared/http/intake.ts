@@ -1,5 +1,12 @@
 import type { Early, Operation, RequestFacts } from '../api/call.ts'
-import { type Endpoint, type Group, needsNoHeader, type Prepared, policy } from '../api/endpoint.ts'
+import {
+  type Endpoint,
+  type Group,
+  needsNoHeader,
+  type Prepared,
+  policy,
+  takesOperationToken,
+} from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { FieldFault, readFields, unknownWarning } from '../api/fields.ts'
 import type { Ports } from '../ports.ts'
@@ -61,7 +68,7 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
     raw: {},
     given: {},
     warnings: [],
-    keys: 'miss' in found || found.endpoint.access.by !== 'operation-token' ? [] : [key('operation-token')],
+    keys: 'miss' in found || !takesOperationToken(found.endpoint) ? [] : [key('operation-token')],
     prepared: undefined,
   }
   return 'miss' in found ? base : readParameters(base, found, request, operation ?? 'read', ports)

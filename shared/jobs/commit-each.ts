@@ -100,7 +100,7 @@ async function paced(
   read: ClusterRead,
 ): Promise<'done' | 'left'> {
   const { clock } = committing.ports
-  const next = clock.now() + 1000 / JOURNALED.perSecond
+  const next = clock.now() + Math.ceil(1000 / JOURNALED.perSecond)
   try {
     return await committed(committing, changes, read)
   } finally {

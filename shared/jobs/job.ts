@@ -1,4 +1,5 @@
 import type { ClusterRead, Ports } from '../ports.ts'
+import { bounds } from '../values/bounds.ts'
 import { activeCluster } from './current-cluster.ts'
 
 /** Work that outlives a request, in a Lambda of its own. A run that would outlast it goes on in the next. */
@@ -13,9 +14,6 @@ export interface JobRun {
 /** `again`: there is more to do than time. */
 export type JobResult = 'done' | { again: Readonly<Record<string, unknown>> }
 
-/** Age at which the cluster record is read again: commits refuse one of 20 s. */
-const RECORD_MS = 5000
-
 /** The surroundings of a run. */
 export function jobRun(ports: Ports, deadline: number): JobRun {
   let read: ClusterRead | undefined
@@ -23,7 +21,8 @@ export function jobRun(ports: Ports, deadline: number): JobRun {
     ports,
     deadline,
     cluster: async () => {
-      if (!read || ports.clock.now() - read.readAt > RECORD_MS) read = await activeCluster(ports)
+      if (!read || ports.clock.now() - read.readAt > bounds.RECORD_REREAD_MS)
+        read = await activeCluster(ports)
       return read
     },
   }

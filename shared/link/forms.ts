@@ -43,7 +43,7 @@ export const bounds: Readonly<Record<string, Bound>> = {
   ...{ signature: SIGNATURE, proof: SIGNATURE, earlierProof: SIGNATURE },
   ...{ address: ADDRESS, addresses: ADDRESS, met: ADDRESS, apiAddress: ADDRESS },
   ...{ token: { bytes: 8192 }, sealed: { bytes: 2 ** 18 }, keyring: { bytes: 2 ** 20 } },
-  ...{ version: SHORT, state: SHORT, term: SHORT, level: SHORT, page: SHORT, root: NAME },
+  ...{ version: SHORT, state: SHORT, term: SHORT, ownTerm: SHORT, level: SHORT, page: SHORT, root: NAME },
   ...{ kind: SHORT, pk: { bytes: 2048 }, sk: { bytes: 1024 } },
   ...{ chain: { most: LONGEST_CHAIN }, keys: { most: MOST_KEYS }, cells: { most: 100_000 } },
   ...{ items: PAGE, hashes: PAGE, body: { bytes: 8 * 2 ** 20 } },

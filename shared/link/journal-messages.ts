@@ -17,17 +17,19 @@ import type { CellsAnswer, CellsRequest, EchoAnswer, EchoRequest } from './sourc
 /** What a primary cannot tell but by the envelope of the answer. */
 export type ToldEcho = Omit<EchoAnswer, 'time' | 'took' | 'skew'>
 
+type EchoQuestion = EchoRequest & { format: number; took: number }
+
 export const echoForms = {
   question: formOf(
     EchoRequestSchema,
-    ({ position, took, ...one }: EchoRequest & { format: number; took: number }) => ({
+    ({ position, took, ...one }: EchoQuestion) => ({
       ...one,
       took: BigInt(took),
       position: { epoch: position.epoch, seq: BigInt(position.seq) },
     }),
-    ({ position, state, format, took, address, apiAddress }) => ({
+    ({ position, state, format, took, address, apiAddress, ownTerm }): EchoQuestion => ({
       position: { epoch: position?.epoch ?? '', seq: safeInteger(position?.seq ?? 0n) },
-      ...{ state, format, took: safeInteger(took), address, apiAddress },
+      ...{ state, format, took: safeInteger(took), address, apiAddress, ownTerm },
     }),
   ),
   answer: formOf(

@@ -7,7 +7,7 @@ import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 
 /** The format of journal and link that this version speaks. A cluster of a higher one is not followed. */
-export const FORMAT = 2
+export const FORMAT = 3
 
 /** Keys that one message asks for. */
 export const MOST_KEYS = 100
@@ -88,6 +88,8 @@ export interface EchoRequest {
   /** where this secondary is reached by the link, and by clients; empty: unknown */
   address: string
   apiAddress: string
+  /** identity of the term by which this secondary has encrypted its own keys; absent or empty: it has not */
+  ownTerm?: string
 }
 
 export interface EchoAnswer {

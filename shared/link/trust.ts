@@ -22,7 +22,7 @@ export interface FenceFacts {
   registered: readonly MemberKey[]
   /** the key that admitted this cluster */
   issuer?: MemberKey | undefined
-  /** UUIDs of clusters that were revoked here since */
+  /** UUIDs of clusters that were revoked in this set, as far as it is known here */
   revoked: readonly string[]
 }
 

@@ -1,9 +1,13 @@
 import type { Encrypted } from '../values/secret.ts'
+import type { RecoveryKey } from './cluster.ts'
 
-/** What an attempt is for. One slot serves all purposes, and a share counts for the one that was started. */
-export type Purpose = 'root' | 'operation'
+/**
+ * What an attempt is for; a share counts for the one that was started. Tokens have one slot together. Rekeying has one
+ * of its own, which goes from `rekey` (shares of the present recovery key) to `verification` (shares of the new one).
+ */
+export type Purpose = 'root' | 'operation' | 'rekey' | 'verification'
 
-/** A token that is made by as many holders of recovery shares as the threshold says. */
+/** What as many holders of recovery shares make as the threshold says. */
 export interface Attempt {
   purpose: Purpose
   /** names the attempt: every share comes with it */
@@ -12,8 +16,41 @@ export interface Attempt {
   pgp?: PgpKey
   /** shares given so far */
   progress: number
+  /** whether somebody began it who may: then no stranger ends it */
+  held?: true
+  /** the recovery key whose shares count: another one voids the attempt. Absent: of a version before, any */
+  of?: string
   /** `Secrets` as JSON */
   secrets: Encrypted
+  /** of a rekeying alone */
+  rekey?: Rekey
+}
+
+/** What a rekeying is to make, and what it has made. */
+export interface Rekey {
+  /** how the new key is divided */
+  shares: number
+  threshold: number
+  /** by which the new shares are encrypted, one each; empty: they are answered as they are */
+  pgp: readonly PgpKey[]
+  /** whether the new key counts only when its own shares were given */
+  verify: boolean
+  /** names the attempt from its start to its end, also while shares come with the nonce of the verification */
+  begun: string
+  /** the role of the cluster that it was begun under: under others it is void */
+  under: string
+  /** the new key's verifiers: neither the key nor a share is kept. Absent: it is not made yet */
+  made?: RecoveryKey
+}
+
+/** What the slot counts. Each has a limit of its own, so that strangers use up nobody else's. */
+export type Tries = {
+  /** starts by strangers: epoch milliseconds of the recent ones, as of the others */
+  tries: readonly number[]
+  /** starts by holders of a token that may, and by who invokes the function directly */
+  heldTries?: readonly number[]
+  /** shares that were put together and made no key */
+  failures?: readonly number[]
 }
 
 export interface PgpKey {
@@ -30,12 +67,12 @@ export interface Secrets {
   otp: string
   /** hex */
   shares: readonly string[]
+  /** verifier of the key whose shares these are; absent: none was given yet, or to a version that did not note it */
+  of?: string
 }
 
 /** The one place for an attempt. It dies after an hour in which nothing was written to it. */
-export interface Slot {
-  /** epoch milliseconds of recent starts and failed verifications */
-  tries: readonly number[]
+export interface Slot extends Tries {
   attempt?: Attempt
   /** the attempt before, where it did not lapse */
   last?: { nonce: string; outcome: 'completed' | 'cancelled' }
@@ -53,9 +90,6 @@ export interface Watcher {
   /** by which it is answered */
   token: Encrypted
 }
-
-/** Seconds without a share, a start or a cancellation after which an attempt is over. */
-export const IDLE = 3600
 
 /** The token that was generated for operations of this DR secondary. It lasts until it is voided. */
 export interface OperationToken {

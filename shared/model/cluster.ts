@@ -15,6 +15,8 @@ export interface ClusterRecord {
   term: number
   /** that of the keyring: an environment that holds an earlier one reads the keyring again. Absent: 0 */
   edition?: number
+  /** identity of the term by which this cluster's own keys have been encrypted anew; absent: they have not been */
+  ownTerm?: string
   /** epoch milliseconds */
   initialisedAt: number
   /** UUID of the DR set; absent: of none */
@@ -114,12 +116,35 @@ export const withKeyring = <R extends Partial<ClusterRecord>>(
   }
 }
 
-/** The verifier of the recovery shares. */
+/** By what recovery shares are judged. Neither a share nor the key that they make together follows from it. */
 export interface RecoveryKey {
+  shares: number
+  /** shares that are needed together */
+  threshold: number
+  /** hash of the key that they make, base64url */
+  verifier: string
+  /** hash of each share, base64url; absent: made from a key of before, whose shares nobody knows */
+  shareHashes?: readonly string[]
+  /** of the OpenPGP keys by which the shares were handed out, lower-case hex; absent: in clear, or nobody knows */
+  pgpFingerprints?: readonly string[]
+  /** epoch milliseconds */
+  since: number
+}
+
+/** The same as versions before have stored it: with the key, which everybody reads who is or was a member of the set. */
+export interface KeptRecoveryKey {
   shares: number
   threshold: number
   key: Encrypted
 }
+
+/** Whether nothing is stored that shares can be cut from. */
+export const isVerified = (stored: RecoveryKey | KeptRecoveryKey): stored is RecoveryKey =>
+  'verifier' in stored
+
+/** Whether members of the set could read the key at any time: such a one can make shares, until there are others. */
+export const wasKept = (stored: RecoveryKey | KeptRecoveryKey): boolean =>
+  !isVerified(stored) || stored.shareHashes === undefined
 
 /** The link of a cluster that knows no primary, or is one itself. */
 export const emptyLink = (ownKey: Encrypted): Link => ({

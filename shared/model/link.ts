@@ -42,8 +42,12 @@ export interface Heartbeat {
   epoch: string
   seq: number
   state: string
+  /** of journal and link that it speaks; absent: it told a version that did not keep it */
+  format?: number
   /** when the newest cell that it had was written, epoch milliseconds; absent: it had none of this journal */
   canaryAt?: number
+  /** identity of the term by which it has encrypted its own keys; absent: it has not told */
+  ownTerm?: string
 }
 
 /** A cluster whose keys count nowhere any more, however it came by them, until it is admitted anew. */

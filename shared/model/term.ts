@@ -11,6 +11,8 @@ export interface Term {
   signers?: readonly TokenSigner[]
   /** its not-after for batch tokens, whatever they say of themselves; absent: none */
   tokensUntil?: number
+  /** since when nothing that is stored has been encrypted by it; absent: something may be */
+  unusedSince?: number
   /** when its key was given up, everywhere and for good; absent: it is kept */
   destroyed?: number
 }

@@ -1,8 +1,9 @@
 import { lowerSegment, type Spelling, spellingOf } from '../api/params.ts'
 import type { Acl } from '../model/acl.ts'
 import type { Capability, Rule } from '../model/policy.ts'
+import { lowerAscii } from '../values/names.ts'
 import { mergedParameters, type Parameter, parametersPass } from './parameters.ts'
-import { covering } from './tree.ts'
+import { covering, type Lookup } from './tree.ts'
 
 /** One thing a caller wants to do. */
 export interface AccessRequest {
@@ -72,8 +73,9 @@ function governing(rules: readonly Rule[], path: string): Rule | undefined {
   const spelling = spellingOf(path)
   const spellings = spelling.slashless ? [spelling.path, `${spelling.path}/`] : [spelling.path]
   return strongest(
-    coinciding(
-      spellings.flatMap(one => covering(rules, { ...spelling, path: one })),
+    rulesAbout(
+      rules,
+      spellings.map(one => ({ ...spelling, path: one })),
       spelling,
     ),
   )
@@ -87,8 +89,7 @@ function governing(rules: readonly Rule[], path: string): Rule | undefined {
 function governingList(rules: readonly Rule[], path: string): Rule | undefined {
   const { path: _, ...spelling } = spellingOf(path)
   const bare = path.replace(/\/$/, '')
-  const rulesOn = (one: string) =>
-    coinciding(covering(rules, { ...spelling, path: one, emptyLast: true }), spelling)
+  const rulesOn = (one: string) => rulesAbout(rules, [{ ...spelling, path: one, emptyLast: true }], spelling)
   const [slashed, plain] = [rulesOn(`${bare}/`), rulesOn(bare)]
   const [ofSlashed, ofPlain] = [strongest(slashed), strongest(plain)]
   if (isDeny(ofSlashed) && !(covers(plain, ofSlashed) && plain.some(isExact))) return ofSlashed
@@ -99,6 +100,42 @@ function governingList(rules: readonly Rule[], path: string): Rule | undefined {
 const isDeny = (rule: Rule | undefined): rule is Rule => rule?.capabilities.has('deny') ?? false
 
 const covers = (rules: readonly Rule[], { path }: Rule): boolean => rules.some(rule => rule.path === path)
+
+/**
+ * The rules that cover one of these paths: all as they are typed, and denials in whatever ASCII case (CVE-2026-93335).
+ * A denial wins over a rule whose path differs from its own in case alone; else the better of the two decides.
+ */
+function rulesAbout(
+  rules: readonly Rule[],
+  paths: readonly Lookup[],
+  spelling: Omit<Spelling, 'path'>,
+): Rule[] {
+  const among = (some: readonly Rule[], lookups: readonly Lookup[]) =>
+    coinciding(
+      lookups.flatMap(one => covering(some, one)),
+      spelling,
+    )
+  const typed = among(rules, paths)
+  const denying = denialsOf(rules)
+  if (denying.length === 0) return typed
+  const closing = among(
+    denying,
+    paths.map(one => ({ ...one, path: lowerAscii(one.path) })),
+  )
+  const closed = new Set(closing.map(rule => rule.path))
+  return [...typed.filter(rule => !closed.has(lowerAscii(rule.path))), ...closing]
+}
+
+const denials = new WeakMap<readonly Rule[], readonly Rule[]>()
+
+/** The rules that deny, their paths in ASCII lower case, one for each. */
+function denialsOf(rules: readonly Rule[]): readonly Rule[] {
+  const known = denials.get(rules)
+  if (known) return known
+  const found = united(rules.filter(isDeny), rule => lowerAscii(rule.path))
+  denials.set(rules, found)
+  return found
+}
 
 /** Rules whose paths mean the same, as one each. */
 const coinciding = (rules: readonly Rule[], spelling: Omit<Spelling, 'path'>): Rule[] =>

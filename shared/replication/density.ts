@@ -1,4 +1,5 @@
 import type { Ports } from '../ports.ts'
+import { JOURNAL_PROMISE_MS } from '../values/bounds.ts'
 import { noopCell } from './cell.ts'
 import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
@@ -8,9 +9,6 @@ import { journalWritten } from './refusals.ts'
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
 const WINDOW = 500
-const DAY = 24 * 3600 * 1000
-/** Milliseconds for which cells are promised to others; the engine deletes them a day later. */
-export const PROMISED = 29 * DAY
 /** Milliseconds for which a cell may be missing below a later one before its position is closed. */
 const PATIENCE = 300
 const SETTLINGS = 40
@@ -49,7 +47,7 @@ async function holes(
 async function mayHaveLost({ journal, clock }: Dependencies, { line, done, from }: Head): Promise<boolean> {
   if (done <= from) return false
   const [last] = await journal.cells(line, done - 1, done)
-  return last === undefined || last.at < clock.now() - PROMISED
+  return last === undefined || last.at < clock.now() - JOURNAL_PROMISE_MS
 }
 
 /**

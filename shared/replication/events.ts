@@ -16,6 +16,9 @@ export type ReplicationEvent =
   | 'claim'
   | 'promotion'
   | 'divergence'
+  | 'reencrypted'
+  | 'terms-destroyed'
+  | 'terms-dropped'
 
 /**
  * Writes down an event of replication in this cluster's own audit log, besides the entries of the request that

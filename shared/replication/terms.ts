@@ -1,4 +1,5 @@
 import type { Term } from '../model/term.ts'
+import { encryptedIn } from '../storage/encrypted-paths.ts'
 import { versionIn } from '../storage/encryption.ts'
 import { specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
@@ -39,10 +40,7 @@ const isLiving = ({ kind, data }: StoredItem): boolean =>
 function numberOf({ kind, data }: StoredItem): number {
   // a term is needed by its identity, and one that was given up by nobody
   if (kind === 'term') return 0
-  const fields = Object(data) as Record<string, unknown>
-  const terms = (specOf(kind).encrypted ?? []).map(name => {
-    const text = fields[name]
-    return typeof text === 'string' ? (versionIn(text) ?? 0) : 0
-  })
+  const paths = Object.keys(specOf(kind).encrypted ?? {})
+  const terms = encryptedIn(paths, data).map(({ text }) => versionIn(text) ?? 0)
   return Math.max(0, ...terms)
 }

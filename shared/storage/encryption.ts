@@ -67,12 +67,25 @@ export function decryptField(
   field: string,
   encrypted: Encrypted,
 ): string {
-  const text = firstOf(terms, encrypted, (term, body) =>
-    decrypt(term.items, placeOf(key, field, term.version), body),
-  )
-  if (text === undefined) throw new Error(`an encrypted ${field} of a ${key.kind} cannot be decrypted`)
-  return text
+  const opened = openField(terms, key, field, encrypted)
+  if (opened) return opened.text
+  const number = versionIn(encrypted)
+  const held = terms.some(({ version }) => version === number)
+  const why = held ? '' : `: term ${number ?? 0} has been destroyed, or has never been held here`
+  throw new Error(`an encrypted ${field} of a ${key.kind} cannot be decrypted${why}`)
 }
+
+/** The text, and the term that encrypted it; undefined where none of them did. */
+export const openField = (
+  terms: readonly TermKeys[],
+  key: Key,
+  field: string,
+  encrypted: Encrypted,
+): { text: string; term: TermKeys } | undefined =>
+  firstOf(terms, encrypted, (term, body) => {
+    const text = decrypt(term.items, placeOf(key, field, term.version), body)
+    return text === undefined ? undefined : { text, term }
+  })
 
 const BATCH = 'batch token'
 

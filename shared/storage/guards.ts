@@ -15,9 +15,14 @@ export const guards = {
   mint: { stores: ['mint'], deletes: ['spend', 'write'] },
   /** keys without which nothing can be read again */
   genesis: { stores: ['genesis'], deletes: [] },
+  /** admissions and revocations, and rotations, which note who does not get the new term */
+  holder: { stores: ['link', 'genesis'], deletes: [] },
+  /** who may change what recovery shares are judged by: not all who make keys */
+  recovery: { stores: ['recovery'], deletes: [] },
   record: { stores: ['genesis', 'role'], deletes: [] },
   /** an attempt is replaced, or dies */
   ceremony: { stores: ['ceremony'], deletes: [] },
+  rekey: { stores: ['rekey'], deletes: [] },
   'operation-token': { stores: ['ceremony'], deletes: ['operation-token'] },
   link: { stores: ['link'], deletes: ['link'] },
   /** a secondary's notes on its following: they end with it */

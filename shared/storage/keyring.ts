@@ -28,6 +28,8 @@ interface DataKey {
   key: string
   /** its batch tokens are signed; absent: a term of before */
   signed?: true
+  /** the set does not have it: it opens fields, and no batch token of it counts */
+  readOnly?: true
 }
 
 type Random = (length: number) => Buffer
@@ -83,16 +85,30 @@ export const withoutSigner = ({ signer: _, ...keys }: Keys): Keys => keys
  * stays given up.
  * @param leading of the primary
  * @param other of a cluster that follows it, or will
+ * @param lost whether terms that only the other one has were lost by the set: then they are for reading only
  */
-export function united(leading: Keys, other: Keys): Keys {
+export function united(leading: Keys, other: Keys, lost = false): Keys {
   const active = idOf(activeTerm(leading))
   const gone = [...new Set([...(leading.gone ?? []), ...(other.gone ?? [])])].filter(id => id !== active)
-  const added = other.terms.filter(one => !heldIds(leading).includes(idOf(one)))
+  const added = other.terms
+    .filter(one => !heldIds(leading).includes(idOf(one)))
+    .map(one => (lost ? { ...one, readOnly: true as const } : one))
   const terms = [...leading.terms, ...added].filter(one => !gone.includes(idOf(one)))
   // who has been primary keeps what it signs by, while the term is that one
   const signer = leading.signer ?? (other.signer?.term === active ? other.signer : undefined)
   const { fixed } = leading
   return { fixed, terms, active, ...(gone.length > 0 ? { gone } : {}), ...(signer ? { signer } : {}) }
+}
+
+/**
+ * The same keys without some terms, which nobody waits for any more.
+ * @param ids identities
+ * @throws Error when one of them encrypts
+ */
+export function without(keys: Keys, ids: readonly string[]): Keys {
+  if (ids.includes(idOf(activeTerm(keys)))) throw new Error('the term that encrypts is not given up')
+  const terms = keys.terms.filter(one => !ids.includes(idOf(one)))
+  return { ...keys, terms, gone: [...new Set([...(keys.gone ?? []), ...ids])] }
 }
 
 const placeOf = (keyring: string): string => JSON.stringify(['keyring', keyring])

@@ -1,10 +1,11 @@
 import type { AccessEntry } from '../model/access-entry.ts'
 import type { Alias, Pointer } from '../model/alias.ts'
 import type { OperationToken, Slot, Watcher } from '../model/ceremony.ts'
-import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
+import type { ClusterRecord, KeptRecoveryKey, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Drill } from '../model/drill.ts'
+import type { Holder } from '../model/holder.ts'
 import type {
   Fences,
   Member,
@@ -23,6 +24,7 @@ import type {
   WaitingExecution,
 } from '../model/operation.ts'
 import type { StoredPolicy } from '../model/policy.ts'
+import type { Reencryption } from '../model/reencryption.ts'
 import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
@@ -34,6 +36,7 @@ import type { TokenRole } from '../model/token-role.ts'
 import type { TreeCheck, TreeReindex } from '../model/tree-work.ts'
 import type { Wrapped } from '../model/wrapped.ts'
 import { sha256 } from '../values/secret.ts'
+import type { EncryptedColumn, OnAnotherTerm } from './encrypted-paths.ts'
 import type { Guard } from './guards.ts'
 
 /** What each kind of item holds. */
@@ -61,9 +64,11 @@ export interface Stored {
   'alias-id': Pointer
   cluster: ClusterRecord
   keyring: Keyring
-  'recovery-key': RecoveryKey
+  'recovery-key': RecoveryKey | KeptRecoveryKey
   term: Term
+  holder: Holder
   ceremony: Slot
+  rekey: Slot
   'operation-token': OperationToken
   watcher: Watcher
   secondary: Secondary
@@ -86,6 +91,7 @@ export interface Stored {
   recovery: Recovery
   notice: Notice
   reindex: Reindex
+  reencryption: Reencryption
   'tree-check': TreeCheck
   'tree-reindex': TreeReindex
 }
@@ -133,8 +139,8 @@ interface Spec {
   counter?: string
   /** who may store one and who may delete one; absent: `write` */
   guard?: Exclude<Guard, 'write'>
-  /** fields that hold an `Encrypted` text */
-  encrypted?: readonly string[]
+  /** paths at which an `Encrypted` text stands, each with what becomes of it when another term encrypts */
+  encrypted?: Readonly<Record<string, OnAnotherTerm>>
 }
 
 /** What every cluster of a set has, in either subtree; and what never leaves this one. */
@@ -154,7 +160,7 @@ export const kinds = {
     pk: mount => `${mount}#config`,
     goesWith: 'mount',
     sk: 'client',
-    encrypted: ['secretKey', 'previousSecretKey'],
+    encrypted: { secretKey: 'reencrypt', previousSecretKey: 'reencrypt' },
   },
   'identity-config': {
     ...REPLICATED,
@@ -169,7 +175,7 @@ export const kinds = {
     ...REPLICATED,
     pk: mount => `${mount}#role`,
     goesWith: 'mount',
-    encrypted: ['hmacKey'],
+    encrypted: { hmacKey: 'reencrypt' },
   },
   access: {
     ...LOCAL,
@@ -177,7 +183,7 @@ export const kinds = {
     goesWith: 'mount',
     spread: true,
     expiry: 'swept',
-    encrypted: ['clientNonce'],
+    encrypted: { clientNonce: 'reencrypt' },
   },
   deny: {
     ...REPLICATED,
@@ -204,7 +210,7 @@ export const kinds = {
     sk: 'wrapped',
     expiry: 'dies',
     guard: 'mint',
-    encrypted: ['response'],
+    encrypted: { response: 'reencrypt' },
   },
   policy: { ...REPLICATED, pk: 'policy' },
   alias: {
@@ -219,12 +225,21 @@ export const kinds = {
     ...REPLICATED,
     pk: 'recovery',
     sk: 'key',
-    guard: 'genesis',
-    encrypted: ['key'],
+    guard: 'recovery',
+    // in the form of before alone
+    encrypted: { key: 'reencrypt' },
   },
   // by identity; written together with the keyring that has it
-  term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: ['probe'] },
-  cluster: { ...OWN, pk: 'cluster', sk: 'record', guard: 'record' },
+  term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: { probe: 'own-term' } },
+  // by UUID of the cluster
+  holder: { ...REPLICATED, pk: 'holder', guard: 'holder' },
+  cluster: {
+    ...OWN,
+    pk: 'cluster',
+    sk: 'record',
+    guard: 'record',
+    encrypted: { 'link.ownKey': 'reencrypt' },
+  },
   keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'genesis' },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
@@ -241,7 +256,17 @@ export const kinds = {
     sk: 'slot',
     expiry: 'dies',
     guard: 'ceremony',
-    encrypted: ['secrets'],
+    encrypted: { 'attempt.secrets': 'forget' },
+  },
+  // its own partition and guard: who makes tokens does not reach it
+  rekey: {
+    table: 'ceremony',
+    class: 'local',
+    pk: 'rekey',
+    sk: 'slot',
+    expiry: 'dies',
+    guard: 'rekey',
+    encrypted: { 'attempt.secrets': 'forget' },
   },
   // of the newest execution that waits for an attempt (`begin`), and of the newest that watches one (`watch`)
   watcher: {
@@ -250,7 +275,7 @@ export const kinds = {
     pk: 'watcher',
     expiry: 'dies',
     guard: 'ceremony',
-    encrypted: ['token'],
+    encrypted: { token: 'forget' },
   },
   // alone in its partition: those who check it reach it, and not the secrets of an attempt
   'operation-token': {
@@ -261,35 +286,22 @@ export const kinds = {
     guard: 'operation-token',
   },
   secondary: { ...OF_LINK, pk: 'secondary' },
+  // of versions before `holder`, which replicates: what stands there counts
   revoked: { ...OF_LINK, pk: 'revoked' },
   member: { ...OF_LINK, pk: 'member' },
   fences: { ...OF_LINK, pk: 'link', sk: 'fences' },
-  'token-key': {
-    ...OF_LINK,
-    pk: 'link',
-    sk: 'token-key',
-    encrypted: ['key'],
-  },
-  'pending-key': {
-    ...OF_LINK,
-    pk: 'link',
-    sk: 'pending-key',
-    encrypted: ['pair'],
-  },
+  'token-key': { ...OF_LINK, pk: 'link', sk: 'token-key', encrypted: { key: 'renew' } },
+  'pending-key': { ...OF_LINK, pk: 'link', sk: 'pending-key', encrypted: { pair: 'renew' } },
   contact: { ...OF_LINK, pk: 'link', sk: 'contact' },
-  operation: {
-    ...OF_LINK,
-    pk: 'operation',
-    encrypted: ['token'],
-  },
+  operation: { ...OF_LINK, pk: 'operation', encrypted: { 'activation.token': 'forget' } },
   // the newest execution of each workflow that waits to be adopted
-  waiting: { ...OF_LINK, pk: 'waiting', encrypted: ['token'] },
+  waiting: { ...OF_LINK, pk: 'waiting', encrypted: { token: 'forget' } },
   promoted: { ...OF_LINK, pk: 'link', sk: 'promoted' },
   drill: { ...OF_LINK, pk: 'link', sk: 'drill' },
   // written together with what it tells, and deleted once it has been told
   'role-event': { ...OF_LINK, pk: 'role-event' },
   // its own key is encrypted for the place in the cluster record where it will stand
-  'pending-link': { ...OF_LINK, pk: 'link', sk: 'pending-link' },
+  'pending-link': { ...OF_LINK, pk: 'link', sk: 'pending-link', encrypted: { ownKey: 'forget' } },
   // what a secondary keeps of its own following: how far a sync is, what one took away, who is at it
   segment: { ...OWN, pk: 'sync', guard: 'apply' },
   report: { ...OWN, pk: 'report', packed: true, guard: 'apply' },
@@ -298,9 +310,10 @@ export const kinds = {
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
+  reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'genesis' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, guard: 'link' },
   'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, guard: 'link' },
-} as const satisfies Record<Kind, Spec>
+} as const satisfies { [K in Kind]: Spec & EncryptedColumn<Stored[K]> }
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]
 type Name<K extends Kind> = (typeof kinds)[K] extends { sk: string } ? [] : [name: string]
@@ -374,6 +387,8 @@ export interface InTree {
   readonly bucket: string
   readonly ttl?: number
   readonly due?: number
+  /** of the commit that wrote it last: `<epoch>/<12 digits>` */
+  readonly pos?: string
 }
 
 /** An item as the domain sees it. */

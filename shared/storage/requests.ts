@@ -139,8 +139,8 @@ export function asStored({
 }
 
 /** What a write carries from the item it read. */
-const treeOf = ({ leaf, bucket, ttl, due }: StoredItem): { inTree?: InTree } =>
-  leaf === undefined || bucket === undefined ? {} : { inTree: defined({ leaf, bucket, ttl, due }) }
+const treeOf = ({ leaf, bucket, ttl, due, pos }: StoredItem): { inTree?: InTree } =>
+  leaf === undefined || bucket === undefined ? {} : { inTree: defined({ leaf, bucket, ttl, due, pos }) }
 
 /**
  * An element that leaves alone what a journaled commit has written.

@@ -7,14 +7,17 @@ import type { CarryTo } from '../link/carry.ts'
 import { askBeforeServing, chase } from '../link/outgoing/chase.ts'
 import type { Ports } from '../ports.ts'
 import { closeCopy } from '../replication/close-copy.ts'
+import { forgetRecoveryKey } from '../replication/manage/forget-recovery-key.ts'
 import { watchPeers } from '../replication/manage/watch-peers.ts'
 import { tendOperation } from '../replication/operation/tend.ts'
 import { tellsNews } from '../replication/primary/news.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
+import { tendReencryption } from '../replication/reencryption/tend.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
 import { finishStepDown } from '../replication/step-down.ts'
 import { tellRoleEvents } from '../replication/tell-events.ts'
+import { bounds } from '../values/bounds.ts'
 import { runJob } from './jobs.ts'
 import { HOST_RETURNS, STREAM_BATCH } from './workers.ts'
 
@@ -50,8 +53,10 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
     await closeCopy(ports)
     await tendOperation(ports).catch(otherwise('an operation waits'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
+    await tendReencryption(ports).catch(otherwise('nothing is encrypted anew yet'))
     await tendJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
+    await forgetRecoveryKey(ports).catch(otherwise('the recovery key is stored still'))
     await watchPeers(ports).catch(otherwise('other clusters were not looked at'))
   }
 }
@@ -87,8 +92,6 @@ export const roundHandler =
     return everyHour(jobRun(ports, endOf(ports, context)))
   }
 
-/** Milliseconds that a run lasts: the schedule starts the next one by then, which takes over. */
-const RUN_MS = 60_000
 /** What a run may need to end what it has in hand. */
 const RUN_REST_MS = 8000
 
@@ -100,7 +103,7 @@ export const pullHandler =
   (ports: Ports, carryTo: CarryTo) =>
   async (event: unknown, context: Context): Promise<void> => {
     if (isReturn(event)) return askBeforeServing(ports, carryTo)
-    const deadline = Math.min(ports.clock.now() + RUN_MS, endOf(ports, context) - RUN_REST_MS)
+    const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, endOf(ports, context) - RUN_REST_MS)
     await chase(ports, carryTo, deadline).catch((error: unknown) =>
       ports.log.warn('other primaries were not asked', { error: String(error) }),
     )

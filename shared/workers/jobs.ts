@@ -8,6 +8,7 @@ import { removeMount } from '../mounts/remove.ts'
 import type { Ports } from '../ports.ts'
 import { stampAll } from '../replication/primary/stamp.ts'
 import { unstampAll } from '../replication/primary/unstamp.ts'
+import { reencrypt } from '../replication/reencryption/run.ts'
 import { tidyTokens } from '../tokens/tidy.ts'
 
 const mount = v.pipe(v.string(), v.nonEmpty())
@@ -49,6 +50,7 @@ export const jobs = {
     }),
     unstampAll,
   ),
+  reencrypt: job(v.object({}), reencrypt),
   'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),
 } as const
 

@@ -33,8 +33,21 @@ export const workers = {
   },
   'on-job': {
     // beginning a journal stores items of every kind anew, so it needs all their grants
-    uses: ['read', 'write', 'mint', 'genesis', 'scan', 'sweep', 'access-keys', 'background', 'journal'],
-    summary: 'runs background jobs: tidy, removal of mounts, ends of rotations, journals begun and ended',
+    uses: [
+      'read',
+      'write',
+      'mint',
+      'genesis',
+      'link',
+      'recovery',
+      'scan',
+      'sweep',
+      'access-keys',
+      'background',
+      'journal',
+    ],
+    summary:
+      'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended',
     timeout: 10,
   },
   'on-pull': {
@@ -75,9 +88,9 @@ export const workers = {
     timeout: 15,
   },
   'on-journal': {
-    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role'],
+    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'recovery', 'background'],
     summary:
-      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks; tells of changes of role',
+      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks, and re-encryption; tells of changes of role',
     timeout: 1,
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },

@@ -52,7 +52,7 @@ describe('the carrier of audit entries', () => {
     )
   })
 
-  test('what unpacks to more than any delivery is refused before it is', async () => {
+  test('what unpacks to more than any delivery is refused before it is (CVE-2026-39396, GHSA-r65v-xgwc-g56j)', async () => {
     const data = gzipSync(Buffer.alloc(64 * 2 ** 20, ' ')).toString('base64')
     await expect(carryEntries({ awslogs: { data } }, 'bomb')).rejects.toMatchObject({
       code: 'ERR_BUFFER_TOO_LARGE',

@@ -1,6 +1,7 @@
 // `npm run bench`: what a login and a tidy cost, as ratios to floors measured in the same run. Never part of the
 // tests. `npm run bench -- --tidy 1000` removes fewer entries than 100,000, `--tidy 0` none. `npm run bench --
-// --replication` measures replication instead, `npm run bench -- --rest` what a pair at rest asks, and what that costs.
+// --replication` measures replication instead, `npm run bench -- --rest` what a pair at rest asks, and what that costs,
+// `-- --ceremony` what it costs to refuse hostile OpenPGP keys.
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import { build } from 'esbuild'
 import { root } from '../../infra/checkout.ts'
 import { awsAt } from '../../infra/local/aws-process.ts'
 import { type Host, startHost } from '../../infra/local/host.ts'
+import { ceremonyBench } from './ceremony.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { replicationBench } from './replication.ts'
 import { tidyCost } from './tidy.ts'
@@ -24,6 +26,7 @@ const { values: asked } = parseArgs({
     tidy: { type: 'string', default: '100000' },
     replication: { type: 'boolean', default: false },
     rest: { type: 'boolean', default: false },
+    ceremony: { type: 'boolean', default: false },
   },
 })
 
@@ -201,6 +204,11 @@ async function bundleFloor(directory: string): Promise<string> {
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
   })
   return outfile
+}
+
+if (asked.ceremony) {
+  await ceremonyBench(print)
+  process.exit()
 }
 
 // what a pair does beside requests is counted on the clock of the clusters in tests

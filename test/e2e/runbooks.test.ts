@@ -7,7 +7,7 @@ import {
   startRehearsal,
   switchOver,
 } from '../../infra/local/drill/drill.ts'
-import { DEMONSTRATOR } from '../../infra/local/home.ts'
+import { DEMONSTRATOR, HOME } from '../../infra/local/home.ts'
 import type { Host } from '../../infra/local/host.ts'
 import type { ClusterPair } from '../../infra/local/pair.ts'
 import { temporaryDirectory } from '../../infra/local/temporary.ts'
@@ -175,10 +175,61 @@ describe('the runbooks, one after the other', () => {
   test('lost shares: holders of shares make a token on the secondary, which is east now', async () => {
     await swapped()
     await shell.paste('OPERATION=')
-    const [first = '', second = '', last = ''] = blocksOf('lost-shares')
-    for (const block of [first, second]) await shell.paste(block)
-    expect(await shell.value('OPERATION')).toMatch(/^hvs\./)
-    await shell.paste(last)
+    const [first = '', second = '', last = '', invoke = '', broken = '', ...rekeying] =
+      blocksOf('lost-shares')
+    // by a token, then by who may invoke the function
+    for (const begin of [[first], [invoke, broken]]) {
+      await shell.paste('NONCE=; OPERATION=')
+      for (const block of [...begin, second]) await shell.paste(block)
+      expect(await shell.value('OPERATION')).toMatch(/^hvs\./)
+      await shell.paste(last)
+    }
+    // the set's own are made anew; those that it had are worth nothing then
+    const old = await shell.value('SHARE_1')
+    let printed = ''
+    for (const block of rekeying) printed = (await shell.paste(block)).stdout
+    expect(printed).toContain('"complete":true')
+    expect(await shell.value('SHARE_1')).not.toBe(old)
+  })
+
+  test('stolen: the secondary is cut off, and what it could use is made anew, each checked', async () => {
+    const [east, root] = [rehearsal.west, rehearsal.root]
+    const on = (method: string, path: string, body?: unknown, token = root) =>
+      call(east.base_url, method, path, body, { token })
+    await shell.paste('OPERATION=$(cat "$KEPT")')
+    const prepared = await shell.value('OPERATION')
+    expect((await on('GET', `${R}/readiness`, undefined, prepared)).status).toBe(200)
+    const headers = { 'X-Vault-Wrap-TTL': '60' }
+    const wrapped = await call(east.base_url, 'POST', '/auth/token/create', {}, { token: root, headers })
+    const { token: wrapping, accessor } = wrapped.body.wrap_info
+    const key = await ownKey(east)
+    await on('POST', '/auth/cloud/config/client', {
+      access_key: key.accessKeyId,
+      secret_key: key.secretAccessKey,
+    })
+    const tagged = {
+      auth_type: 'ec2',
+      bound_account_id: HOME.account,
+      role_tag: 'CloudRole',
+      token_policies: 'dev',
+    }
+    await on('POST', '/auth/cloud/role/tagged', tagged)
+    const before = (await on('GET', '/auth/cloud/role/tagged')).body.data
+    await on('POST', `${R}/primary/secondary-token`, { id: 'never-came' })
+    await shell.paste(`STOLEN=east WRAPPED=${accessor}`)
+    const share = await shell.value('SHARE_1')
+    await follow('stolen')
+    expect(await shell.value('OLD_SHARE')).toBe(share)
+    expect(await shell.value('SHARE_1')).not.toBe(share)
+    expect((await on('GET', `${R}/status`)).body.data.known_secondaries).toEqual([])
+    expect((await on('GET', `${R}/readiness`, undefined, prepared)).status).toBe(403)
+    expect(await shell.value('OPERATION')).not.toBe(prepared)
+    expect((await on('POST', '/sys/wrapping/unwrap', { token: wrapping }, '')).status).toBe(400)
+    expect((await on('GET', '/auth/cloud/config/client')).body.data.access_key).not.toBe(key.accessKeyId)
+    expect((await on('GET', '/auth/cloud/role/tagged')).body.data).toEqual({
+      ...before,
+      role_id: expect.any(String),
+    })
   })
 
   test('restore: the set ends, and another one begins', async () => {
@@ -191,5 +242,14 @@ describe('the runbooks, one after the other', () => {
   })
 })
 
+/** An access key of the cluster's own account, as a mount may be configured with. */
+async function ownKey({ control }: Host) {
+  await control.putUser({ account: HOME.account, name: 'mount' })
+  return control.createAccessKey({ account: HOME.account, user: 'mount' })
+}
+
 /** West is the primary by now: the pages call it east. */
-const swapped = () => shell.paste('WAS=$EAST; EAST=$WEST; WEST=$WAS')
+const swapped = () =>
+  shell.paste(
+    'WAS=$EAST; EAST=$WEST; WEST=$WAS; WAS=$LAMBDA_EAST; LAMBDA_EAST=$LAMBDA_WEST; LAMBDA_WEST=$WAS; WAS=$CEREMONY_EAST; CEREMONY_EAST=$CEREMONY_WEST; CEREMONY_WEST=$WAS',
+  )

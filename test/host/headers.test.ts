@@ -89,7 +89,7 @@ describe('where the token stands', () => {
   })
 })
 
-describe('the namespace: GHSA-mwr2-wmgp-crj6', () => {
+describe('the namespace: GHSA-mwr2-wmgp-crj6, CVE-2026-55775', () => {
   const headers = ['X-Vault-Namespace', 'X-Service-Namespace']
   const rows: [namespace: string, status: number][] = [
     ['', 200],

@@ -131,7 +131,7 @@ describe('what is in the bundles, and what is not', () => {
     const holders = functionNames().filter(name =>
       existsSync(`${directory}/${name}/node_modules/openpgp/LICENSE`),
     )
-    expect(holders).toEqual(['ceremony', 'generate-root', 'init'])
+    expect(holders).toEqual(['ceremony', 'generate-root', 'init', 'rekey'])
     expect(functionNames().filter(name => holds(name, 'openpgp'))).toEqual([])
   })
 })

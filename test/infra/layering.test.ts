@@ -104,6 +104,7 @@ const folders = [
   'shared/replication/update-primary',
   'shared/replication/activation',
   'shared/replication/demotion',
+  'shared/replication/reencryption',
   'shared/replication/check',
   'shared/replication/operation',
   'shared/replication/secondary',

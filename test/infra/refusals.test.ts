@@ -6,6 +6,7 @@ const root = new URL('../../', import.meta.url).pathname
 /** Where what replication, the link and ceremonies refuse stands, one row for each: their tests hold the words of every row. */
 const tables = [
   'shared/ceremony/refusals.ts',
+  'shared/ceremony/rekey-refusals.ts',
   'shared/link/refusals.ts',
   'shared/replication/manage/refusals.ts',
   'shared/replication/operation/faults.ts',

@@ -22,7 +22,7 @@ test.each([
   expect(exitsEarly(line)).toBe(true),
 )
 
-test('secrets, their hashes and MACs are compared in constant time only (GHSA-34fc-gh42-pj53)', () => {
+test('secrets, their hashes and MACs are compared in constant time only (GHSA-34fc-gh42-pj53, CVE-2026-63132)', () => {
   const files = readdirSync(`${root}shared`, { recursive: true, encoding: 'utf8' }).filter(name =>
     name.endsWith('.ts'),
   )

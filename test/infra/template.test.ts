@@ -8,6 +8,7 @@ import { readSettings } from '../../infra/settings.ts'
 import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
+import { workflows } from '../../shared/workers/workflows.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
 
 let resources: Map<string, Resource>
@@ -377,8 +378,10 @@ const actions: Record<Use, readonly string[]> = {
   events: ['events:PutEvents'],
   workflow: ['states:SendTaskSuccess', 'states:StartExecution'],
   genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
+  recovery: ['dynamodb:PutItem'],
   role: ['dynamodb:PutItem'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+  rekey: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
   'operation-token': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
   link: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   apply: [
@@ -449,6 +452,35 @@ describe('grants come from the table', () => {
     )
   })
 
+  const MACHINES = [
+    ['ceremony', ['operation-token-attempt']],
+    ['on-attempt', ['operation-token-attempt']],
+    ['on-drill', ['drill']],
+    ['replication', Object.keys(workflows)],
+    ['on-journal', Object.keys(workflows)],
+  ] as const
+
+  test.each(MACHINES)(
+    '%s has to do with these state machines, by their whole names: %j',
+    (name, machines) => {
+      const granted = statementsOf(name)
+        .filter(one => JSON.stringify(one.Action).includes('states:'))
+        .flatMap(one => [one.Resource].flat())
+        .map(one => JSON.stringify(one))
+      expect(granted).toHaveLength(machines.length)
+      for (const machine of machines)
+        expect(granted).toContainEqual(
+          expect.stringMatching(new RegExp(`:stateMachine:cloud-auth-[a-z]+-${machine}"`)),
+        )
+    },
+  )
+
+  test('no other function has to do with state machines, and none answers that a task has failed', () => {
+    const having = functionNames().filter(name => JSON.stringify(statementsOf(name)).includes('states:'))
+    expect(having.sort()).toEqual(MACHINES.map(([name]) => name).sort())
+    expect(JSON.stringify(functionNames().map(statementsOf))).not.toContain('SendTaskFailure')
+  })
+
   test('roles are assumed within the pattern of the settings, keys are opened for a keyring only', () => {
     const statements = statementsOf('login')
     const about = (action: string) => statements.find(one => [one.Action].flat().includes(action))
@@ -486,6 +518,8 @@ describe('grants come from the table', () => {
         )
       })
   const FOUNDERS = ['init', 'keys', 'on-job', 'replication']
+  // what verifies recovery shares is made with a cluster, taken into a journal, and made of a key of before
+  const RECOVERERS = ['init', 'on-job', 'on-journal', 'rekey']
   const APPLIERS = ['on-operation', 'on-pull']
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
@@ -499,7 +533,10 @@ describe('grants come from the table', () => {
         // the link hands over, and a restored copy steps down: this cluster's record says so
         const changesRole = (name === 'link' || name === 'on-journal') && action === 'dynamodb:PutItem'
         expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds || changesRole)
-        expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(founds || applies)
+        const recovers = [...RECOVERERS, ...APPLIERS].includes(name) && action === 'dynamodb:PutItem'
+        expect(may(name, action, 'Data', 'recovery'), `${action} of the recovery key`).toBe(
+          recovers || applies,
+        )
       }
     },
   )
@@ -568,11 +605,14 @@ describe('grants come from the table', () => {
         JSON.stringify(statementsOf(name)).includes('Ceremony') ||
         functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
     )
-    expect(reaching).toEqual(['ceremony', 'generate-root', 'on-attempt', 'on-operation', 'replication'])
+    expect(reaching).toEqual([
+      ...['ceremony', 'generate-root', 'on-attempt', 'on-operation', 'rekey', 'replication'],
+    ])
     const readers = (pk: string) =>
       reaching.filter(name => may(name, 'dynamodb:BatchGetItem', 'Ceremony', pk))
     expect(readers('ceremony')).toEqual(['ceremony', 'generate-root', 'on-attempt'])
-    expect(readers('operation-token')).toEqual(reaching)
+    expect(readers('rekey')).toEqual(['rekey'])
+    expect(readers('operation-token')).toEqual(reaching.filter(name => name !== 'rekey'))
   })
 
   test.each(['login', 'roles', 'system'])('%s reaches no other Lambda and makes no keys', name => {
@@ -819,13 +859,19 @@ describe('recovery shares', () => {
     })
   })
 
-  test('whether ceremonies are strict is told to the function that holds them, and to no other', () => {
-    const from = resourcesOf({ stage: 'strict', strictCeremony: true })
+  test.each([
+    ['closed, where nothing is said', { stage: 'strict' }, 'true'],
+    ['open, where a deployment says so', { stage: 'open', strictCeremony: false }, 'false'],
+  ])('ceremonies are %s, and the functions that hold them are told, and no other', (_, settings, strict) => {
+    const from = resourcesOf(settings)
     const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { STRICT_CEREMONY } = Properties.Environment.Variables
       return STRICT_CEREMONY === undefined ? [] : [[Properties.Description, STRICT_CEREMONY]]
     })
-    expect(told).toEqual([['cloud-auth: ceremony', 'true']])
+    expect(told).toEqual([
+      ['cloud-auth: ceremony', strict],
+      ['cloud-auth: rekey', strict],
+    ])
   })
 
   test('whether health looks at the keyring is told to the function that answers it, and to no other', () => {

@@ -24,6 +24,16 @@ const peer = v.strictObject({
   last_position_time: v.optional(time),
 })
 
+const term = v.strictObject({
+  ...{ id: v.pipe(v.string(), v.regex(/^[\w-]{22}$/)), number: wal, since: time },
+  tokens_until: v.optional(time),
+  given_to: v.array(
+    v.strictObject({ cluster_id: v.pipe(v.string(), v.uuid()), name: v.string(), revoked: v.boolean() }),
+  ),
+  acknowledged_by: v.array(v.string()),
+  unacknowledged_by: v.array(v.string()),
+})
+
 const fence = v.strictObject({
   cluster_address: v.string(),
   result: v.picklist(['acknowledged', 'denied', 'refused', 'silent']),
@@ -69,6 +79,7 @@ export const drStatus = v.variant('mode', [
     last_wal: wal,
     last_dr_wal: wal,
     secondaries: v.array(peer),
+    terms: v.optional(v.array(term)),
     fences: v.optional(v.array(fence)),
   }),
   v.strictObject({

@@ -10,6 +10,7 @@ import {
   encryptBatch,
   encryptField,
   NONCE_LENGTH,
+  openField,
   type TermKeys,
   versionIn,
 } from '../../storage/encryption.ts'
@@ -25,6 +26,7 @@ import {
   openEnvelope,
   united,
   withNextTerm,
+  without,
   withoutSigner,
   withSigner,
 } from '../../storage/keyring.ts'
@@ -68,6 +70,13 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
         return open(await newerThan(held))
       }
     },
+    reencrypt: async (place, field, encrypted) => {
+      const { terms, active } = await current()
+      const opened = openField(terms, place, field, encrypted)
+      if (!opened) return 'unreadable'
+      if (opened.term === active) return 'current'
+      return encryptField(active, place, field, opened.text, nonce())
+    },
     encryptToken: async content => {
       const { active, signer } = await current()
       // who has just taken over makes its signer before anything else
@@ -97,8 +106,8 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
 const NO_SIGNER = 'this cluster has just taken over, and cannot make batch tokens yet'
 
 /** What a term signs is nothing without a signature; whose it is, the term's item tells. */
-function openedBatch({ terms }: HeldKeyring, text: string): SealedToken | undefined {
-  const opened = decryptBatch(terms, text)
+function openedBatch({ ofTokens }: HeldKeyring, text: string): SealedToken | undefined {
+  const opened = decryptBatch(ofTokens, text)
   if (!opened) return undefined
   const { id, signed } = opened.term
   if (!signed) return { content: opened.content, term: id }
@@ -154,8 +163,12 @@ export function kmsGenesis({
       const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
       return atWork(id, keys, now)
     },
-    unite: async (leading, other, now) =>
-      atWork(leading.id, united(await opened(leading), await opened(other)), now),
+    unite: async (leading, other, now, lost) =>
+      atWork(leading.id, united(await opened(leading), await opened(other), lost), now),
+    without: async (keyring, ids, now) => ({
+      ...(await enclosed(keyring.id, without(await opened(keyring), ids), now)),
+      since: keyring.since,
+    }),
     withSigner: async (keyring, now) =>
       atWork(keyring.id, withSigner(await opened(keyring), entropy.bytes), now),
     withNextTerm: async (keyring, now, id = keyring.id) =>

@@ -14,6 +14,8 @@ export interface HeldKeyring {
   id: string
   active: TermKeys
   terms: readonly TermKeys[]
+  /** those whose batch tokens may count: all but what is for reading only */
+  ofTokens: readonly TermKeys[]
   hmacKey: KeyObject
   /** Ed25519: signs batch tokens of the active term; absent: this cluster has none for it, or needs none */
   signer?: KeyObject
@@ -31,13 +33,14 @@ export interface StoredKeyring {
 
 export function heldKeyring({ id, keys, edition }: StoredKeyring, readAt: number): HeldKeyring {
   const terms = keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64'), one.signed))
+  const ofTokens = terms.filter((_, index) => !keys.terms[index]?.readOnly)
   const wanted = idOf(activeTerm(keys))
   const active = terms.find(one => one.id === wanted)
   if (!active) throw new Error('the keyring has no term')
   const own = keys.signer?.term === wanted ? keys.signer : undefined
   const signer = own && privateKey('Ed25519', Buffer.from(own.seed, 'base64'))
   const hmacKey = hmacKeyOf(Buffer.from(keys.fixed, 'base64'))
-  return defined({ id, active, terms, hmacKey, signer, edition, readAt })
+  return defined({ id, active, terms, ofTokens, hmacKey, signer, edition, readAt })
 }
 
 /** Whether a keyring has a term. */

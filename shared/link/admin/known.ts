@@ -1,13 +1,11 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import { readPublicKey } from '../pair.ts'
 import type { MemberKey } from '../trust.ts'
 import { secondariesOf } from './secondaries.ts'
-
-/** A secondary that was heard within so many milliseconds follows this cluster: it need not be asked. */
-const FOLLOWS_MS = 60_000
 
 /** Whom this cluster knows of its set. */
 export interface Known {
@@ -30,7 +28,10 @@ export async function knownOf(
     store.list(partitions('secondary')),
   ])
   const follows = secondariesOf(secondaries, record)
-    .filter(({ contact }) => whom === 'due' && contact !== undefined && clock.now() - contact.at < FOLLOWS_MS)
+    .filter(
+      ({ contact }) =>
+        whom === 'due' && contact !== undefined && clock.now() - contact.at < bounds.PRIMARY_LOST_MS,
+    )
     .map(({ address }) => address)
   const not = ['', record.clusterAddr, record.reachedAt, deployment.apiAddress, ...follows]
   const all = [

@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Secondary } from '../../model/link.ts'
-import { type Change, put, replace } from '../../storage/changes.ts'
+import type { Revoked, Secondary } from '../../model/link.ts'
+import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 
@@ -25,13 +25,15 @@ export const secondariesOf = (
 /**
  * Revokes a secondary: the cluster that activated with the token of this name, with every key it has here, whatever
  * names they stand under. A cluster that is known by nothing but its own id is revoked by that. What was revoked
- * before, or is not known, is left as it is.
+ * before, or is not known, is left as it is. The set learns of it: the cluster's holder replicates.
  * @param all secondaries, as they stand
+ * @param holders as they stand
  * @param id name of a token, or UUID of a cluster
  * @param as epoch of this cluster's own
  */
 export function revocation(
   all: readonly Item<'secondary'>[],
+  holders: readonly Item<'holder'>[],
   id: string,
   now: number,
   as: Pick<ClusterRecord, 'epoch'>,
@@ -45,8 +47,24 @@ export function revocation(
       .map(one => replace(one, one, { ...one.data, revokedAt: now })),
     ...(cluster === undefined
       ? []
-      : [put(key('revoked', cluster), { at: now, ...defined({ epoch: as.epoch }) })]),
+      : [
+          revokedHolder(
+            cluster,
+            holders.find(({ sk }) => sk === cluster),
+            fallen[0]?.data.id ?? '',
+            defined({ at: now, epoch: as.epoch }),
+          ),
+        ]),
   ]
 }
+
+/** Which terms it has is noted by the next rotation: until that has begun, it may have been given any. */
+const revokedHolder = (
+  cluster: string,
+  before: Item<'holder'> | undefined,
+  name: string,
+  revoked: Revoked,
+): Change =>
+  replace(key('holder', cluster), before, { ...{ name, at: revoked.at }, ...before?.data, revoked })
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

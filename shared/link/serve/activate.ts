@@ -1,4 +1,4 @@
-import type { Member, Secondary } from '../../model/link.ts'
+import type { Member, Revoked, Secondary } from '../../model/link.ts'
 import { noteEvent } from '../../replication/events.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
@@ -7,6 +7,7 @@ import { sameSecret } from '../../values/secret.ts'
 import { isProofOf, openedActivation } from '../activation-request.ts'
 import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
 import { jtiHash } from '../admin/activation.ts'
+import { admitted } from '../admin/holders.ts'
 import { isOfThisEpoch, secondariesOf } from '../admin/secondaries.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
@@ -115,11 +116,17 @@ async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPo
   const place = key('secondary', claims.id)
   const revocation = key('revoked', asked.cluster)
   const met = key('member', asked.cluster)
-  const [item, signer, revoked, member] = await store.read([place, key('token-key'), revocation, met])
+  const [item, signer, revoked, member, holder] = await store.read([
+    ...[place, key('token-key'), revocation, met, key('holder', asked.cluster)],
+  ] as const)
   const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
   if (!signing || !isSignedBy(signerKey(signing.reveal()), asked.token)) throw tokenMadeElsewhere()
   if (claims.exp * 1000 <= call.now) throw tokenExpired(claims.exp * 1000)
-  const secondary = usable(item, jtiHash(claims.jti), revoked?.data.at)
+  const secondary = usable(
+    item,
+    jtiHash(claims.jti),
+    revokedIn(call.record, holder?.data.revoked ?? revoked?.data),
+  )
   if (!isOfThisEpoch(secondary.data, call.record)) throw tokenOfBefore()
   checkUse(secondary.data, asked)
   refuseSecond(await store.list(partitions('secondary')), asked, call)
@@ -127,6 +134,7 @@ async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPo
     replace(place, secondary, admittedAs(secondary.data, asked, call)),
     // where it is reached is remembered even when its name is given to another one
     replace(met, member, metAt(member?.data, asked)),
+    admitted(asked.cluster, holder, { name: claims.id, at: call.now }),
     ...(revoked ? [remove(revocation)] : []),
   ]
   return { id: claims.id, changes }
@@ -137,6 +145,10 @@ const metAt = (before: Member | undefined, { address, signingKey }: Asked): Memb
   addresses: withAddresses(before?.addresses ?? [], [address]),
   key: signingKey.toString('base64'),
 })
+
+/** What was revoked by another primary came before every token of this one, whatever its clock said. */
+const revokedIn = ({ epoch }: AdmittedCall['record'], revoked: Revoked | undefined): number | undefined =>
+  revoked && (revoked.epoch === undefined || revoked.epoch === epoch) ? revoked.at : undefined
 
 /** @param jti hash of the token's one-use part */
 function usable(

@@ -2,6 +2,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Head } from '../../replication/head.ts'
 import { epochNumber } from '../../replication/position.ts'
+import { bounds } from '../../values/bounds.ts'
 import { isOfThisEpoch } from '../admin/secondaries.ts'
 import type { Method } from '../carry.ts'
 import { isCallOf, knowsLine, skewOf } from '../envelope.ts'
@@ -22,9 +23,6 @@ import {
   ofAnotherSet,
 } from '../refusals.ts'
 import type { LinkRefused } from '../source.ts'
-
-/** Clocks of two clusters may differ by this much, milliseconds. */
-const LARGEST_SKEW = 5 * 60_000
 
 /** What a call is judged by. */
 export interface CallFacts {
@@ -71,7 +69,7 @@ const ofPresentEpoch: Check = ({ envelope }, { record, secondary }) =>
 
 const nearInTime: Check = ({ envelope }, { now }) => {
   const skew = skewOf(envelope, now)
-  return Math.abs(skew) <= LARGEST_SKEW ? undefined : clocksApart(skew, LARGEST_SKEW, now)
+  return Math.abs(skew) <= bounds.CLOCK_SKEW_MS ? undefined : clocksApart(skew, bounds.CLOCK_SKEW_MS, now)
 }
 
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>

@@ -6,6 +6,7 @@ import type { Journal } from '../../replication/journal.ts'
 import { epochAt, type Position } from '../../replication/position.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { skewOf } from '../envelope.ts'
@@ -14,9 +15,6 @@ import { callsMeet, formatTooOld } from '../refusals.ts'
 import { FORMAT } from '../source.ts'
 import { addressesOfOthers } from './addresses.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
-
-/** A journal that has been quiet for so long gets a cell that tells nothing but the time, milliseconds. */
-const CANARY_MS = 10_000
 
 /**
  * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
@@ -42,7 +40,7 @@ export async function echo(
   const heard = heardOf(call.secondary.data, told(asked, ports.deployment), call, canaryHeld)
   if ((await ports.store.commit([replace(call.secondary, call.secondary, heard)], call)) === 'conflict')
     throw callsMeet()
-  if (call.now - (newest ?? 0) > CANARY_MS) await writeCanary(ports.journal, head, call.now)
+  if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
   return {
     ...{ seq: head.seq, epoch: head.epoch, line: head.line, frontier: dense, canaryAt, format: FORMAT },
@@ -62,7 +60,7 @@ const told = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> =>
 
 const heardOf = (
   known: Secondary,
-  { position, state, took, address, apiAddress }: Question<'Echo'>,
+  { position, state, took, format, address, apiAddress, ownTerm }: Question<'Echo'>,
   { now, envelope }: AdmittedCall,
   canaryAt: number | undefined,
 ): Secondary => ({
@@ -71,8 +69,9 @@ const heardOf = (
   address: address || known.address,
   apiAddress,
   contact: defined({
-    ...{ at: now, took, skew: skewOf(envelope, now), state },
+    ...{ at: now, took, skew: skewOf(envelope, now), state, format },
     ...{ epoch: position.epoch, seq: position.seq, canaryAt },
+    ownTerm: ownTerm || undefined,
   }),
 })
 

@@ -79,16 +79,17 @@ function checkClaimant({ cluster, key: text, epoch, line }: Asked, call: Admitte
   if (!isEpochOf(epoch, cluster) || line.at(-1)?.[0] !== epoch) throw epochOfAnother(epoch, cluster)
 }
 
-/** What this cluster itself has admitted and revoked since it last joined another one. */
+/** What this cluster itself has admitted since it last joined another one, and whom anybody of the set has revoked. */
 async function factsOf(
   { record, set }: Pick<AdmittedCall, 'record' | 'set'>,
   { own, line }: Pick<FenceFacts, 'own' | 'line'>,
   { store }: Pick<LinkPorts, 'store'>,
 ): Promise<FenceFacts> {
-  const [[self], secondaries, revoked] = await Promise.all([
+  const [[self], secondaries, revoked, holders] = await Promise.all([
     store.read([key('member', record.id)]),
     store.list(partitions('secondary')),
     store.list(partitions('revoked')),
+    store.list(partitions('holder')),
   ])
   const issuer = self?.data.issuer
   const counts = ({ epoch }: { epoch?: string }): boolean =>
@@ -96,7 +97,11 @@ async function factsOf(
   return {
     ...{ set, own, line, issuer },
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
-    revoked: revoked.filter(({ data }) => counts(data)).map(({ sk }) => sk),
+    revoked: [
+      ...revoked.filter(({ data }) => counts(data)),
+      // whoever of the set revoked it: an admission since would have taken that back
+      ...holders.filter(({ data }) => data.revoked),
+    ].map(({ sk }) => sk),
   }
 }
 

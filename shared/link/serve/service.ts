@@ -4,6 +4,7 @@ import { BY_LINK, countRefusal, tellRefusals } from '../../replication/counted-r
 import { denseUpTo } from '../../replication/density.ts'
 import { wakePuller } from '../../replication/wake.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { revocationOf } from '../admin/holders.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import type { Method } from '../carry.ts'
 import { envelopeOf, type LinkOutcome, signAnswer } from '../envelope.ts'
@@ -121,8 +122,7 @@ async function revokedAt(
   { store }: LinkPorts,
 ): Promise<number | undefined> {
   if (secondary?.data.cluster === undefined) return undefined
-  const [revoked] = await store.read([key('revoked', secondary.data.cluster)])
-  return revoked?.data.at
+  return (await revocationOf(secondary.data.cluster, { store }))?.at
 }
 
 function admittedFrom({ pair, ...asked }: Asked): AdmittedCall {

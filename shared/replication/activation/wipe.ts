@@ -4,6 +4,7 @@ import { isLasting } from '../../link/source.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { ActivationInput, PendingLink } from '../../model/operation.ts'
 import { remove, replace } from '../../storage/changes.ts'
+import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
@@ -108,7 +109,7 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
         addresses: [...link.addrs, ...link.met],
       })),
       // the keyring that opens them is gone: a key for tokens is made anew by who becomes primary
-      ...[key('pending-key'), key('token-key')].map(one => remove(one)),
+      ...keysMadeAnew.map(one => remove(one)),
       toStep(stand, ports.clock.now(), { step: 'wipe' }),
     ],
     stand,

@@ -1,8 +1,10 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
+import { withoutNewTerm } from '../../link/admin/holders.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { remove } from '../../storage/changes.ts'
+import { type Change, remove } from '../../storage/changes.ts'
+import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
 import type { Head } from '../head.ts'
@@ -94,6 +96,17 @@ async function left(
 /** No cluster has this id. */
 const NOBODY = '0'.repeat(12)
 
+/** The set has the terms of before, and never the one that this cluster has made when it left. */
+async function closedToOthers({ ports }: OperationRun, { record }: OperationStand): Promise<Change[]> {
+  const [[keyring], terms, holders] = await Promise.all([
+    ports.store.read([key('keyring')]),
+    ports.store.list(partitions('term')),
+    ports.store.list(partitions('holder')),
+  ])
+  const before = terms.map(({ sk }) => sk).filter(id => id !== keyring?.data.active)
+  return withoutNewTerm(holders, before, [], { record: record.data, now: ports.clock.now() })
+}
+
 /** Forgets the set, its members and its tokens, and has items given back plain in the background. */
 export const forget: OperationStep = async (run, id) => {
   const { ports } = run
@@ -102,8 +115,9 @@ export const forget: OperationStep = async (run, id) => {
   if (stand.operation.data.status !== 'running' || since === undefined) return DONE
   const [segment] = await readSegments(ports)
   const others = await forgetOthers(ports.store)
-  const own = [key('contact'), key('puller'), key('notice'), key('pending-key'), key('token-key')]
-  const gone = [...others, ...own.map(one => remove(one)), voidOperationToken()]
+  const own = [key('contact'), key('puller'), key('notice'), ...keysMadeAnew]
+  const closed = await closedToOthers(run, stand)
+  const gone = [...closed, ...others, ...own.map(one => remove(one)), voidOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
   await ports.background.start(unstamping(since, segment?.data?.life, ports.clock.now()))
   return DONE

@@ -2,37 +2,70 @@ import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import type { Position } from '../position.ts'
+import { bounds } from '../../values/bounds.ts'
+import { epochAt, type Line, type Position } from '../position.ts'
 
-/** Milliseconds without a heartbeat after which a secondary counts as cut off: nobody waits for it. */
-const LOST_MS = 30_000
 const EVERY_MS = 500
 
 /** Secondaries that are connected and have not said that they have all up to a position. */
 export const behind = (all: readonly Secondary[], { epoch, seq }: Position, now: number): Secondary[] =>
   all.filter(
     ({ contact }) =>
-      contact !== undefined && now - contact.at < LOST_MS && (contact.epoch !== epoch || contact.seq < seq),
+      contact !== undefined &&
+      now - contact.at < bounds.PEER_LOST_MS &&
+      (contact.epoch !== epoch || contact.seq < seq),
   )
+
+export type AckPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>
+
+/** Secondaries by whether they have said that they have all up to a position. */
+export interface Acknowledgements {
+  heard: readonly Secondary[]
+  missing: readonly Secondary[]
+}
+
+/** A token that nobody has used yet belongs to no cluster. */
+export const isMember = ({ activatedAt, contact }: Pick<Secondary, 'activatedAt' | 'contact'>): boolean =>
+  activatedAt !== undefined || contact !== undefined
+
+/** @param journal whose position it is: positions of a journal that has parted from it say nothing */
+export const hasUpTo = (
+  { contact }: Pick<Secondary, 'contact'>,
+  seq: number,
+  { line }: { line: Line },
+): boolean =>
+  contact !== undefined &&
+  contact.epoch !== '' &&
+  contact.seq >= seq &&
+  epochAt(line, contact.seq) === contact.epoch
 
 /**
  * Waits until every connected secondary has what has been committed here by now. What only this cluster has would be
  * lost if it were lost.
  * @param patience milliseconds
- * @returns whether they have; true where there are none
  */
-export async function isAcknowledged(
-  { store, journalView, clock }: Pick<Ports, 'store' | 'journalView' | 'clock'>,
+export async function acknowledgements(
+  { store, journalView, clock }: AckPorts,
   patience: number,
-): Promise<boolean> {
+): Promise<Acknowledgements> {
   const [record] = await store.read([key('cluster')])
-  if (record?.data.mode !== 'primary') return true
+  const none = { heard: [], missing: [] }
+  if (record?.data.mode !== 'primary') return none
   const { head } = await journalView.look(undefined)
-  if (!head) return true
+  if (!head) return none
   for (const end = clock.now() + patience; ; ) {
-    const all = secondariesOf(await store.list(partitions('secondary')), record.data)
-    if (behind(all, head, clock.now()).length === 0) return true
-    if (clock.now() + EVERY_MS > end) return false
+    const all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
+    if (behind(all, head, clock.now()).length === 0 || clock.now() + EVERY_MS > end) {
+      const heard = all.filter(one => hasUpTo(one, head.seq, head))
+      return { heard, missing: all.filter(one => !heard.includes(one)) }
+    }
     await clock.sleep(EVERY_MS)
   }
+}
+
+/** Whether those that are connected have it; true where there are none. */
+export const isAcknowledged = async (ports: AckPorts, patience: number): Promise<boolean> => {
+  const { missing } = await acknowledgements(ports, patience)
+  const now = ports.clock.now()
+  return missing.every(({ contact }) => contact === undefined || now - contact.at >= bounds.PEER_LOST_MS)
 }

@@ -40,6 +40,8 @@ const words: { readonly [K in Replicated]: (thing: Thing<K>) => string } = {
   'recovery-key': () => 'the recovery key',
   term: ({ name, data }) =>
     `${data?.tokensUntil === undefined ? 'term' : 'retirement of the term'} ${data?.number ?? name} of the keyring`,
+  holder: ({ name, data }) =>
+    `${data?.revoked ? 'revocation' : 'admission'} of the cluster ${data?.name ? `${data.name} (${name})` : name}`,
   rotation: ({ mount }) => `rotation of the credentials of ${mount}`,
 }
 

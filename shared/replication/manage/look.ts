@@ -1,5 +1,6 @@
 import type { Call, Early } from '../../api/call.ts'
 import { type JournalSeen, journalSeen, lookEarly } from '../../api/early-look.ts'
+import type { KnownHolders } from '../../link/admin/holders.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Fences, newestCellAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
@@ -12,6 +13,8 @@ import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../../values/member-address.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { wholeRoot } from '../tree.ts'
+import { isMember } from './acknowledged.ts'
+import { shownTerms } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** What a secondary keeps of its following, and the journal, read with the request's first read. */
@@ -35,25 +38,27 @@ type Looking = Pick<Call, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
 }
 
 /**
- * What the status is made of: nothing more is read than with the request's first read, but for the secondaries of a
- * primary, and once more by an environment that did not know this tree.
+ * What the status is made of: nothing more is read than with the request's first read, but for the secondaries and terms
+ * of a primary, and once more by an environment that did not know this tree.
  */
 export async function lookAt(call: Looking): Promise<StatusFacts> {
   const { cluster, now, fetched, ports } = call
   const record = cluster?.record
   const operation = record && (await operationFacts(call, record))
   if (!record || record.mode === 'disabled') return { record, now, ...defined({ operation }) }
-  const [looked, secondaries] = await Promise.all([
+  const [looked, given] = await Promise.all([
     journalOf(call, record),
-    record.mode === 'primary' ? ports.store.list(partitions('secondary')) : [],
+    record.mode === 'primary' ? givenIn(record, ports) : undefined,
   ])
+  const following = secondariesOf(given?.secondaries ?? [], record)
   const contact = fetched.get(key('contact'))?.data
   const activationError = await activationErrorOf(record, looked, ports)
   const rules = ports.deployment
   return {
     record: withUsable(record, rules),
     now,
-    secondaries: secondariesOf(secondaries, record).map(one => secondaryFacts(one, rules)),
+    secondaries: following.map(one => secondaryFacts(one, rules)),
+    terms: given ? shownTerms(given, following.filter(isMember), looked.head) : [],
     fences: fenceFacts(record, fetched.get(key('fences'))?.data, rules),
     ...defined({
       journal: journalFacts(record, looked, {
@@ -68,6 +73,15 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
       operation,
     }),
   }
+}
+
+async function givenIn({ id }: ClusterRecord, { store }: Looking['ports']): Promise<KnownHolders> {
+  const [terms, holders, secondaries] = await Promise.all([
+    store.list(partitions('term')),
+    store.list(partitions('holder')),
+    store.list(partitions('secondary')),
+  ])
+  return { self: id, terms, holders, secondaries }
 }
 
 /**

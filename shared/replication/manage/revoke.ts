@@ -1,12 +1,10 @@
-import { after, type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
 import { revocation } from '../../link/admin/secondaries.ts'
-import type { Ports } from '../../ports.ts'
-import { type Change, keyOf } from '../../storage/changes.ts'
-import { partitions } from '../../storage/kinds.ts'
+import { wasKept } from '../../model/cluster.ts'
+import { key, partitions } from '../../storage/kinds.ts'
 import { noteEvent } from '../events.ts'
-import { storing } from '../storing.ts'
-import { roleChanging, secondariesChanging } from './refusals.ts'
+import { secondariesChanging } from './refusals.ts'
 import { rotation } from './rotate.ts'
 import { checkTransition } from './transitions.ts'
 
@@ -22,59 +20,42 @@ const PAUSE_MS = 20
 
 /**
  * POST sys/replication/dr/primary/revoke-secondary: nothing that a secondary signs counts from now on, and its name is
- * free again. Of a name that is not known there is nothing to revoke. It holds only where the journal of this cluster
- * is open: from its end on another cluster may have taken over what this one knew then.
+ * free again. Of a name that is not known there is nothing to revoke. It stands in the journal, so that whoever is
+ * promoted later knows it, and a journal that has ended refuses it.
  */
 export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
   const { retire = false } = call.given
   const known = await call.once('revoke', () => revoked(call))
-  if (!retire) return { answer: nothing(known ? [KEEPS] : []) }
+  const [recovery] = await call.ports.store.read([key('recovery-key')])
+  const shares = known && recovery && wasKept(recovery.data) ? [SHARES] : []
+  if (!retire) return { answer: nothing(known ? [KEEPS, ...shares] : []) }
   // behind the revocation, or the revoked cluster would be given the new term
-  const { changes, warnings } = await rotation(call, true)
-  return after(changes, nothing(warnings))
+  return rotation(call, true, shares)
 }
 
 const KEEPS =
   'the revoked cluster keeps what it has: it reads what terms of the keyring made until now encrypted, batch tokens of terms that bear no signature it can make; POST sys/rotate with retire=true ends these; the runbook of a stolen cluster says what else to renew'
 
+/** Of an earlier version the revoked cluster, or a backup of it, has the key that shares are cut from. */
+const SHARES =
+  'the revoked cluster may know the recovery key, which an earlier version stored: whoever has it makes recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
+
 /** @returns whether there was somebody to revoke */
 async function revoked(call: Call<typeof revokeFields>): Promise<boolean> {
   const { given, ports, now, request } = call
   const { id = '' } = given
-  const { record } = clusterOf(call)
-  checkTransition('primary/revoke-secondary', record)
+  const cluster = clusterOf(call)
+  checkTransition('primary/revoke-secondary', cluster.record)
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await ports.clock.sleep(PAUSE_MS * 2 ** tries)
-    const changes = revocation(await ports.store.list(partitions('secondary')), id, now, record)
+    const [secondaries, holders] = await Promise.all([
+      ports.store.list(partitions('secondary')),
+      ports.store.list(partitions('holder')),
+    ])
+    const changes = revocation(secondaries, holders, id, now, cluster.record)
     if (changes.length === 0) return false
-    await call.once('note', () => noteEvent('revocation', request.id, record, { id }, ports))
-    if (await writtenBesideHead(changes, record.epoch, ports)) return true
+    await call.once('note', () => noteEvent('revocation', request.id, cluster.record, { id }, ports))
+    if ((await ports.store.commit(changes, cluster)) === 'done') return true
   }
   throw secondariesChanging()
-}
-
-/**
- * Stores changes in one transaction with a look at the head, which commits take all the time: a conflict is likely.
- * @returns false when something is no longer as it was read, or is being written
- * @throws ApiError `busy` when this cluster does not write a journal, or another than the one it was judged by
- */
-async function writtenBesideHead(
-  changes: readonly Change[],
-  own: string | undefined,
-  { store, journal, entropy }: Pick<Ports, 'store' | 'journal' | 'entropy'>,
-): Promise<boolean> {
-  const head = await journal.head()
-  if (head?.mode !== 'writing' || head.epoch !== own) throw roleChanging()
-  const { mode, epoch, n } = head
-  const there = await store.read(changes.map(keyOf))
-  const asSeen = changes.map((change, index): Change => {
-    if (typeof change.expected === 'object') return change
-    const rev = there[index]?.rev
-    return { ...change, expected: rev === undefined ? 'absent' : { rev } }
-  })
-  const written = await journal.transact([
-    ...storing(asSeen, entropy),
-    { head: { n }, expect: { mode, epoch, n } },
-  ])
-  return written === 'done'
 }

@@ -2,12 +2,15 @@ import { after, answer, type Call, clusterOf, data, nothing, type Outcome } from
 import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import { retiredTerms } from '../../cluster/terms.ts'
-import { secondariesOf } from '../../link/admin/secondaries.ts'
-import { withKeyring } from '../../model/cluster.ts'
+import { type GivenTo, givenTo, withoutNewTerm } from '../../link/admin/holders.ts'
+import { wasKept, withKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
+import { termFacts } from '../reencryption/facts.ts'
+import { shownOlderTerms } from '../reencryption/show.ts'
+import { type AckPorts, acknowledgements } from './acknowledged.ts'
 
 export const rotateFields = {
   retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
@@ -26,47 +29,83 @@ export const prepareKeys = async () => ({
  * @see docs/spec/keys.md#terms
  */
 export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
-  const { changes, warnings } = await rotation(call, call.given.retire === true)
-  return after(changes, nothing(warnings))
+  const retire = call.given.retire === true
+  return rotation(call, retire, retire ? await sharesKnown(call) : [])
 }
 
-/** A rotation, to be committed: with `retire` all older terms get a not-after of now. */
-export async function rotation(
-  call: Call,
-  retire: boolean,
-): Promise<{ changes: Change[]; warnings: string[] }> {
+/** Whoever ends tokens that others could make wants to end their shares as well. */
+async function sharesKnown({ ports }: Call): Promise<string[]> {
+  const [recovery] = await ports.store.read([key('recovery-key')])
+  return recovery && wasKept(recovery.data) ? [SHARES] : []
+}
+
+const SHARES =
+  'an earlier version stored the recovery key, and whoever was a member of the set may know it: such a one makes recovery shares, until POST sys/rotate/recovery/init and /update have made others'
+
+/**
+ * A rotation, to be committed: with `retire` all older terms get a not-after of now, and the answer tells who has heard
+ * of it, and who else was given them.
+ * @param more warnings of what calls this
+ */
+export async function rotation(call: Call, retire: boolean, more: readonly string[] = []): Promise<Outcome> {
   const { keyring, record } = keysOf(call)
   const { ports, now } = call
-  const known = await ports.store.list(partitions('term'))
+  const [known, holders, secondaries] = await Promise.all([
+    ports.store.list(partitions('term')),
+    ports.store.list(partitions('holder')),
+    ports.store.list(partitions('secondary')),
+  ])
   const { keyring: made, terms } = await ports.genesis.withNextTerm(keyring.data, now)
   const next = withKeyring(record.data, made)
   const noted = retiredTerms(terms, known, { now, cluster: record.data.id, active: made.active, retire })
+  const before = terms.map(({ id }) => id).filter(id => id !== made.active)
+  const changes = [
+    ...[replace(keyring, keyring, next.keyring), replace(record, record, next.record), ...noted],
+    ...withoutNewTerm(holders, before, secondaries, { record: record.data, now }),
+  ]
+  if (!retire) return after(changes)
+  const given = givenTo(before, { self: record.data.id, terms: known, holders, secondaries })
   return {
-    changes: [replace(keyring, keyring, next.keyring), replace(record, record, next.record), ...noted],
-    warnings: retire ? [ENDED, ...(await hearers(call))] : [],
+    ...after(changes, nothing([ENDED, ...heldText(given), ...more])),
+    thenTold: () => acknowledgedText(ports, PATIENCE_MS),
   }
 }
+
+/** Milliseconds for which a retirement waits for secondaries that are connected. */
+const PATIENCE_MS = 3000
 
 const ENDED =
   'all batch tokens and prepared DR operation tokens made until now have ended; make new ones by POST auth/token/create-orphan with type=batch; workloads log in again'
 
-/** Which clusters have to hear of a retirement. */
-async function hearers(call: Call): Promise<string[]> {
-  const { record } = clusterOf(call)
-  if (record.mode !== 'primary') return []
-  const all = secondariesOf(await call.ports.store.list(partitions('secondary')), record)
-  return all.filter(one => one.activatedAt !== undefined).map(one => untilHeard(one, call.now))
+const heldText = (given: readonly GivenTo[]): string[] =>
+  given.length === 0
+    ? []
+    : [
+        `older terms were given to ${given.map(inWords).join(', ')}: whoever has these clusters, or a copy of one (a drill’s, one that has left by secondary/disable), goes on reading what older terms encrypted`,
+      ]
+
+const inWords = ({ cluster, name, revoked }: GivenTo): string =>
+  `${name ? `${name} (${cluster})` : cluster}${revoked ? ', which is revoked' : ''}`
+
+/** Which secondaries have said that they have what was committed, and which have not. */
+async function acknowledgedText(ports: AckPorts, patience: number): Promise<string[]> {
+  const { heard, missing } = await acknowledgements(ports, patience)
+  return [
+    ...(heard.length > 0 ? [`acknowledged by ${heard.map(({ id }) => id).join(', ')}`] : []),
+    ...missing.map(one => untilHeard(one, ports.clock.now())),
+  ]
 }
 
 const untilHeard = ({ id, contact }: Secondary, now: number): string => {
-  const last = contact ? `${Math.round((now - contact.at) / 1000)} s ago` : 'never'
-  return `the secondary ${id} honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows when it has this position`
+  const last = contact ? `${Math.max(0, Math.round((now - contact.at) / 1000))} s ago` : 'never'
+  return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
 
-/** GET sys/key-status: the term that encrypts, and since when. */
-export function keyStatus(call: Call): Outcome {
+/** GET sys/key-status: the term that encrypts, and since when; older ones, and how far what they encrypted is encrypted anew. */
+export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
-  return answer(data({ term, install_time: printTime(since) }))
+  const facts = await termFacts(call.ports, { all: true })
+  return answer(data({ term, install_time: printTime(since), ...(facts ? shownOlderTerms(facts) : {}) }))
 }
 
 function keysOf(call: Call) {

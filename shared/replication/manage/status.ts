@@ -1,7 +1,9 @@
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { FenceOutcome } from '../../model/link.ts'
+import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import { epochNumber } from '../position.ts'
+import type { ShownTerm } from './shown-terms.ts'
 
 /** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
 export interface StatusFacts {
@@ -10,6 +12,8 @@ export interface StatusFacts {
   journal?: JournalFacts | undefined
   /** of a primary, in the order in which their tokens were made, without revoked ones */
   secondaries?: readonly SecondaryFacts[]
+  /** of a primary */
+  terms?: readonly ShownTerm[]
   /** of a primary: what others of the set have said to its epoch, by address */
   fences?: readonly ShownFence[]
   /** what a secondary last heard of its primary */
@@ -99,9 +103,6 @@ export interface ShownContact {
   refused?: { at: number; text: string }
 }
 
-/** Milliseconds without a heartbeat after which a peer counts as lost; they come every ten seconds. */
-const LOST_MS = 30_000
-
 /** Unix seconds of the time that means "never" for a check of the tree. */
 const NEVER_CHECKED = '-62135596800'
 const NEVER_REINDEXED = '0'
@@ -110,7 +111,7 @@ const NEVER_REINDEXED = '0'
 const ROOT_DIGITS = 40
 
 const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
-  contact !== undefined && !contact.refused && now - contact.at < LOST_MS
+  contact !== undefined && !contact.refused && now - contact.at < bounds.PEER_LOST_MS
 
 /** The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret. @see docs/spec/replication.md#status */
 export function statusOf(facts: StatusFacts): Record<string, unknown> {
@@ -184,7 +185,7 @@ const shownBuilding = (building: JournalFacts['building']) =>
 
 const primaryStatus = (
   record: ClusterRecord,
-  { journal, secondaries = [], fences = [], now }: StatusFacts,
+  { journal, secondaries = [], terms = [], fences = [], now }: StatusFacts,
 ) => ({
   ...common(record, journal),
   state: journal?.doing === 'writing' ? 'running' : 'idle',
@@ -193,6 +194,7 @@ const primaryStatus = (
   last_wal: journal?.position ?? 0,
   last_dr_wal: journal?.frontier ?? 0,
   secondaries: secondaries.map(one => secondaryPeer(one, now)),
+  ...(terms.length > 0 ? { terms } : {}),
   ...(fences.length > 0
     ? {
         fences: fences.map(({ address, at, result, text }) => ({

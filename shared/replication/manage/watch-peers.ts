@@ -4,12 +4,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Heartbeat, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-
-/** Milliseconds without a heartbeat after which a cluster counts as silent; they come every ten seconds. */
-const SILENT_MS = 60_000
-
-/** What a primary had said this long ago, in milliseconds, is here by now, unless something is wrong. */
-const BEHIND_MS = 5000
+import { bounds } from '../../values/bounds.ts'
 
 /** What one cluster knows of those that it is connected with. */
 export interface PeerFacts {
@@ -43,7 +38,8 @@ export function peersAmiss({ record, secondaries, contact, applied, fault, now }
   if (isSilent(contact, now))
     return [`the primary has not been heard of for ${secondsSince(contact.at, now)} s`]
   if (fault !== undefined) return [`this secondary cannot apply what the primary has: ${fault}`]
-  const isBehind = applied !== undefined && applied < contact.frontier && now - contact.at >= BEHIND_MS
+  const isBehind =
+    applied !== undefined && applied < contact.frontier && now - contact.at >= bounds.LARGEST_LAG_MS
   return isBehind
     ? [
         `this secondary is ${contact.frontier - applied} commits behind what the primary had ${secondsSince(contact.at, now)} s ago`,
@@ -51,7 +47,7 @@ export function peersAmiss({ record, secondaries, contact, applied, fault, now }
     : []
 }
 
-const isSilent = ({ at }: Pick<Heartbeat, 'at'>, now: number): boolean => now - at >= SILENT_MS
+const isSilent = ({ at }: Pick<Heartbeat, 'at'>, now: number): boolean => now - at >= bounds.PRIMARY_LOST_MS
 const secondsSince = (at: number, now: number): number => Math.floor((now - at) / 1000)
 
 /** Writes a line for operators while a cluster of the set is silent or behind; an alarm counts them. */

@@ -1,17 +1,12 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
+import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { endEpoch } from '../density.ts'
 import { firstHead } from '../head.ts'
 import type { Element } from '../journal.ts'
 import { epochName, posText } from '../position.ts'
 import { noJournalOpen } from '../refusals.ts'
-
-/**
- * Milliseconds between a change from plain to journaled writing, or back, and the moment at which nobody can still
- * write in the old way: 20 s for a cluster record's age, 3 s for an attempt begun at the last moment, and slack.
- */
-export const CHANGEOVER = 30_000
 
 const LIFE_BYTES = 6
 
@@ -51,7 +46,7 @@ export async function endJournal(
 export const stamping = (life: string, now: number) => ({
   job: 'journal-stamp',
   life,
-  notBefore: now + CHANGEOVER,
+  notBefore: now + bounds.CHANGEOVER_WAIT_MS,
 })
 
 /**
@@ -59,4 +54,4 @@ export const stamping = (life: string, now: number) => ({
  * @param life of the tree that is not used any more
  */
 export const unstamping = (since: string, life: string | undefined, now: number) =>
-  defined({ job: 'journal-unstamp', since, life, notBefore: now + CHANGEOVER })
+  defined({ job: 'journal-unstamp', since, life, notBefore: now + bounds.CHANGEOVER_WAIT_MS })

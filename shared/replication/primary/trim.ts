@@ -1,5 +1,5 @@
 import type { Ports } from '../../ports.ts'
-import { PROMISED } from '../density.ts'
+import { JOURNAL_PROMISE_MS } from '../../values/bounds.ts'
 
 /** Milliseconds, about, between two moves of the beginning. */
 const STEP = 12 * 3600 * 1000
@@ -13,7 +13,7 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
   const head = await journal.head()
   if (!head || head.mode === 'syncing' || head.mode === 'draining' || head.from >= head.done) return
   const { mode, epoch, hold, from, line, done } = head
-  const oldest = clock.now() - PROMISED
+  const oldest = clock.now() - JOURNAL_PROMISE_MS
   const at = async (seq: number): Promise<number> => (await journal.cells(line, seq - 1, seq))[0]?.at ?? 0
   if ((await at(from + 1)) > oldest - STEP) return
   // the lowest position whose cell is younger, by halving; below `done` cells are missing only where they were deleted

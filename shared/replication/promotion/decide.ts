@@ -1,4 +1,5 @@
 import type { OperationFault } from '../../model/operation.ts'
+import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import type { Head } from '../head.ts'
 
@@ -66,14 +67,9 @@ export interface PromotionVerdict {
   readonly warnings: readonly string[]
 }
 
-/** Milliseconds by which this cluster may be behind its primary. */
-const MOST_LAG = 5000
-/** Milliseconds without an answer after which a primary is taken for lost. */
-const LOST_MS = 60_000
-
 /** Whether a primary answers that has more than a secondary may be behind it. */
 export const isBehind = (primary: PrimaryFacts): boolean =>
-  primary.state === 'answers' && primary.lag !== 'parted' && primary.lag > MOST_LAG
+  primary.state === 'answers' && primary.lag !== 'parted' && primary.lag > bounds.LARGEST_LAG_MS
 
 interface Check {
   readonly name: string
@@ -94,7 +90,7 @@ const isLost = (primary: PrimaryFacts, now: number): boolean =>
   primary.state === 'silent' &&
   primary.front === undefined &&
   primary.heardAt !== undefined &&
-  now - primary.heardAt >= LOST_MS
+  now - primary.heardAt >= bounds.PRIMARY_LOST_MS
 
 /** What is wrong where nothing opens that the keyring has encrypted; undefined: something does. */
 export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
@@ -145,7 +141,7 @@ const checks: readonly Check[] = [
     finds: ({ keyring: { missing } }) =>
       missing === undefined
         ? undefined
-        : `the term ${missing}, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster`,
+        : `the term ${missing}, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster, and if that rotation retired older terms, their batch tokens count here again`,
   },
   {
     name: 'sync',
@@ -226,7 +222,7 @@ const checks: readonly Check[] = [
       if (primary.lag === 'parted')
         return 'the journals of this cluster and of the primary have parted (merkle-diff)'
       return isBehind(primary)
-        ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${MOST_LAG / 1000} s`
+        ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${bounds.LARGEST_LAG_MS / 1000} s`
         : undefined
     },
   },
@@ -241,6 +237,10 @@ function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): s
     : ': whatever came after it was heard last; of what it had told by then nothing is missing'
 }
 
+/** Nobody here knows of them: the report of the former primary names them. */
+const ENDS_LOST =
+  'revocations and retirements of terms that the primary committed behind that position count nowhere here, and whom they ended is good again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there names those that were lost'
+
 /** What a promotion that goes on has to tell. */
 function warningsOf(facts: PromotionFacts): string[] {
   const { primary, head, format, now } = facts
@@ -252,10 +252,11 @@ function warningsOf(facts: PromotionFacts): string[] {
         : `it answered last ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
     return [
       `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here${missingText(facts)}`,
+      ENDS_LOST,
     ]
   }
   if (primary.state === 'refuses' || primary.state === 'none')
-    return [`nothing was handed over: this cluster takes over at position ${at}`]
+    return [`nothing was handed over: this cluster takes over at position ${at}`, ENDS_LOST]
   return primary.format < format
     ? [
         `the primary speaks format ${primary.format}, this cluster ${format}: it cannot come back as a secondary before its upgrade`,

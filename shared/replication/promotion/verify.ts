@@ -14,7 +14,7 @@ const PATIENCE = { graceful: 12_000, forced: 4000 }
  * as long as it seems. Without force it asks again.
  * @param took milliseconds by the clock
  */
-export const isMoved = (took: number, patience: number): boolean => took < 0 || took > patience + OVERDUE_MS
+const isMoved = (took: number, patience: number): boolean => took < 0 || took > patience + OVERDUE_MS
 const OVERDUE_MS = 2000
 
 /** How long a secondary that was at rest is waited for, milliseconds, and how often it is looked at. */

@@ -1,6 +1,7 @@
 import type { Call } from '../../api/call.ts'
 import { DR_REPLICATION, readLicence } from '../../api/licence.ts'
 import { FORMAT } from '../../link/source.ts'
+import { wasKept } from '../../model/cluster.ts'
 import { isMethod } from '../../model/mount.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
@@ -35,9 +36,11 @@ export async function ownPart(call: Call) {
   const { store, deployment } = call.ports
   const [recovery] = await store.read([key('recovery-key')])
   const { shares = 0, threshold = 0 } = recovery?.data ?? {}
+  // who was a member while the key was stored can make shares
+  const rekey_needed = recovery !== undefined && wasKept(recovery.data)
   return {
     versions: { version: deployment.version, api_version: deployment.apiVersion, format: FORMAT },
-    recovery: { shares, threshold },
+    recovery: { shares, threshold, rekey_needed },
     region: { own: deployment.region, settings: await placedSettings(call) },
     license: licencePart(deployment.license, call.now),
   }

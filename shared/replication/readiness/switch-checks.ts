@@ -1,4 +1,5 @@
 import type { Secondary } from '../../model/link.ts'
+import { bounds } from '../../values/bounds.ts'
 import type { Head } from '../head.ts'
 import { type CheckResult, keyringClosed } from '../promotion/decide.ts'
 
@@ -17,10 +18,6 @@ export interface SuccessorFacts extends Pick<Secondary, 'id' | 'contact'> {
   readonly lag: number
 }
 
-/** Milliseconds without a heartbeat after which a secondary counts as cut off, and by which it may be behind. */
-const LOST_MS = 30_000
-const MOST_LAG = 5000
-
 /** Why a secondary could not take over now, as far as its primary knows; empty: it could. */
 export function successorFault(
   { contact, lag }: SuccessorFacts,
@@ -29,12 +26,12 @@ export function successorFault(
 ): string {
   if (!contact) return 'it has never sent a heartbeat'
   const age = now - contact.at
-  if (age >= LOST_MS) return `its last heartbeat was ${Math.round(age / 1000)} s ago`
+  if (age >= bounds.PEER_LOST_MS) return `its last heartbeat was ${Math.round(age / 1000)} s ago`
   // one that is idle has just begun, or has stopped: then it is behind
   if (contact.state.startsWith('merkle')) return `its state is ${contact.state}`
   if (contact.epoch !== epoch)
     return `it has applied epoch ${contact.epoch}, and this cluster writes ${epoch}`
-  return lag > MOST_LAG ? `it was ${Math.round(lag / 1000)} s behind at its last heartbeat` : ''
+  return lag > bounds.LARGEST_LAG_MS ? `it was ${Math.round(lag / 1000)} s behind at its last heartbeat` : ''
 }
 
 interface SwitchRow {

@@ -120,7 +120,8 @@ export async function ask(follower: Follower): Promise<EchoAnswer> {
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
-  const echo = () => link.echo({ position, state: told.state, address, apiAddress })
+  const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
+  const echo = () => link.echo({ position, state: told.state, address, apiAddress, ownTerm })
   // a primary that writes the same record at this moment wants the question repeated
   follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
   follower.heardIn = head?.own ?? ''

@@ -3,6 +3,7 @@ import { apiAddressOf, linkAddress, primaryOf } from '../../model/cluster.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import type { Connect } from './connect.ts'
 import type { Follower } from './follower.ts'
 import { holdTerm, takeSealed } from './hold-term.ts'
@@ -11,9 +12,6 @@ export type FollowerPorts = Pick<
   Ports,
   'store' | 'journal' | 'cipher' | 'genesis' | 'clock' | 'entropy' | 'log' | 'audit' | 'deployment'
 >
-
-/** Age at which the cluster record is read again: commits refuse one of 20 s. */
-const RECORD_MS = 5000
 
 /**
  * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
@@ -60,7 +58,7 @@ export async function newFollower(
 function secondaryRecord({ store, clock, cipher }: FollowerPorts) {
   let read: ClusterRead | undefined
   return async (): Promise<ClusterRead | undefined> => {
-    if (read && clock.now() - read.readAt <= RECORD_MS) return read
+    if (read && clock.now() - read.readAt <= bounds.RECORD_REREAD_MS) return read
     const readAt = clock.now()
     const [item] = await store.read([key('cluster')])
     if (item) cipher.expect(item.data)

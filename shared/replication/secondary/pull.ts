@@ -4,6 +4,7 @@ import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { nothingNeeded } from '../terms.ts'
 import { beginAnew } from './begin-anew.ts'
 import type { Connect } from './connect.ts'
@@ -12,9 +13,6 @@ import { ask, type Follower, holdFor, isReplaced, type Progress } from './follow
 import { type FollowerPorts, newFollower } from './new-follower.ts'
 import { type Attention, attentionTo, isNoticed, rest } from './rest.ts'
 
-/** Milliseconds for which a run keeps others from pulling; every heartbeat renews it. */
-const LEASE_MS = 25_000
-const HEARTBEAT_MS = 10_000
 /** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
 const STANDBY_MS = 500
 
@@ -55,7 +53,7 @@ export async function pull(
   while (ports.clock.now() < deadline) {
     const { follower } = pulling
     if (ports.clock.now() >= next || (!follower.source && follower.link)) {
-      next = ports.clock.now() + HEARTBEAT_MS
+      next = ports.clock.now() + bounds.HEARTBEAT_MS
       await heartbeat(pulling)
       const renewed = await renew(pulling, lease)
       if (!renewed) return
@@ -187,7 +185,7 @@ const MOST_ADDRESSES = 8
 async function renew(
   { ports, follower, holder }: Pulling,
   lease: Item<'puller'> | undefined,
-  forMs = LEASE_MS,
+  forMs = bounds.PULLER_LEASE_MS,
 ): Promise<{ item: Item<'puller'> | undefined } | undefined> {
   const cluster = await follower.cluster()
   if (!cluster) return undefined

@@ -1,6 +1,7 @@
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { emptyLink, type Link } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
+import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { linkedBy } from '../activation/wipe.ts'
 import { givenLost } from '../operation/faults.ts'
@@ -54,14 +55,14 @@ async function changesTo(
   ])
   if (pending?.data.operation !== id || !own) throw givenLost()
   const given = pending.data
-  // terms that this cluster has added alone stay, for reading
-  const { keyring } = await ports.genesis.unite(given.keyring, own.data, ports.clock.now())
+  // terms that this cluster has added alone stay, for reading: the set has lost them
+  const { keyring } = await ports.genesis.unite(given.keyring, own.data, ports.clock.now(), true)
   const next = { ...linkedBy(given, id, operation.data.activation), home: ports.deployment.home }
   const admission = { ...given, addresses: [...given.addrs, ...given.met] }
   return [
     ...keyringChanges(record, own, keyring, next),
     ...(await admissionChanges(ports.store, self, member, admission)),
-    ...[key('token-key'), key('pending-key'), pending].map(one => remove(one)),
+    ...[...keysMadeAnew, pending].map(one => remove(one)),
   ]
 }
 

@@ -7,7 +7,7 @@ import { lives, make } from '../../support/tokens.ts'
 
 const ALL = '["create", "read", "update", "delete", "list", "sudo"]'
 
-describe('no templates, so nothing a client is called can widen a rule: CVE-2021-43998, CVE-2026-5006, HCSEC-2026-32, GHSA-59w7-v8rr-pr4p', () => {
+describe('no templates, so nothing a client is called can widen a rule: CVE-2021-43998, CVE-2026-5006, HCSEC-2026-32, GHSA-59w7-v8rr-pr4p, CVE-2026-71543, GHSA-hr5j-3j78-4vh2', () => {
   test.each([
     '{{identity.entity.id}}',
     '{{identity.entity.aliases.auth_cloud_1.metadata.client_arn}}',
@@ -96,12 +96,51 @@ describe('no groups, no second factor, no leases, no peers: paths of theirs do n
     ['PUT', '/sys/renew/lease', 'CVE-2026-45808'],
     ['PUT', '/sys/revoke/lease', 'CVE-2026-45808'],
     ['PUT', '/sys/revoke-prefix/auth', 'GHSA-v8v8-cm84-m686'],
-    ['PUT', '/sys/revoke-force/auth', 'GHSA-c36x-h252-g9x2'],
+    ['PUT', '/sys/revoke-force/auth', 'GHSA-c36x-h252-g9x2, CVE-2026-55774'],
     ['POST', '/sys/storage/raft/remove-peer', 'CVE-2021-3282'],
     ['POST', '/sys/storage/raft/join', 'CVE-2022-36129'],
+    ['POST', '/identity/entity/batch-delete', 'CVE-2026-14886, HCSEC-2026-27'],
+    ['POST', '/identity/mfa/login-enforcement/x', 'CVE-2025-6015, CVE-2025-55003, HCSEC-2025-19'],
+    ['GET', '/identity/oidc/provider/x/authorize', 'GHSA-2cjw-94fw-wqjx'],
+    ['POST', '/totp/code/x', 'CVE-2025-6014, CVE-2025-55000'],
+    ['PUT', '/sys/audit/file', 'CVE-2025-6000, CVE-2025-54997, HCSEC-2025-14'],
+    ['POST', '/sys/audit/file', 'CVE-2026-5051, HCSEC-2026-16'],
+    ['PUT', '/sys/plugins/catalog/auth/x', 'CVE-2026-105816, GHSA-j6wc-jpvg-xfxq'],
+    ['DELETE', '/sys/plugins/catalog/auth/x', 'CVE-2026-115366, GHSA-cg72-x35g-xfp8'],
+    ['POST', '/sys/quotas/rate-limit/x', 'CVE-2026-115359'],
+    ['GET', '/sys/config/state/sanitized', 'CVE-2026-115363'],
+    ['POST', '/pki/sign/x', 'CVE-2026-115369, GHSA-g892-p242-8g86'],
+    ['POST', '/pki/acme/new-order', 'CVE-2026-105818, GHSA-x8fg-h69x-p28f'],
+    ['POST', '/transit/keys/x', 'CVE-2026-55776, GHSA-8w8f-r2xv-4q4j'],
+    ['POST', '/database/roles/x', 'CVE-2026-39946, GHSA-6vgr-cp5c-ffx3'],
   ])('%s %s (%s)', async (method, path) => {
     const reply = await api(method, path, method === 'GET' ? undefined : { name: 'x', lease_id: 'x' })
     expect([404, 405], reply.text).toContain(reply.status)
     expect((await api(method, path, undefined, { token: '' })).status).toBe(403)
+  })
+})
+
+describe('no auth methods but this one, and no secrets engines', () => {
+  test.each([
+    ['azure', 'CVE-2025-3879'],
+    ['ldap', 'CVE-2026-55770, GHSA-6mwx-4547-5vc9, CVE-2025-13357'],
+    ['jwt', 'CVE-2026-33757, CVE-2026-33758'],
+    ['oidc', 'CVE-2026-33758'],
+    ['cert', 'CVE-2026-39388'],
+    ['userpass', 'CVE-2025-54999'],
+  ])('a mount of type %s is refused (%s)', async type => {
+    const name = fresh('m')
+    expect((await api('POST', `/sys/auth/${name}`, { type })).status).toBe(400)
+    expect((await api('POST', `/auth/${name}/login`, {}, { token: '' })).status).toBe(400)
+    expect((await api('GET', `/sys/auth/${name}`)).status).toBe(400)
+  })
+
+  test.each([
+    ['pki', 'CVE-2026-105818'],
+    ['transit', 'CVE-2026-55776'],
+    ['database', 'CVE-2026-39946'],
+    ['totp', 'CVE-2025-6014'],
+  ])('an engine of type %s is refused (%s)', async type => {
+    expect([404, 405]).toContain((await api('POST', `/sys/mounts/${fresh('m')}`, { type })).status)
   })
 })

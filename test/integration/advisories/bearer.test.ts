@@ -76,7 +76,7 @@ describe('a bearer token goes to nobody else, whatever is asked of AWS: CVE-2026
   })
 })
 
-test('however a caller shows its token, the audit log tells the same of it (CVE-2026-46358)', async () => {
+test('however a caller shows its token, the audit log tells the same of it (CVE-2026-46358, GHSA-q8cj-789h-vg24)', async () => {
   const { client_token: token } = await make({ policies: 'default', meta: { team: 'a' } })
   const path = `/sys/policies/acl/${fresh('p')}`
   for (const headers of [

@@ -24,7 +24,7 @@ const rows = ways.flatMap(({ title, endpoint, path }) =>
   }),
 )
 
-describe('a value of the wrong kind is never told back: CVE-2025-4166, HCSEC-2025-09, CVE-2025-52893', () => {
+describe('a value of the wrong kind is never told back: CVE-2025-4166, HCSEC-2025-09, CVE-2025-52893, GHSA-8xxq-mq9m-xmhw', () => {
   let mount = ''
   let token = ''
   beforeAll(async () => {
@@ -39,6 +39,21 @@ describe('a value of the wrong kind is never told back: CVE-2025-4166, HCSEC-202
       expect([400, 404], JSON.stringify(value)).toContain(reply.status)
       expect(reply.text).not.toContain(SECRET)
     }
+  })
+
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  test.each<[string, unknown]>([
+    ['a line of text', `Authorization: ${SECRET}`],
+    ['JSON that breaks off', `{"Authorization": ["${SECRET}"`],
+    ['the same in base64', base64(`{"Authorization": ["${SECRET}"`)],
+    ['a list', [`Authorization: ${SECRET}`, { [SECRET]: SECRET }]],
+    ['an object of objects', { Authorization: { [SECRET]: SECRET } }],
+    ['an object with a name that is none', { [`${SECRET}\r\n`]: [SECRET] }],
+  ])('headers of a signed request that do not parse: %s', async (_title, iam_request_headers) => {
+    const signed = { iam_http_request_method: 'POST', iam_request_body: base64('Action=GetCallerIdentity') }
+    const login = { ...signed, iam_request_url: base64('https://sts.amazonaws.com/'), role: 'x' }
+    const reply = await api('POST', `${mount}/login`, { ...login, iam_request_headers }, { token: '' })
+    expect([reply.status, reply.text.includes(SECRET)]).toEqual([400, false])
   })
 
   test('and is in no log', () => {

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type CertifiedKey, createAuthority } from '../../../infra/local/provider/documents/authority.ts'
 import { tagged } from '../../../infra/local/provider/documents/der.ts'
@@ -18,7 +18,7 @@ function namesOf(pem: string) {
   }
 }
 
-describe('who signed counts, not that somebody did: CVE-2020-16251', () => {
+describe('who signed counts, not that somebody did: CVE-2020-16251, CVE-2025-6037, HCSEC-2025-18, GHSA-6c5r-4wfc-3mcx', () => {
   let document = Buffer.alloc(0)
   let registered = ''
   let foreign: CertifiedKey
@@ -60,6 +60,14 @@ describe('who signed counts, not that somebody did: CVE-2020-16251', () => {
     const mount = await mountWith(await localCertificate())
     const reply = await login(mount, message())
     expect([reply.status, errorsOf(reply)]).toEqual([400, UNPROVEN])
+  })
+
+  test('another key under the subject of a registered certificate vouches for nothing', async () => {
+    const [mine, theirs] = [foreign.certificate, registered].map(pem => new X509Certificate(pem))
+    expect(mine?.subject).toBe(theirs?.subject)
+    expect(mine?.publicKey.equals(theirs?.publicKey as KeyObject)).toBe(false)
+    const mount = await mountWith(await localCertificate())
+    expect((await login(mount, forged(foreign.certificate, registered))).status).toBe(400)
   })
 
   test('the same message is accepted where that signer is registered', async () => {

@@ -10,6 +10,32 @@ const CEREMONY = GENERATE.flatMap(path => [
   `POST ${path}/update`,
 ])
 
+/** Rekeying; nothing of it takes a token where ceremonies are open. */
+const REKEY = [
+  ...['init', 'verify'].flatMap(name =>
+    ['GET', 'POST', 'DELETE'].map(method => `${method} /sys/rekey-recovery-key/${name}`),
+  ),
+  'POST /sys/rekey-recovery-key/update',
+]
+
+/** What is refused whoever asks: there are no such keys here. */
+const REFUSED = [
+  ...['/sys/rekey', '/sys/rotate/root'].flatMap(path => [
+    ...['init', 'verify'].flatMap(name =>
+      ['GET', 'POST', 'DELETE'].map(method => `${method} ${path}/${name}`),
+    ),
+    `POST ${path}/update`,
+  ]),
+  'POST /sys/rotate/root',
+  ...[
+    '/sys/rekey/backup',
+    '/sys/rekey/recovery-key-backup',
+    '/sys/rekey-recovery-key/backup',
+    '/sys/rotate/root/backup',
+    '/sys/rotate/recovery/backup',
+  ].flatMap(path => ['GET', 'DELETE'].map(method => `${method} ${path}`)),
+]
+
 const OPEN = [
   'POST /auth/:mount/login',
   // the wrapping token is the authority
@@ -29,6 +55,8 @@ const OPEN = [
   'POST /sys/decode-token',
   // recovery shares are the authority; its answers depend on the one slot, and are tried in system/generate-root.test.ts
   ...CEREMONY,
+  ...REKEY,
+  ...REFUSED,
 ]
 
 let mount = ''
@@ -43,7 +71,7 @@ describe('who may call without a token', () => {
     expect(open.map(({ title }) => title).sort()).toEqual([...OPEN].sort())
   })
 
-  test.each(open.filter(({ title }) => !CEREMONY.includes(title)))(
+  test.each(open.filter(({ title }) => ![...CEREMONY, ...REKEY].includes(title)))(
     '$title answers, whatever token comes along',
     async ({ endpoint, path: template }) => {
       const path = filled(template, mount)

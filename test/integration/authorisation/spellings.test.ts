@@ -40,7 +40,7 @@ describe('a policy counts for the path as it is typed', () => {
   })
 })
 
-describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-3605, HCSEC-2026-05', () => {
+describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131, CVE-2026-12624, HCSEC-2026-26, CVE-2026-3605, HCSEC-2026-05, CVE-2026-89322, GHSA-fg5x-7whg-6c28', () => {
   beforeAll(async () => {
     await done('POST', `${mount}/role/prod`, iamRole.body)
   })
@@ -76,6 +76,18 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-3605, 
     const closed = await tokenWith(allow(`${mount}/*`) + deny(`${mount}/role/prod`))
     expect((await api('GET', `${mount}/role/${name}`, undefined, { token: open })).status).toBe(200)
     expect((await api('GET', `${mount}/role/${name}`, undefined, { token: closed })).status).toBe(403)
+  })
+
+  // CVE-2026-93335: also where letters are told apart
+  test.each([
+    ['CONFIG/Client', '/config/client'],
+    ['ROLE/*', '/role/prod'],
+    ['+/CLIENT', '/config/client'],
+  ])('of any path, when the rule is written %s', async (rule, path) => {
+    const closed = await tokenWith(allow(`${mount}/*`) + asking + deny(`${mount}/${rule}`))
+    for (const method of ['GET', 'DELETE'])
+      expect((await api(method, mount + path, undefined, { token: closed })).status, method).toBe(403)
+    expect(await told(path, closed)).toEqual(['deny'])
   })
 
   test.each(['Prod', 'PR*', 'pROD'])('of a role, when the rule is written %s', async rule => {

@@ -165,6 +165,27 @@ describe('what a warm iam login costs', () => {
   })
 })
 
+test('a login without proof costs the same with a role and without one (CVE-2025-54999, CVE-2025-6011, HCSEC-2025-15)', async () => {
+  const { path } = await freshMount()
+  await done('POST', `${path}/role/web`, { auth_type: 'ec2', bound_account_id: HOME.account })
+  await done('POST', `${path}/role/app`, { bound_iam_principal_arn: 'arn:aws:iam::111122223333:role/app*' })
+  const key = { accessKeyId: 'AKIA0000000000000000', secretAccessKey: 'x' }
+  const forged = document.rsa2048.replace(/^(.{200})./, (_, kept) => `${kept}A`)
+  for (const proof of [{ pkcs7: forged }, { pkcs7: 'x' }, signedBy(key), {}]) {
+    const login = (role: string) => api('POST', `${path}/login`, { ...proof, role }, { token: '' })
+    const answers: string[] = []
+    const costs: string[] = []
+    for (const role of ['web', 'app', 'nobody', '']) {
+      // an environment remembers what it has read before
+      const { status, text } = await login(role)
+      answers.push(`${status} ${text}`)
+      costs.push(JSON.stringify(await costOf(() => login(role))))
+    }
+    expect(new Set(answers)).toEqual(new Set([expect.stringMatching(/^400 /)]))
+    expect(new Set(costs).size, costs.join()).toBe(1)
+  }
+})
+
 describe('what requests cost that cannot succeed', () => {
   const iam = signedBy({ accessKeyId: 'AKIA0000000000000000', secretAccessKey: 'x' })
   test.each<[string, string, string, unknown]>([

@@ -43,7 +43,7 @@ const readable = (path: string, instanceId: string) =>
     [`${path}/identity-accesslist?list=true`, 404],
   ] as const
 
-describe('disabling a mount: CVE-2020-7220, GHSA-vv66-6rp4-wr4f', () => {
+describe('disabling a mount: CVE-2020-7220, GHSA-vv66-6rp4-wr4f, CVE-2026-42186', () => {
   test('its tokens are dead and its paths gone with the answer; then everything is removed', async () => {
     const { path, logins, worker } = await fullMount()
     const { status, text } = await done('DELETE', `/sys${path}`)

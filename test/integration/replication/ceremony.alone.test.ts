@@ -2,8 +2,12 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { logAlarms } from '../../../infra/constructs/log-alarms.ts'
 import { unmasked } from '../../../shared/ceremony/encode.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
+import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
+import { serve } from '../../../shared/http/dispatch.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { fits } from '../../support/filter-pattern.ts'
+import { asFunction } from '../../support/iam/judge.ts'
+import { having } from '../../support/set/member-ports.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 const R = '/sys/replication/dr/secondary'
@@ -14,6 +18,8 @@ const POLICY = `path "sys/replication/dr/secondary/*" { capabilities = ["update"
 let set: ClusterSet
 /** made on the primary before anything happened */
 let prepared = ''
+/** likewise, without the policy */
+let narrow = ''
 /** what must stand nowhere */
 const canaries: string[] = []
 
@@ -48,7 +54,9 @@ beforeAll(async () => {
   await east.ok('POST', '/auth/token/roles/failover', role)
   const { body } = await east.ok('POST', '/auth/token/create/failover', { ttl: '8h', policies: 'operators' })
   prepared = body.auth.client_token
-  canaries.push(prepared)
+  const other = { type: 'batch', policies: ['default'], no_parent: true }
+  narrow = (await east.ok('POST', '/auth/token/create', other)).body.auth.client_token
+  canaries.push(prepared, narrow)
   await set.join('west', 'east')
   await set.converge()
   // from here on the primary is dead
@@ -63,6 +71,35 @@ const operations = groups
   .map(({ path }) => path)
 
 describe('with the primary dead, on a secondary', () => {
+  test('its root token begins and ends an attempt, which strangers do not end; another token is a stranger’s', async () => {
+    const attempt = `${GENERATE}/attempt`
+    const root = { token: set.at('east').token() }
+    expect((await west('PUT', attempt, {}, root)).status).toBe(200)
+    for (const stranger of [anonymous, { token: prepared }])
+      expect((await west('DELETE', attempt, undefined, stranger)).status).toBe(403)
+    expect((await west('DELETE', attempt, undefined, root)).status).toBe(204)
+    expect((await west('PUT', attempt, {})).status).toBe(200)
+    expect((await west('DELETE', attempt)).status).toBe(204)
+  })
+
+  test('with ceremonies closed a root token of the primary begins one, and a stranger does not', async () => {
+    const ports = set.at('west').as('ceremony')
+    const served = serve(
+      ceremonyGroup,
+      having(ports, { deployment: { ...ports.deployment, strictCeremony: true } }),
+    )
+    const ask = async (method: string, token: string) => {
+      const request = { method, path: `/v1${GENERATE}/attempt`, query: [], body: '', bodyLength: 0 }
+      const from = { source: '192.0.2.1', domain: '', gatewayId: 'g', deadline: ports.clock.now() + 10_000 }
+      const headers = token ? { 'x-vault-token': token } : {}
+      const { response } = await asFunction('ceremony', () => served({ ...request, ...from, headers }))
+      return response.status
+    }
+    const root = set.at('east').token()
+    expect([await ask('PUT', ''), await ask('PUT', root), await ask('DELETE', '')]).toEqual([403, 200, 403])
+    expect(await ask('DELETE', root)).toBe(204)
+  })
+
   test('holders of its shares make a token, which is taken, and is void when it was deleted', async () => {
     const text = await generated()
     expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({
@@ -78,7 +115,8 @@ describe('with the primary dead, on a secondary', () => {
     const replies = []
     for (const share of set.at('west').shares.slice(0, 3))
       replies.push(await west('PUT', `${GENERATE}/update`, { nonce, key: share }))
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 400])
+    expect(replies.map(({ status }) => status)).toEqual([400, 400, 400])
+    expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({ started: true, progress: 0 })
     expect((await west('DELETE', `${GENERATE}/attempt`)).status).toBe(204)
   })
 
@@ -98,6 +136,20 @@ describe('with the primary dead, on a secondary', () => {
     expect((await west('POST', `${R}/generate-public-key`, {}, { token })).status).toBe(403)
     const root = { token: set.at('east').token() }
     expect((await west('POST', `${R}/generate-public-key`, {}, root)).status).toBe(200)
+  })
+
+  test('keys of the next link are made for it in the body, for prepared ones, and for no other token there', async () => {
+    const path = `${R}/generate-public-key`
+    for (const dr_operation_token of [await generated(), prepared]) {
+      const { status, body } = await west('POST', path, { dr_operation_token })
+      expect([status, typeof body.data?.secondary_public_key]).toEqual([200, 'string'])
+    }
+    for (const dr_operation_token of [set.at('east').token(), narrow, 'hvs.unknown', 'hvb.x'])
+      expect((await west('POST', path, { dr_operation_token })).status).toBe(403)
+    // the body's token is the one that is judged, whatever the header has
+    const root = { token: set.at('east').token() }
+    expect((await west('POST', path, { dr_operation_token: 'hvs.unknown' }, root)).status).toBe(403)
+    expect((await west('POST', path, {})).status).toBe(403)
   })
 
   test('a batch token that was prepared is taken where its policies allow it, by nobody’s leave', async () => {

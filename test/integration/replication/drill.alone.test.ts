@@ -5,6 +5,8 @@ import type { AskCluster } from '../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../shared/replication/drill/steps.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { drillHandler } from '../../../shared/workers/drills.ts'
+import { asFunction, checkAllowed } from '../../support/iam/judge.ts'
+import { workflowRequest } from '../../support/iam/requests.ts'
 import { blocksOf } from '../../support/pages.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import { having } from '../../support/set/member-ports.ts'
@@ -171,14 +173,17 @@ describe('a drill does not begin', () => {
     const workflows = {
       ...ports.workflows,
       start: async (name: string) => {
+        checkAllowed(workflowRequest('StartExecution', name))
         started.push(name)
         return 'runs' as const
       },
     }
     const schedule = (at: string) =>
-      drillHandler(having(set.at(at).as('on-drill'), { workflows }), { policy: 'drill', ask: asking() })(
-        {},
-        context,
+      asFunction('on-drill', () =>
+        drillHandler(having(set.at(at).as('on-drill'), { workflows }), { policy: 'drill', ask: asking() })(
+          {},
+          context,
+        ),
       )
     await schedule('west')
     expect(started).toEqual([])

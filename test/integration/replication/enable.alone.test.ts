@@ -4,13 +4,7 @@ import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { noopCell } from '../../../shared/replication/cell.ts'
 import { denseUpTo, endEpoch, fill } from '../../../shared/replication/density.ts'
-import {
-  beginJournal,
-  CHANGEOVER,
-  endJournal,
-  stamping,
-  unstamping,
-} from '../../../shared/replication/primary/enable.ts'
+import { beginJournal, endJournal, stamping, unstamping } from '../../../shared/replication/primary/enable.ts'
 import { stampAll } from '../../../shared/replication/primary/stamp.ts'
 import { unstampAll } from '../../../shared/replication/primary/unstamp.ts'
 import { rootsPk } from '../../../shared/replication/refresh.ts'
@@ -18,6 +12,7 @@ import { bucketIn, leafInLife } from '../../../shared/replication/tree.ts'
 import { create, put, remove, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
+import { bounds } from '../../../shared/values/bounds.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
 import { differences, replayed, standing, wrongSums } from '../../support/journal.ts'
 import { sized } from '../../support/size.ts'
@@ -172,7 +167,7 @@ describe('a journal is begun', () => {
     const life = await enabled()
     const start = clock.ms
     await stamped(life)
-    expect(clock.ms - start).toBeGreaterThanOrEqual(CHANGEOVER)
+    expect(clock.ms - start).toBeGreaterThanOrEqual(bounds.CHANGEOVER_WAIT_MS)
   })
 
   test('and what came later still is found by a later pass', async () => {

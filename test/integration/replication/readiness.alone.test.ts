@@ -46,7 +46,7 @@ describe('of a pair that is well', () => {
       ...{ mode: 'secondary', ready: true },
       promotion: { goes_through: true, refused: '', warnings: [] },
       keyring: { opens: true, failed: [] },
-      recovery: { shares: 5, threshold: 3 },
+      recovery: { shares: 5, threshold: 3, rekey_needed: false },
       versions: { version: '1.0.0', format: FORMAT, primary_format: FORMAT },
       tree: { corrupted: false, reindexing: false },
       lag: { primary: 'answers', behind_ms: 0, last_contact_age_ms: 0, clock_skew_ms: 0 },
@@ -184,7 +184,10 @@ describe('what is in the way', () => {
     const shown = await readiness()
     expect(shown).toMatchObject({ ready: true, lag: { primary: 'silent' } })
     expect(shown.lag.last_contact_age_ms).toBeGreaterThan(60_000)
-    expect(shown.promotion.warnings).toEqual([expect.stringContaining('does not answer')])
+    expect(shown.promotion.warnings).toEqual([
+      expect.stringContaining('does not answer'),
+      expect.stringContaining('revocations and retirements'),
+    ])
     const does = Object.fromEntries(
       shown.promotion.steps.map(({ step, does: text }: { step: string; does: string }) => [step, text]),
     )

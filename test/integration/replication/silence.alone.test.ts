@@ -83,17 +83,17 @@ test('a primary whose epoch was ended by a call that died behind that steps down
 })
 
 test.each([
-  ['forward', 300_000, 0, 3, ''],
-  ['back', -1, 300_000, 1, 'Echo'],
+  ...[1, 2, 3, 4, 5, 6].map(at => ['forward', 'answers', 300_000, 0, at, ''] as const),
+  ['back', 'does not', 0, 300_000, 1, 'Echo'] as const,
 ])(
-  'a clock that is set %s while a promotion asks makes no silence that would do without force',
-  async (_, to, before, at, step) => {
+  'a clock that is set %s while a promotion asks a primary that %s makes no silence that would do without force (%#)',
+  async (_, manner, to, before, at, step) => {
     const from = await warmSnapshot({ memory: true })
     const set = await clusterSet(NAMES, { from, memory: true, aws: true })
     await set.converge()
     set.at('west').setClock(before)
-    set.net.answersSo('east', 'never')
-    const struck = () => set.at('west').setClock(Math.max(0, to))
+    if (manner !== 'answers') set.net.answersSo('east', 'never')
+    const struck = () => set.at('west').setClock(to)
     set.trap({ cluster: 'west', process: 'on-operation', step, at, when: 'before', does: 0, struck })
     const asked = set
       .at('west')

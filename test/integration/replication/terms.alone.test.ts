@@ -123,6 +123,68 @@ describe('a rotation', () => {
   })
 })
 
+describe('credentials that are written in each step', () => {
+  test('of a rotation, a planned switch at once, a rotation there, the way back and a restart: all open on whoever serves', async () => {
+    const written: string[] = []
+    /** At a mount of its own, so that nothing is written anew. */
+    const storeAt = async (name: string, step: string) => {
+      await set.at(name).ok('POST', `/sys/auth/${step}`, { type: 'cloud' })
+      const body = { access_key: 'AKIA1', secret_key: `secret of ${step}` }
+      await set.at(name).ok('POST', `/auth/${step}/config/client`, body)
+      written.push(step)
+    }
+    const openAt = async (name: string) => {
+      const { ports, record } = set.at(name)
+      ports.cipher.expect(await record())
+      const [mounts] = await ports.store.read([key('mounts')])
+      const opened = written.map(async step => {
+        const mount = mounts?.data.mounts.find(({ path }) => path === step)?.accessor ?? ''
+        const place = key('client-config', mount)
+        const [config] = await ports.store.read([place])
+        const text = config?.data.secretKey
+        return text && (await ports.cipher.decrypt(place, 'secretKey', text)).reveal()
+      })
+      return Promise.all(opened)
+    }
+    const all = () => written.map(step => `secret of ${step}`)
+    await storeAt('east', 'first')
+    await rotate('east')
+    await doing.giveToken('west')
+    const there = await doing.promote('west')
+    expect(there.status, there.text).toBe(200)
+    await set.settled()
+    await storeAt('west', 'after-the-switch')
+    await rotate('west')
+    await storeAt('west', 'of-the-third-term')
+    await doing.giveToken('east')
+    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
+    await set.at('east').ok('POST', `${R}/secondary/update-primary`, {
+      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+    })
+    await set.converge()
+    await rotate('west')
+    await doing.giveToken('east')
+    const back = await doing.promote('east')
+    expect(back.status, back.text).toBe(200)
+    await set.settled()
+    await storeAt('east', 'after-the-return')
+    expect(await openAt('east')).toEqual(all())
+    for (const name of ['east', 'west']) set.at(name).newMemory()
+    await storeAt('east', 'after-the-restart')
+    expect(await openAt('east')).toEqual(all())
+    await doing.giveToken('west')
+    const { body: again } = await set
+      .at('east')
+      .ok('POST', `${R}/primary/secondary-token`, { id: 'west-again' })
+    await set.at('west').ok('POST', `${R}/secondary/update-primary`, {
+      ...{ dr_operation_token: OPERATION_TOKEN, token: again.wrap_info.token },
+    })
+    await set.converge()
+    await switchTo('west', 'east')
+    expect(await openAt('west')).toEqual(all())
+  })
+})
+
 describe('two keys that came under one number', () => {
   test('are both held once the clusters are one set again: what either stored opens on whoever serves', async () => {
     await storeSecret('east', 'shared')

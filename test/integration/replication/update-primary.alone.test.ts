@@ -117,7 +117,7 @@ describe('a secondary that shall look for its primary at addresses', () => {
   test('asks each in turn, and adopts the first that answers as the primary of its set', async () => {
     const { link } = await set.at('west').record()
     const [east, south, west] = ['east', 'south', 'west'].map(name => set.at(name).address)
-    const reply = await update({ update_primary_addrs: [south, west, 'https://127.0.0.1:1', east] })
+    const reply = await update({ update_primary_addrs: [south, west, 'https://nobody.test:1', east] })
     expect([reply.status, reply.body.warnings]).toEqual([
       200,
       [`the primary answered at ${east}, and is followed there from now on`],

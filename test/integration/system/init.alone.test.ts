@@ -153,9 +153,12 @@ describe('initialisation', () => {
     [{ recovery_pgp_keys: ['x', 'y'] }, 'recovery_pgp_keys must name one key for each share'],
     [
       { recovery_shares: 1, recovery_pgp_keys: ['x'] },
-      'recovery_pgp_keys: key 1 is not a usable OpenPGP public key',
+      'recovery_pgp_keys: key 1 is not a usable OpenPGP public key: it is empty',
     ],
-    [{ root_token_pgp_key: 'AAAA' }, 'root_token_pgp_key: key 1 is not a usable OpenPGP public key'],
+    [
+      { root_token_pgp_key: 'AAAA' },
+      'root_token_pgp_key: key 1 is not a usable OpenPGP public key: it is no OpenPGP key',
+    ],
     ...['secret_shares', 'secret_threshold', 'pgp_keys'].map((name): [Record<string, unknown>, string] => [
       { [name]: 1 },
       `${name} does not apply: KMS keeps the keys; use recovery_shares and recovery_threshold`,

@@ -12,8 +12,10 @@ import type { Ports } from '../../../shared/ports.ts'
 import { closeCopy } from '../../../shared/replication/close-copy.ts'
 import { fill } from '../../../shared/replication/density.ts'
 import type { Head } from '../../../shared/replication/head.ts'
+import { forgetRecoveryKey } from '../../../shared/replication/manage/forget-recovery-key.ts'
 import { tendOperation } from '../../../shared/replication/operation/tend.ts'
 import { trimJournal } from '../../../shared/replication/primary/trim.ts'
+import { tendReencryption } from '../../../shared/replication/reencryption/tend.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { finishStepDown } from '../../../shared/replication/step-down.ts'
 import { tellRoleEvents } from '../../../shared/replication/tell-events.ts'
@@ -164,7 +166,9 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await closeCopy(journaling)
         await tendOperation(journaling)
         await finishStepDown(journaling)
+        await tendReencryption(journaling)
         await tellRoleEvents(journaling)
+        await forgetRecoveryKey(journaling)
         await fill(journaling, 'all')
         await trimJournal(journaling)
       })

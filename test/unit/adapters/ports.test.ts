@@ -17,7 +17,7 @@ describe('which use a change needs, so that nothing works here that the grants r
     ['removing a wrapped answer', remove(key('wrapped', 'acc')), ['spend', 'write']],
     ['storing the record', put(key('cluster')), ['genesis', 'role']],
     ['storing the keyring', put(key('keyring')), ['genesis']],
-    ['storing the recovery key', put(key('recovery-key')), ['genesis']],
+    ['storing the recovery key', put(key('recovery-key')), ['recovery']],
     ['removing the keyring', remove(key('keyring')), []],
     ['storing what is known of a secondary', put(key('secondary', 'west')), ['link']],
     ['removing it', remove(key('secondary', 'west')), ['link']],

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  decideCancel,
   decideKey,
   decideShare,
   decideStart,
@@ -9,7 +10,9 @@ import {
   tried,
 } from '../../../shared/ceremony/decide.ts'
 import { attemptRuns } from '../../../shared/ceremony/refusals.ts'
+import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
 import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
+import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000
@@ -21,12 +24,21 @@ const secrets = (...shares: Buffer[]): Secrets => ({
   otp: 'o',
   shares: shares.map(share => share.toString('hex')),
 })
-const [a, b, c] = [randomBytes(33), randomBytes(33), randomBytes(33)]
+const [a, b, c, d] = [randomBytes(33), randomBytes(33), randomBytes(33), randomBytes(33)]
+const FOREIGN = expect.stringMatching(/^given key is none of the recovery shares/)
+/** The same, as they are kept with the key that they are of. */
+const noted = (...shares: Buffer[]): Secrets => ({ ...secrets(...shares), of: verifierOf(a) })
+/** Of three holders, in the form that has their hashes, or without. */
+const recoveryOf = (shares: readonly Buffer[] | undefined, threshold = 3): RecoveryKey => ({
+  ...{ shares: 3, threshold, since: NOW, verifier: verifierOf(a) },
+  ...(shares ? { shareHashes: shares.map(hashShare) } : {}),
+})
+const unknown = recoveryOf(undefined)
 const facts = (more: Partial<ShareFacts> = {}): ShareFacts => ({
   slot: busy,
   now: NOW,
   secrets: secrets(),
-  required: 3,
+  recovery: recoveryOf([a, b, c]),
   ...more,
 })
 const tooMany = (retryAfter: number) => expect.objectContaining({ code: 'too_many_requests', retryAfter })
@@ -34,11 +46,15 @@ const given = (share: Buffer, nonce = 'n-1') => ({ purpose: 'root', nonce, share
 
 describe('starting', () => {
   test('takes the slot when it is free', () => {
-    expect(decideStart({ slot: idle, now: NOW })).toEqual({ start: true })
+    expect(decideStart({ slot: idle, now: NOW }, false)).toEqual({
+      start: true,
+    })
   })
 
   test('is refused while an attempt is in progress', () => {
-    expect(decideStart({ slot: busy, now: NOW })).toEqual({ refuse: attemptRuns('root') })
+    expect(decideStart({ slot: busy, now: NOW }, false)).toEqual({
+      refuse: attemptRuns('root'),
+    })
   })
 })
 
@@ -64,16 +80,43 @@ describe('a share', () => {
 
   test('is kept until there are enough', () => {
     const verdict = decideShare(given(b), facts({ secrets: secrets(a) }))
-    expect(verdict).toEqual({ attempt, secrets: secrets(a, b), enough: false })
+    expect(verdict).toEqual({ attempt, secrets: noted(a, b), enough: false })
     expect(decideShare(given(c), facts({ secrets: secrets(a, b) }))).toEqual({
       attempt,
-      secrets: secrets(a, b, c),
+      secrets: noted(a, b, c),
+      enough: true,
+    })
+  })
+
+  test('that is none of the set is refused by its own text, and the others stay', () => {
+    const foreign = { refuse: expect.objectContaining({ code: 'invalid_request', message: FOREIGN }) }
+    expect(decideShare(given(d), facts({ secrets: secrets(a, b) }))).toEqual(foreign)
+    expect(decideShare(given(a.subarray(1)), facts())).toEqual(foreign)
+    expect(decideShare(given(d, 'n-2'), facts())).not.toEqual(foreign)
+  })
+
+  test('is judged with the others where no hashes are known', () => {
+    const recovery = unknown
+    expect(decideShare(given(d), facts({ recovery, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
+  })
+
+  test('that was given before the shares were made anew does not count', () => {
+    const recovery = { ...recoveryOf([b, c, d]), verifier: verifierOf(d) }
+    expect(decideShare(given(d), facts({ recovery, secrets: noted(a, b) }))).toEqual({
+      attempt,
+      secrets: { ...secrets(d), of: verifierOf(d) },
+      enough: false,
+    })
+  })
+
+  test('that was given while the key was stored counts once what verifies it is', () => {
+    expect(decideShare(given(c), facts({ recovery: unknown, secrets: noted(a, b) }))).toMatchObject({
       enough: true,
     })
   })
 
   test('is enough alone where one is needed', () => {
-    expect(decideShare(given(a), facts({ required: 1 }))).toMatchObject({ enough: true })
+    expect(decideShare(given(a), facts({ recovery: recoveryOf([a], 1) }))).toMatchObject({ enough: true })
   })
 
   test('is counted once however often it is given, in any order, up to the threshold', () => {
@@ -82,7 +125,7 @@ describe('a share', () => {
       fc.property(fc.array(fc.constantFrom(...pool), { maxLength: 12 }), shares => {
         let held = secrets()
         for (const share of shares) {
-          const verdict = decideShare(given(share), facts({ secrets: held, required: 4 }))
+          const verdict = decideShare(given(share), facts({ secrets: held, recovery: recoveryOf(pool, 4) }))
           if ('secrets' in verdict) held = verdict.secrets
         }
         expect(new Set(held.shares)).toEqual(new Set(shares.map(one => one.toString('hex'))))
@@ -94,7 +137,7 @@ describe('a share', () => {
 
 describe('united shares', () => {
   test('are right when they are the recovery key', () => {
-    expect(decideKey('root', Buffer.from(a), a)).toEqual({ right: true })
+    expect(decideKey('root', Buffer.from(a), unknown)).toEqual({ right: true })
   })
 
   test.each([
@@ -102,7 +145,7 @@ describe('united shares', () => {
     ['a shorter one', a.subarray(1), /not those of the recovery key/],
     ['none', undefined, /do not belong together/],
   ])('are refused when they are %s, without a word about which was wrong', (_, united, text) => {
-    expect(decideKey('root', united, a)).toEqual({
+    expect(decideKey('root', united, unknown)).toEqual({
       refuse: expect.objectContaining({
         code: 'invalid_request',
         message: expect.stringMatching(text),
@@ -115,24 +158,61 @@ describe('the pace of an attempt that anybody may start', () => {
   const tries = (count: number, everyMs: number) =>
     Array.from({ length: count }, (_, index) => NOW - (count - 1 - index) * everyMs)
 
-  test('ten starts and failed verifications within a minute; then the caller has to wait until the oldest is that old', () => {
-    expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW })).toEqual({ start: true })
-    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW })).toEqual({ refuse: tooMany(51) })
-    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 })).toEqual({ start: true })
-    expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW })).toEqual({ start: true })
+  test('ten starts within a minute; then the caller has to wait until the oldest is that old', () => {
+    expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW }, false)).toEqual({ start: true })
+    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW }, false)).toEqual({
+      refuse: tooMany(51),
+    })
+    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 }, false)).toEqual({
+      start: true,
+    })
+    expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW }, false)).toEqual({ start: true })
   })
 
-  test('shares are united at that pace too; those before the last one are taken at any', () => {
-    const slot = { ...busy, tries: tries(10, 1000) }
-    expect(decideShare(given(b), facts({ slot, secrets: secrets(a) }))).toMatchObject({ enough: false })
-    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toEqual({ refuse: tooMany(51) })
+  test('shares whose hashes nobody has are united at that pace too; those before the last one are taken at any', () => {
+    const slot = { ...busy, failures: tries(10, 1000) }
+    const recovery = unknown
+    expect(decideShare(given(b), facts({ slot, recovery, secrets: secrets(a) }))).toMatchObject({
+      enough: false,
+    })
+    expect(decideShare(given(c), facts({ slot, recovery, secrets: secrets(a, b) }))).toEqual({
+      refuse: tooMany(51),
+    })
+  })
+
+  test('shares that are known by their hashes are taken whatever failed before, for they cannot be wrong', () => {
+    const slot = { ...busy, failures: tries(10, 1000) }
+    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
+  })
+
+  test('strangers, holders and failed verifications are counted apart', () => {
+    const full = tries(10, 1000)
+    const start = (more: Partial<Slot>, held: boolean) =>
+      'start' in decideStart({ slot: { ...idle, ...more }, now: NOW }, held)
+    expect([start({ tries: full }, false), start({ tries: full }, true)]).toEqual([false, true])
+    expect([start({ heldTries: full }, false), start({ heldTries: full }, true)]).toEqual([true, false])
+    expect([start({ failures: full }, false), start({ failures: full }, true)]).toEqual([true, true])
+    const slot = { ...busy, tries: full, heldTries: full }
+    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
+  })
+
+  test.each([
+    ['strangers began', {}, false, true],
+    ['strangers began, with a share', { progress: 1 }, false, false],
+    ['holders began', { held: true }, false, false],
+    ['strangers began, with a share', { progress: 1 }, true, true],
+    ['holders began, with a share', { held: true, progress: 1 }, true, true],
+  ] as const)('an attempt that %s (%j): a caller who may is %s, and ends it: %s', (_, more, held, ends) => {
+    expect('cancel' in decideCancel({ ...attempt, progress: 0, ...more }, held)).toBe(ends)
   })
 
   test('what is remembered of tries does not grow', () => {
     let slot: Slot = idle
-    for (let ms = 0; ms < 500; ms++) slot = { tries: tried({ slot, now: NOW + ms }) }
+    for (let ms = 0; ms < 500; ms++) slot = tried({ slot, now: NOW + ms }, 'tries')
     expect(slot.tries).toHaveLength(10)
-    expect(tried({ slot, now: NOW + 3_600_000 })).toEqual([NOW + 3_600_000])
+    expect(tried({ slot, now: NOW + 3_600_000 }, 'tries')).toEqual({
+      tries: [NOW + 3_600_000],
+    })
   })
 
   test('at no time are there more than ten tries in a minute', () => {
@@ -143,12 +223,12 @@ describe('the pace of an attempt that anybody may start', () => {
         const taken: number[] = []
         for (const pause of pauses) {
           now += pause
-          const verdict = decideStart({ slot, now })
+          const verdict = decideStart({ slot, now }, false)
           if ('refuse' in verdict) {
             expect(verdict.refuse.retryAfter).toBeGreaterThan(0)
             continue
           }
-          slot = { tries: tried({ slot, now }) }
+          slot = tried({ slot, now }, 'tries')
           taken.push(now)
         }
         for (const end of taken)

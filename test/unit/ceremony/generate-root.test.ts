@@ -103,7 +103,7 @@ describe('a root token from recovery shares', () => {
   test.each([
     [{ otp: 'x' }, /^otp must have 33 bytes/],
     [{ otp: 'ü'.repeat(33) }, /^otp must have 33 bytes/],
-    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key$/],
+    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is no OpenPGP key$/],
   ])('is not begun with %j', async (body, text) => {
     const w = await ceremonyWorld()
     const reply = await w.start(body)
@@ -172,9 +172,47 @@ describe('one slot', () => {
   })
 })
 
-describe('wrong shares', () => {
-  test('are told at the threshold: progress is lost, attempt and password stay', async () => {
+describe('a foreign share', () => {
+  test('is refused at once, changes nothing and counts nothing: the token comes of the others', async () => {
     const w = await ceremonyWorld()
+    const { nonce, otp } = (await w.start()).body
+    const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
+    const oneByteOff = Buffer.from(b.map((byte, at) => (at === 0 ? byte ^ 1 : byte)))
+    for (const share of [a, b]) await w.give(nonce, share)
+    const before = w.slot()
+    for (const share of [...(await ceremonyWorld()).shares, oneByteOff, a.subarray(1)]) {
+      const { status, body } = await w.give(nonce, share)
+      expect([status, body.errors]).toEqual([
+        400,
+        [
+          'given key is none of the recovery shares of this cluster; the attempt goes on as it was: give one of the shares that were handed out last',
+        ],
+      ])
+    }
+    expect(w.slot()).toEqual(before)
+    expect((await w.show()).body).toMatchObject({ started: true, nonce, progress: 2 })
+    expect(unmasked((await w.give(nonce, c)).body.encoded_token, otp)).toMatch(/^hvs\./)
+  })
+
+  test('is no try: twenty of strangers do not keep the holders waiting', async () => {
+    const w = await ceremonyWorld({ shares: 1, threshold: 1 })
+    const { nonce } = (await w.start()).body
+    for (let tries = 0; tries < 20; tries++)
+      expect((await w.give(nonce, Buffer.alloc(32, tries))).status).toBe(400)
+    expect((await w.give(nonce, w.shares[0] as Buffer)).body.complete).toBe(true)
+  })
+
+  test('stands in the audit log as a refusal', async () => {
+    const w = await ceremonyWorld()
+    const { nonce } = (await w.start()).body
+    await w.give(nonce, Buffer.alloc(33))
+    expect(w.audited.at(-1)).toMatchObject({ error: 'invalid_request', reason: { why: 'recovery-shares' } })
+  })
+})
+
+describe('wrong shares, where an earlier version stored the key and no hashes', () => {
+  test('are told at the threshold: progress is lost, attempt and password stay', async () => {
+    const w = await ceremonyWorld(undefined, { kept: true })
     const other = await ceremonyWorld()
     const { nonce, otp } = (await w.start()).body
     const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
@@ -196,7 +234,7 @@ describe('wrong shares', () => {
   })
 
   test('that cannot belong together are told likewise', async () => {
-    const w = await ceremonyWorld()
+    const w = await ceremonyWorld(undefined, { kept: true })
     const { nonce } = (await w.start()).body
     const [a, b] = w.shares as [Buffer, Buffer]
     const sameX = Buffer.concat([b.subarray(0, 32), a.subarray(32)])
@@ -243,10 +281,10 @@ describe('guards of a slot that anybody may take', () => {
     expect((await w.start()).status).toBe(200)
   })
 
-  test('shares are not tried out faster than that either, and none of them is lost by it', async () => {
-    const w = await ceremonyWorld({ shares: 1, threshold: 1 })
+  test('shares whose hashes nobody has are not tried out faster either, and none of them is lost by it', async () => {
+    const w = await ceremonyWorld({ shares: 1, threshold: 1 }, { kept: true })
     const { nonce } = (await w.start()).body
-    for (let tries = 0; tries < 9; tries++)
+    for (let tries = 0; tries < 10; tries++)
       expect((await w.give(nonce, Buffer.alloc(32, tries))).status).toBe(400)
     const { status, retryAfter } = await w.give(nonce, w.shares[0] as Buffer)
     expect([status, retryAfter]).toEqual([429, '60'])
@@ -287,7 +325,11 @@ describe('what nobody may read', () => {
     const after = JSON.stringify([...w.stored.values()])
     expect(after).not.toContain(secrets)
     expect(after).not.toContain(unmasked(body.encoded_token, OTP))
-    expect(w.slot()?.data).toEqual({ tries: expect.any(Array), last: { nonce, outcome: 'completed' } })
+    expect(w.slot()?.data).toEqual({
+      tries: [],
+      heldTries: [w.clock.ms],
+      last: { nonce, outcome: 'completed' },
+    })
   })
 
   test('secrets of an earlier attempt do not pass for those of this one', async () => {
@@ -336,7 +378,7 @@ describe('what nobody may read', () => {
   })
 
   test('an aborted generation stands in the audit log as a refusal', async () => {
-    const w = await ceremonyWorld({ shares: 1, threshold: 1 })
+    const w = await ceremonyWorld({ shares: 1, threshold: 1 }, { kept: true })
     const { nonce } = (await w.start()).body
     await w.give(nonce, Buffer.alloc(32))
     expect(w.audited.at(-1)).toMatchObject({ error: 'invalid_request', reason: { why: 'recovery-shares' } })

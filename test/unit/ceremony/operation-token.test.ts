@@ -5,11 +5,12 @@ import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { describe, expect, test } from 'vitest'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { defined } from '../../../shared/values/defined.ts'
 import { token } from '../tokens/support.ts'
 import { ceremonyWorld, unmasked } from './support.ts'
 
-const secondary = (division?: { shares: number; threshold: number }) =>
-  ceremonyWorld(division, { of: 'operation' })
+const secondary = (division?: { shares: number; threshold: number }, more: { kept?: true } = {}) =>
+  ceremonyWorld(division, { of: 'operation', ...more })
 const OTP = 'x'.repeat(33)
 const DELETE = '/sys/replication/dr/secondary/operation-token/delete'
 const NAME = 'generation of a DR operation token'
@@ -190,8 +191,8 @@ describe('under an OpenPGP key', () => {
 describe('a start', () => {
   test.each([
     [{ otp: 'x' }, /^otp must have 33 bytes/],
-    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key$/],
-    [{ pgp_key: '!' }, /^pgp_key is not a usable OpenPGP public key$/],
+    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is no OpenPGP key$/],
+    [{ pgp_key: '!' }, /^pgp_key is not a usable OpenPGP public key: it is empty$/],
   ])('with %j is refused, and takes nothing', async (body, text) => {
     const w = await secondary()
     const reply = await w.start(body)
@@ -271,20 +272,23 @@ describe('a share, in the order of the checks', () => {
       b => Buffer.from(b.map((byte, at) => (at === 0 ? byte ^ 1 : byte))),
       'not those of the recovery key',
     ],
-  ])('the last one with %s: 400, progress 0; attempt, nonce and password stay', async (_, last, why) => {
-    const w = await secondary({ shares: 3, threshold: 2 })
-    const { nonce, otp } = (await w.start()).body
-    const [a, b] = w.shares as [Buffer, Buffer]
-    await w.give(nonce, a)
-    const reply = await w.give(nonce, last(b, a))
-    expect([reply.status, reply.body.errors[0]]).toEqual([
-      400,
-      expect.stringMatching(new RegExp(`^${NAME} aborted: .*${why}`)),
-    ])
-    expect((await w.show()).body).toMatchObject({ started: true, nonce, progress: 0 })
-    await w.give(nonce, b)
-    expect(unmasked((await w.give(nonce, a)).body.encoded_token, otp)).toMatch(/^hvs\./)
-  })
+  ])(
+    'where the key was stored, the last one with %s: 400, progress 0; attempt, nonce and password stay',
+    async (_, last, why) => {
+      const w = await secondary({ shares: 3, threshold: 2 }, { kept: true })
+      const { nonce, otp } = (await w.start()).body
+      const [a, b] = w.shares as [Buffer, Buffer]
+      await w.give(nonce, a)
+      const reply = await w.give(nonce, last(b, a))
+      expect([reply.status, reply.body.errors[0]]).toEqual([
+        400,
+        expect.stringMatching(new RegExp(`^${NAME} aborted: .*${why}`)),
+      ])
+      expect((await w.show()).body).toMatchObject({ started: true, nonce, progress: 0 })
+      await w.give(nonce, b)
+      expect(unmasked((await w.give(nonce, a)).body.encoded_token, otp)).toMatch(/^hvs\./)
+    },
+  )
 })
 
 describe('several people at once', () => {
@@ -371,7 +375,7 @@ describe('in which role of the cluster', () => {
 })
 
 describe('guards of a slot that anybody may take', () => {
-  test('eleven starts within a minute: 429, and when to come again; cancelling always works (CVE-2026-5807)', async () => {
+  test('eleven starts within a minute: 429, and when to come again; who may cancels at any pace (CVE-2026-5807)', async () => {
     const w = await secondary()
     for (let tries = 0; tries < 10; tries++) {
       expect((await w.start()).status).toBe(200)
@@ -393,15 +397,125 @@ describe('guards of a slot that anybody may take', () => {
   })
 })
 
+describe('strangers, where ceremonies are open', () => {
+  const stranger = (text = '') => ({
+    gatewayId: 'g-1',
+    headers: text ? { 'x-vault-token': text } : {},
+  })
+  const world = async () => {
+    const items = ['root', 'default'].map(name => {
+      const one = token({
+        hash: hashOf(`hvs.${name}`),
+        policies: [name],
+        createdAt: 1_800_000_000_000,
+      })
+      return {
+        ...key('token', accessorOf(one.hash)),
+        rev: 'r',
+        data: one,
+      } as Item
+    })
+    const w = await ceremonyWorld(undefined, { of: 'operation', items })
+    const start = (text?: string) => w.send('PUT', '/attempt', {}, stranger(text))
+    const cancel = async (text?: string) =>
+      (await w.send('DELETE', '/attempt', undefined, stranger(text))).status
+    const give = (nonce: string, share: Buffer) =>
+      w.send('PUT', '/update', { nonce, key: share.toString('hex') }, stranger())
+    return { w, start, cancel, give }
+  }
+
+  test('who start ten times a minute stop neither holders who may begin nor the shares of an attempt', async () => {
+    const { w, start, cancel, give } = await world()
+    for (let tries = 0; tries < 10; tries++) {
+      expect((await start(tries % 2 ? 'hvs.default' : 'hvs.unknown')).status).toBe(200)
+      expect(await cancel()).toBe(204)
+    }
+    expect((await start()).status).toBe(429)
+    const { nonce } = (await start('hvs.root')).body
+    const given = []
+    for (const share of w.shares.slice(0, 3)) given.push((await give(nonce, share)).status)
+    expect(given).toEqual([200, 200, 200])
+    expect(w.generated()).toBeDefined()
+  })
+
+  test('do not use up the tries of who may invoke the function, nor the other way round', async () => {
+    const { w, start, cancel } = await world()
+    for (let tries = 0; tries < 10; tries++) {
+      await w.start()
+      await w.cancel()
+    }
+    expect([(await w.start()).status, (await start('hvs.root')).status]).toEqual([429, 429])
+    expect((await start()).status).toBe(200)
+    expect(await cancel()).toBe(204)
+  })
+
+  test('end an attempt of strangers until it has a share, and then no more; a token that may ends any', async () => {
+    const { w, start, cancel, give } = await world()
+    const { nonce } = (await start()).body
+    expect(await cancel()).toBe(204)
+    const { nonce: next } = (await start()).body
+    expect((await give(nonce, w.shares[0] as Buffer)).status).toBe(400)
+    expect((await give(next, w.shares[0] as Buffer)).body.progress).toBe(1)
+    const knowing = {
+      ...stranger(),
+      query: [['nonce', next]] as [string, string][],
+    }
+    expect((await w.send('DELETE', '/attempt', undefined, knowing)).status).toBe(403)
+    expect([await cancel(), await cancel('hvs.default')]).toEqual([403, 403])
+    expect((await w.show()).body.progress).toBe(1)
+    expect(await cancel('hvs.root')).toBe(204)
+  })
+
+  test('do not end what who may has begun, by a token or by invoking the function', async () => {
+    const { w, start, cancel } = await world()
+    await start('hvs.root')
+    expect(await cancel()).toBe(403)
+    expect(await cancel('hvs.root')).toBe(204)
+    await w.start()
+    expect(await cancel()).toBe(403)
+    expect((await w.cancel()).status).toBe(204)
+  })
+
+  test('may end an attempt again whose shares did not belong together', async () => {
+    const { start, cancel, give } = await world()
+    const { nonce } = (await start()).body
+    for (let share = 1; share <= 3; share++) await give(nonce, Buffer.alloc(33, share))
+    expect(await cancel()).toBe(204)
+  })
+})
+
 describe('a strict ceremony', () => {
   const policy = (text: string): Item => ({ ...key('policy', 'ops'), rev: 'r', data: { text } })
   const rules = `path "sys/replication/dr/secondary/generate-operation-token/*" { capabilities = ["update", "delete"] }`
-  const strict = async () => {
+  const strict = async (kept?: true) => {
     const hash = hashOf('hvs.other')
-    const other = token({ hash, policies: ['default'], createdAt: 1_800_000_000_000 })
-    const items = [policy(rules), { ...key('token', accessorOf(hash)), rev: 'r', data: other } as Item]
-    const w = await ceremonyWorld(undefined, { of: 'operation', strictCeremony: true, items })
-    const batch = token({ type: 'batch', hash: '', policies: ['ops'], createdAt: w.clock.ms })
+    const other = token({
+      hash,
+      policies: ['default'],
+      createdAt: 1_800_000_000_000,
+    })
+    const root = token({
+      hash: hashOf('hvs.root'),
+      policies: ['root'],
+      createdAt: 1_800_000_000_000,
+    })
+    const tokens = [other, root].map(
+      one =>
+        ({
+          ...key('token', accessorOf(one.hash)),
+          rev: 'r',
+          data: one,
+        }) as Item,
+    )
+    const items = [policy(rules), ...tokens]
+    const options = defined({ of: 'operation' as const, strictCeremony: true, items, kept })
+    const w = await ceremonyWorld(undefined, options)
+    const batch = token({
+      type: 'batch',
+      hash: '',
+      policies: ['ops'],
+      createdAt: w.clock.ms,
+    })
     const prepared = `hvb.${await w.cipher.encryptToken(JSON.stringify(batch))}`
     const by = (text: string) => ({ gatewayId: 'g-1', headers: text ? { 'x-vault-token': text } : {} })
     return { w, prepared, by }
@@ -415,6 +529,21 @@ describe('a strict ceremony', () => {
     }
     expect((await w.send('PUT', '/attempt', {}, by(prepared))).status).toBe(200)
     expect((await w.send('DELETE', '/attempt', undefined, by(prepared))).status).toBe(204)
+  })
+
+  test('begins with a root token of the primary, which the secondary holds a copy of', async () => {
+    const { w, by } = await strict()
+    expect((await w.send('PUT', '/attempt', {}, by('hvs.root'))).status).toBe(200)
+    expect((await w.send('DELETE', '/attempt', undefined, by('hvs.root'))).status).toBe(204)
+  })
+
+  test('takes shares of a key that an earlier version stored from no stranger, who could spoil the attempt', async () => {
+    const { w, prepared, by } = await strict(true)
+    const { nonce } = (await w.start()).body
+    const given = { nonce, key: w.shares[0]?.toString('hex') }
+    expect((await w.send('PUT', '/update', given, by(''))).status).toBe(403)
+    expect((await w.send('PUT', '/update', given, by(prepared))).body.progress).toBe(1)
+    expect((await w.give(nonce, w.shares[1] as Buffer)).body.progress).toBe(2)
   })
 
   test('or by who may invoke its function; shares and progress are for anybody', async () => {

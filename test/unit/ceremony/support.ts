@@ -2,14 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { newLicence } from '../../../infra/local/licence.ts'
 import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
 import type { Group } from '../../../shared/api/endpoint.ts'
-import { divide } from '../../../shared/cluster/shares.ts'
+import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
+import { type Division, divide } from '../../../shared/cluster/shares.ts'
 import { noteTerms } from '../../../shared/cluster/terms.ts'
 import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
 import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
+import { rekeyGroup } from '../../../shared/endpoints/rekey.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { Ports, Store } from '../../../shared/ports.ts'
+import type { FieldCipher, Ports, Store } from '../../../shared/ports.ts'
 import { type Change, keyOf, put } from '../../../shared/storage/changes.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { memoryStore } from '../support/memory-store.ts'
@@ -34,6 +36,8 @@ const ceremonies = {
 interface Options {
   of?: keyof typeof ceremonies
   strictCeremony?: boolean
+  /** in the form of before: the key itself is stored, and no hash of a share */
+  kept?: true
   /** items besides those of every cluster */
   items?: Item[]
 }
@@ -41,7 +45,7 @@ interface Options {
 /** A cluster in memory that can do nothing but ceremonies, with the shares of its recovery key. */
 export async function ceremonyWorld(
   division = { shares: 5, threshold: 3 },
-  { of = 'root', strictCeremony = false, items: more = [] }: Options = {},
+  { of = 'root', strictCeremony = false, kept, items: more = [] }: Options = {},
 ) {
   const { at, mode } = ceremonies[of]
   const kms = {
@@ -54,8 +58,8 @@ export async function ceremonyWorld(
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms, sleep: async () => undefined }
   const { keyring, cipher, terms } = await kmsGenesis({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
-  const recovery = randomBytes(32)
   const place = key('recovery-key')
+  const { recovery, shares } = kept ? await keptKey(division, cipher) : verifiedKey(division, clock.ms)
   const record: ClusterRecord = {
     ...{ id: 'c', name: 'c', mode, keyring: keyring.id, term: 1, initialisedAt: 0 },
     ...(mode === 'secondary' ? { set: 's-1' } : {}),
@@ -64,11 +68,7 @@ export async function ceremonyWorld(
     { ...key('cluster'), rev: 'r', data: record },
     { ...key('keyring'), rev: 'r', data: keyring },
     { ...key('mounts'), rev: 'r', data: { mounts: [], removing: [] } },
-    {
-      ...place,
-      rev: 'r',
-      data: { ...division, key: await cipher.encrypt(place, 'key', recovery.toString('base64')) },
-    },
+    { ...place, rev: 'r', data: recovery },
     ...noteTerms(terms, [], clock.ms, record.id).map(
       change => ({ ...keyOf(change), rev: 'r', data: 'put' in change && change.data }) as Item,
     ),
@@ -98,7 +98,7 @@ export async function ceremonyWorld(
     cipher: ports.cipher,
     audited,
     clock,
-    shares: await divide(recovery, division),
+    shares,
     show: () => send('GET', '/attempt'),
     start: (body?: unknown) => send('PUT', '/attempt', body),
     cancel: () => send('DELETE', '/attempt'),
@@ -113,6 +113,18 @@ export async function ceremonyWorld(
     become: (parts: Partial<ClusterRecord>) =>
       store.commit([put(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),
   }
+}
+
+function verifiedKey(division: Division, now: number) {
+  const { item, shares } = newRecoveryKey(division, { random: randomBytes, now })
+  return { recovery: item, shares }
+}
+
+/** What versions of before have stored. */
+async function keptKey(division: Division, cipher: Pick<FieldCipher, 'encrypt'>) {
+  const whole = randomBytes(32)
+  const text = await cipher.encrypt(key('recovery-key'), 'key', whole.toString('base64'))
+  return { recovery: { ...division, key: text }, shares: divide(whole, division, randomBytes) }
 }
 
 /** Step Functions as ceremonies see it. */
@@ -174,7 +186,7 @@ export const unmasked = (encoded: string, otp: string): string => {
 
 const both: Group = {
   name: 'ceremonies',
-  endpoints: [generateRootGroup, ceremonyGroup].flatMap(({ endpoints }) => endpoints),
+  endpoints: [generateRootGroup, ceremonyGroup, rekeyGroup].flatMap(({ endpoints }) => endpoints),
 }
 
 /** Sends requests of a ceremony, and reads their answers. */

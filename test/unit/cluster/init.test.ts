@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { readFields } from '../../../shared/api/fields.ts'
 import { initFields, initialise } from '../../../shared/cluster/init.ts'
 import { encryptEach } from '../../../shared/cluster/pgp.ts'
+import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
@@ -99,10 +100,11 @@ describe('initialisation', () => {
       term: 1,
       initialisedAt: NOW,
     })
+    const shares = body.recovery_keys.map(hex => Buffer.from(hex, 'hex'))
     expect(data['recovery-key']).toEqual({
-      shares: 3,
-      threshold: 2,
-      key: `encrypted key ${Buffer.alloc(32, 5).toString('base64')}`,
+      ...{ shares: 3, threshold: 2, since: NOW },
+      verifier: verifierOf(Buffer.alloc(32, 5)),
+      shareHashes: shares.map(hashShare),
     })
     expect(data['mounts']).toMatchObject({
       mounts: [

@@ -90,12 +90,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   formatTooNew: [
     link.formatTooNew(7),
     'failed_precondition',
-    'the primary speaks format 7, this version 2 at most; upgrade the secondaries first',
+    'the primary speaks format 7, this version 3 at most; upgrade the secondaries first',
   ],
   formatTooOld: [
     link.formatTooOld(0),
     'failed_precondition',
-    'this cluster speaks format 2, the secondary 0 at most; upgrade the secondary first; it keeps its data',
+    'this cluster speaks format 3, the secondary 0 at most; upgrade the secondary first; it keeps its data',
   ],
   handedOver: [
     link.handedOver('a cluster'),

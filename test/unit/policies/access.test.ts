@@ -168,3 +168,73 @@ describe('which pattern wins', () => {
     )
   })
 })
+
+describe('a denial has no case: CVE-2026-93335', () => {
+  const everything = { '*': 'read list sudo' }
+  test.each<[deny: string, path: string, denied: boolean]>([
+    ['secret/example', 'secret/EXAMPLE', YES],
+    ['secret/EXAMPLE', 'secret/example', YES],
+    ['secret/example', 'Secret/Example', YES],
+    ['SECRET/+/Key', 'secret/a/KEY', YES],
+    ['secret/ex*', 'SECRET/EXAMPLE/a', YES],
+    ['secret/example', 'secret/examples', NO],
+    ['secret/ex*', 'secret/e', NO],
+    // ASCII case only
+    ['secret/ſ', 'secret/s', NO],
+    ['secret/é', 'secret/É', NO],
+  ])('deny on %s, asked for %s: %s', (rule, path, denied) => {
+    for (const order of [
+      [everything, { [rule]: 'deny' }],
+      [{ [rule]: 'deny' }, everything],
+    ]) {
+      const rights = access(...order)
+      for (const capability of ['read', 'list'] as const)
+        expect(permits(rights, { path, capability })).toBe(!denied)
+      expect(capabilitiesOn(rights, path).includes('deny')).toBe(denied)
+    }
+  })
+
+  test.each<[rules: Short, path: string, allowed: boolean]>([
+    // the better rule decides, as always
+    [{ 'secret/EXAMPLE': 'read', 'secret/*': 'deny' }, 'secret/EXAMPLE', YES],
+    [{ 'Secret/ex*': 'read', 'secret/*': 'deny' }, 'Secret/example', YES],
+    [{ 'Secret/*': 'read', 'secret/ex*': 'deny' }, 'Secret/example', NO],
+    // and between two that differ in case alone the denial
+    [{ 'secret/EXAMPLE': 'read', 'secret/example': 'deny' }, 'secret/EXAMPLE', NO],
+    [{ 'Secret/*': 'read', 'secret/*': 'deny' }, 'Secret/a', NO],
+  ])('%j on %s: %s', (rules, path, allowed) => {
+    expect(permits(access(rules), { path, capability: 'read' })).toBe(allowed)
+  })
+
+  test('an allowance keeps its case', () => {
+    const rights = access({ 'secret/example': 'read', 'other/*': 'deny' })
+    expect(permits(rights, { path: 'secret/EXAMPLE', capability: 'read' })).toBe(false)
+    expect(permits(rights, { path: 'secret/example', capability: 'read' })).toBe(true)
+  })
+
+  test('it only closes: what is allowed with it was allowed without it', () => {
+    const word = fc.constantFrom('a', 'A', 'b', 'B', '+')
+    const rule = fc
+      .tuple(fc.array(word, { minLength: 1, maxLength: 3 }), fc.constantFrom('', '/*'))
+      .map(([parts, end]) => parts.join('/') + end)
+    const policy = fc.dictionary(rule, fc.constantFrom('read', 'list', 'read list', 'deny'), { minKeys: 1 })
+    const path = fc
+      .array(fc.constantFrom('a', 'A', 'b', 'B'), { minLength: 1, maxLength: 4 })
+      .map(one => one.join('/'))
+    fc.assert(
+      fc.property(policy, path, (rules, asked) => {
+        const folded = access(rules)
+        const typed = access(Object.fromEntries(Object.entries(rules).filter(([one]) => covers(one, asked))))
+        for (const capability of ['read', 'list'] as const)
+          if (permits(folded, { path: asked, capability }))
+            expect(permits(typed, { path: asked, capability })).toBe(true)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
+
+/** Whether a rule covers a path or its listing, letter by letter. */
+const covers = (rule: string, path: string): boolean =>
+  new RegExp(`^${rule.replace(/\*$/, '.*').replace(/\+/g, '[^/]+')}$`).test(path) ||
+  new RegExp(`^${rule.replace(/\*$/, '.*').replace(/\+/g, '[^/]*')}$`).test(`${path}/`)

@@ -79,6 +79,16 @@ describe('two keyrings of one set', () => {
     expect(heldIds(united(there, { ...here, gone: [active] }))).toContain(active)
   })
 
+  test('are for reading only where the set has lost them, until a primary has them', () => {
+    const marks = (keys: Keys) => keys.terms.map(one => [idOf(one), one.readOnly ?? false])
+    const both = united(there, here, true)
+    const lost = idOf(activeTerm(here))
+    expect(marks(both).filter(([, is]) => is)).toEqual([[lost, true]])
+    expect(marks(united(there, here)).filter(([, is]) => is)).toEqual([])
+    // who follows another primary that has it takes it as that one has
+    expect(marks(united(here, both)).filter(([, is]) => is)).toEqual([])
+  })
+
   test('leave each what it signs by, while the term is that one, and hand it to nobody', () => {
     expect(here.signer?.term).toBe(idOf(activeTerm(here)))
     expect(united(there, here).signer).toEqual(there.signer)

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { encryptedKinds, keysMadeAnew } from '../../../shared/storage/encrypted-kinds.ts'
+import type { OnAnotherTerm } from '../../../shared/storage/encrypted-paths.ts'
 import {
   type Key,
   type Kind,
@@ -71,23 +73,35 @@ describe('where items stand', () => {
 describe('what follows from a kind', () => {
   const rowsWith = (wanted: (kind: Kind) => boolean) => (Object.keys(kinds) as Kind[]).filter(wanted).sort()
 
-  test('secrets are encrypted', () => {
-    expect(rowsWith(kind => specOf(kind).encrypted !== undefined)).toEqual(
-      [
-        'access',
-        'ceremony',
-        'client-config',
-        'operation',
-        'pending-key',
-        'recovery-key',
-        'role',
-        'term',
-        'token-key',
-        'waiting',
-        'watcher',
-        'wrapped',
-      ].sort(),
-    )
+  // that no encrypted place lacks a row, and no row its place, is checked by the compiler: `EncryptedColumn`
+  test('every encrypted place says what becomes of it when another term encrypts', () => {
+    const places = (...sorts: OnAnotherTerm[]) =>
+      encryptedKinds(sorts)
+        .flatMap(({ kind, paths }) => paths.map(path => `${kind} ${path}`))
+        .toSorted()
+    expect(places('reencrypt')).toEqual([
+      'access clientNonce',
+      'client-config previousSecretKey',
+      'client-config secretKey',
+      'cluster link.ownKey',
+      'recovery-key key',
+      'role hmacKey',
+      'wrapped response',
+    ])
+    expect(places('renew')).toEqual(['pending-key pair', 'token-key key'])
+    expect(places('forget')).toEqual([
+      'ceremony attempt.secrets',
+      'operation activation.token',
+      'pending-link ownKey',
+      'waiting token',
+      'watcher token',
+    ])
+    expect(places('own-term')).toEqual(['term probe'])
+  })
+
+  test('what is made anew has one place, in the table of the cluster', () => {
+    expect(keysMadeAnew).toEqual([key('token-key'), key('pending-key')])
+    for (const { kind } of keysMadeAnew) expect(specOf(kind).table).toBe('cluster')
   })
 
   test('tokens and attempts die, entries of lists are swept', () => {

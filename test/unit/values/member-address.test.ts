@@ -4,7 +4,7 @@ import { memberAddress } from '../../../shared/values/member-address.ts'
 const deployed = { plainEndpoints: false }
 const host = { plainEndpoints: true }
 
-describe('an address of another cluster', () => {
+describe('an address of another cluster: CVE-2026-5052, HCSEC-2026-06', () => {
   test.each([
     ['https://east.example.com', 'https://east.example.com'],
     ['https://EAST.example.com:443/', 'https://east.example.com'],

@@ -65,8 +65,8 @@ test('a minute that has passed has an operation go on, and tends the journal alt
   const nothing = async () => undefined
   const handler = journalHandler(ports, nothing)
   await handler({ source: 'aws.events' })
-  // a copy that was restored, an operation, an epoch that has ended, the journal, others of the set
-  const minute = ['cluster', 'cluster', 'operation', 'cluster', 'cluster', 'cluster']
+  // a copy that was restored, an operation, an epoch that has ended, terms, the journal, the recovery key, others of the set
+  const minute = ['cluster', 'cluster', 'operation', 'cluster', 'cluster', 'cluster', 'cluster', 'cluster']
   expect(reads).toEqual(minute)
   await handler({ Records: [{}] })
   expect(reads).toEqual([...minute, 'cluster', 'cluster'])

@@ -4,6 +4,7 @@ import type { ClusterRead, CommitOptions, Store } from '../../../ports.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { isKey, isStorable, tableOf, toWrite } from '../../../storage/requests.ts'
+import { bounds } from '../../../values/bounds.ts'
 import type { Engine } from './engine.ts'
 import { busy } from './verdict.ts'
 
@@ -14,21 +15,16 @@ export type Commit = (
   options: CommitOptions,
 ) => Promise<'done' | 'conflict'>
 
-/** Milliseconds after which nobody begins to write by a cluster record any more. */
-const OLDEST_RECORD = 20_000
-/** Milliseconds that a write begun at the last moment may still take: enabling a journal waits for longer than both. */
-const LAST_ATTEMPT = 3000
-
 /** @returns milliseconds for which a write may still be begun. @throws ApiError `busy` when the record is too old */
 export function timeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: ClusterRead): number {
-  const left = readAt + OLDEST_RECORD - clock.now()
+  const left = readAt + bounds.RECORD_AGE_MS - clock.now()
   if (left < 0) throw busy()
   return left
 }
 
 /** Ends an attempt that writes by a cluster record, before anybody relies on its having ended. */
 export const lastMoment = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead): AbortSignal =>
-  AbortSignal.timeout(timeLeft(engine, cluster) + LAST_ATTEMPT)
+  AbortSignal.timeout(timeLeft(engine, cluster) + bounds.LAST_WRITE_MS)
 
 /** How a cluster writes, by what its record says. */
 type Strategy = 'plain' | 'journaled' | 'refusing'

@@ -4,6 +4,7 @@ import type { Head } from '../../../replication/head.ts'
 import type { Condition, Element, Place, Test } from '../../../replication/journal.ts'
 import { type Position, seqText } from '../../../replication/position.ts'
 import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
+import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
 import { bucketRenewal, bucketUpdate } from './buckets.ts'
 import { type ExpressionParts, type Raw, type Terms, termsOf } from './expressions.ts'
@@ -16,8 +17,6 @@ export const headKey = { pk: 'journal', sk: 'head' } as const
 /** Partitions over which the cells of an epoch are spread. */
 const SPREAD = 32
 const DAY = 86_400
-/** Days that a cell is kept. */
-const KEPT = 30
 /** Bytes of a body that stand in one item. */
 const LARGEST_PART = 300_000
 
@@ -37,7 +36,7 @@ export const partKeys = (position: Position, parts: number) =>
 
 /** A cell as it stands in the table: one item, or several. */
 export function cellItems(cell: Cell): Raw[] {
-  const ttl = Math.floor(cell.at / 1000) + KEPT * DAY
+  const ttl = Math.floor(cell.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY
   const { id, at, noop, root } = cell
   const common = defined({ kind: 'cell', id, at, ttl, root })
   if (noop) return [{ ...cellKey(cell), ...common, noop }]

@@ -1,4 +1,4 @@
-import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
+import { fromStored } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
 
 /** When the process that closes a primary may have begun before somebody was revoked there, milliseconds. */
@@ -17,9 +17,9 @@ export const revoked = (): Check => {
   }
 }
 
-function revokedAt({ own }: Standing, cluster: string, epoch: string): number | undefined {
-  const found = fromStored('revoked', own.get(`revoked\n${cluster}`) as unknown as StoredItem | undefined, 0)
-  return found?.data.epoch === epoch ? found.data.at : undefined
+function revokedAt({ data }: Standing, cluster: string, epoch: string): number | undefined {
+  const { revoked: found } = fromStored('holder', data.get(`holder\n${cluster}`), 0)?.data ?? {}
+  return found?.epoch === epoch ? found.at : undefined
 }
 
 /** At rest all clusters have the same keys: as many terms as the primary has. */

@@ -216,6 +216,28 @@ describe('the cluster record', () => {
   })
 })
 
+describe('a term that the set has lost', () => {
+  test('opens fields, and no batch token, where it is for reading only', async () => {
+    const { kms } = plainKms()
+    const genesis = kmsGenesis({ keyArn: 'arn', entropy, kms })
+    const [leading, other] = [await genesis.newKeyring(1000), await genesis.newKeyring(2000)]
+    const holding = (data: Keyring) =>
+      kmsCipher({
+        store: { read: async () => [{ ...key('keyring'), rev: 'r', data }] as never },
+        ...{ clock: { now: () => 1_000_000 }, entropy, kms },
+      })
+    const alone = holding(other.keyring)
+    const [field, token] = [await alone.encrypt(place, 'hmacKey', 'x'), await alone.encryptToken('content')]
+    const opens = async (lost: boolean) => {
+      const both = holding((await genesis.unite(leading.keyring, other.keyring, 3000, lost)).keyring)
+      const text = (await both.decrypt(place, 'hmacKey', field as Encrypted)).reveal()
+      return [text, (await both.decryptToken(token))?.content]
+    }
+    expect(await opens(false)).toEqual(['x', 'content'])
+    expect(await opens(true)).toEqual(['x', undefined])
+  })
+})
+
 describe('a keyring that goes to another cluster', () => {
   const own = privateKey('X25519', randomBytes(32))
   const set = 'a set'

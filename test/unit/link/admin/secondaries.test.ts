@@ -38,22 +38,22 @@ describe('a revocation', () => {
   ]
 
   test('meets the cluster that used the token, under all of its names, and no other', () => {
-    const changes = revocation(all, 'west', 100, {})
-    expect(written(changes)).toEqual(['secondary west', 'secondary west-again', `revoked ${one}`])
+    const changes = revocation(all, [], 'west', 100, {})
+    expect(written(changes)).toEqual(['secondary west', 'secondary west-again', `holder ${one}`])
     expect(changes[0]).toMatchObject({ data: { revokedAt: 100 }, expected: { rev: 'rev of west' } })
   })
 
   test('of a token that nobody used is one of that token', () => {
-    expect(written(revocation(all, 'unused', 100, {}))).toEqual(['secondary unused'])
+    expect(written(revocation(all, [], 'unused', 100, {}))).toEqual(['secondary unused'])
   })
 
   test('of a cluster by its own id holds for every cluster, known by a token or not', () => {
-    expect(written(revocation(all, two, 100, {}))).toEqual(['secondary east', `revoked ${two}`])
+    expect(written(revocation(all, [], two, 100, {}))).toEqual(['secondary east', `holder ${two}`])
     const unknown = one.replaceAll('1', '3')
-    expect(written(revocation(all, unknown, 100, {}))).toEqual([`revoked ${unknown}`])
+    expect(written(revocation(all, [], unknown, 100, {}))).toEqual([`holder ${unknown}`])
   })
 
   test.each(['nobody', 'gone', '', 'West'])('of %j changes nothing', id => {
-    expect(revocation(all, id, 100, {})).toEqual([])
+    expect(revocation(all, [], id, 100, {})).toEqual([])
   })
 })

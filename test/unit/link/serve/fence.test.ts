@@ -6,6 +6,7 @@ import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
 import type { Statement } from '../../../../shared/model/link.ts'
 import { epochName } from '../../../../shared/replication/position.ts'
+import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { pair } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
@@ -104,6 +105,23 @@ describe('a fence by a member', () => {
       addresses: ['https://west.example'],
       time: w.clock.ms,
     })
+  })
+
+  test('is refused where another primary of the set has revoked the claimant, in whatever epoch', async () => {
+    const one = await claimant('west', 7)
+    const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
+    await w.store.commit([put(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
+    expect(await one.fence()).toMatchObject({
+      refusal: { code: 'permission_denied', text: expect.stringContaining(`${one.cluster} was revoked`) },
+    })
+    await isUntouched()
+  })
+
+  test('is refused where an earlier version of this cluster has revoked the claimant', async () => {
+    const one = await claimant('west', 7)
+    await w.store.commit([put(key('revoked', one.cluster), { at: 1 })])
+    expect(await one.fence()).toMatchObject({ refusal: { code: 'permission_denied' } })
+    await isUntouched()
   })
 
   test('counts for those whom an earlier epoch of this cluster has admitted, but they may not call', async () => {

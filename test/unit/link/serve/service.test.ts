@@ -5,10 +5,11 @@ import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
 import { CallSchema } from '../../../../shared/link/gen/link_pb.ts'
 import { forms } from '../../../../shared/link/messages.ts'
-import { LinkRefused } from '../../../../shared/link/source.ts'
+import { FORMAT, LinkRefused } from '../../../../shared/link/source.ts'
 import { isStatementOf } from '../../../../shared/link/statements.ts'
 import { type Cell, noopCell } from '../../../../shared/replication/cell.ts'
 import { epochName } from '../../../../shared/replication/position.ts'
+import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { pair } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, START, type World } from './world.ts'
@@ -143,6 +144,7 @@ describe('a heartbeat', () => {
         epoch: w.epoch,
         seq: 3,
         state: 'stream-wals',
+        format: FORMAT,
         canaryAt: START,
       },
     })
@@ -212,6 +214,13 @@ describe('whoever is not admitted', () => {
     for (const call of [() => one.echo(), () => one.source.keyring({ term: 1 })])
       await expect(call()).rejects.toMatchObject(refusal('permission_denied', 'west was revoked'))
     expect((await other.echo()).epoch).toBe(w.epoch)
+  })
+
+  test('one that an earlier version of this cluster has revoked is told so', async () => {
+    const one = await admitted('west')
+    const { cluster = '' } = (await w.secondary('west')) ?? {}
+    await w.store.commit([put(key('revoked', cluster), { at: w.clock.ms + 1 })])
+    await expect(one.echo()).rejects.toMatchObject(refusal('permission_denied', 'west was revoked'))
   })
 
   test('a cluster that was revoked under one name is cut under all of them', async () => {

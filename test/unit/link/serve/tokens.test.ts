@@ -8,6 +8,8 @@ import {
 } from '../../../../shared/link/activation-token.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
 import { LinkRefused } from '../../../../shared/link/source.ts'
+import { put } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
 import { withOneBitChanged } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 
@@ -91,6 +93,15 @@ describe.each(forms)('an activation token in the %s form', form => {
     await w.revoke(one.cluster)
     w.clock.ms += 1000
     await refused(() => one.activateBy(token), 'before this cluster was revoked')
+  })
+
+  test('works for a cluster that an earlier primary has revoked, whose clock may have been ahead', async () => {
+    const { one, token } = await given(form)
+    const revoked = { at: w.clock.ms + 200_000, epoch: '000000.aaaaaaaaaaaa' }
+    await w.store.commit([put(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
+    await one.activateBy(token)
+    const [holder] = await w.store.read([key('holder', one.cluster)])
+    expect(holder?.data).toEqual({ name: 'west', at: w.clock.ms })
   })
 
   test('does not work with another signature, or another content under its signature', async () => {

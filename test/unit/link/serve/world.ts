@@ -190,13 +190,25 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
       await store.commit(made.changes)
       return made.token.reveal()
     },
-    revoke: async (name: string) =>
-      store.commit(revocation(await store.list(partitions('secondary')), name, clock.ms, { epoch })),
+    revoke: async (name: string) => store.commit(await revoking(store, name, { now: clock.ms, epoch })),
     secondary: async (name: string) => {
       const [item] = (await store.read([key('secondary', name)])) as [Item<'secondary'> | undefined]
       return item?.data
     },
   }
+}
+
+/** What revokes a secondary. */
+const revoking = async (
+  store: Pick<Store, 'list'>,
+  name: string,
+  { now, epoch }: { now: number; epoch: string },
+) => {
+  const [secondaries, holders] = [
+    await store.list(partitions('secondary')),
+    await store.list(partitions('holder')),
+  ]
+  return revocation(secondaries, holders, name, now, { epoch })
 }
 
 /** A cluster that wants to follow a primary, with its keys and its clock. */

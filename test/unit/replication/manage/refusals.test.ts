@@ -238,10 +238,25 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'otp must have 33 bytes, as many as the token that it masks; leave it out to be given one',
   ],
+  attemptKept: [
+    token.attemptKept('root'),
+    'permission_denied',
+    'a share was given, or somebody with a token began the attempt: strangers do not end it; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: an hour without a share ends it',
+  ],
+  shareForeign: [
+    token.shareForeign(),
+    'invalid_request',
+    'given key is none of the recovery shares of this cluster; the attempt goes on as it was: give one of the shares that were handed out last',
+  ],
   shareRepeated: [
     token.shareRepeated(),
     'invalid_request',
     'given key has already been provided during this generation operation; give one that was not given yet',
+  ],
+  shareOfStranger: [
+    token.shareOfStranger(),
+    'permission_denied',
+    'shares of before cannot be told apart, so that strangers could spoil the attempt; send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
   ],
   sharesWrong: [
     token.sharesWrong('root', true),

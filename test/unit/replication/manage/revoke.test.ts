@@ -2,8 +2,6 @@ import { expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
-import type { Element, Transacted } from '../../../../shared/replication/journal.ts'
 import { revokeSecondary } from '../../../../shared/replication/manage/revoke.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
@@ -29,31 +27,22 @@ const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
 
 interface World {
   items?: Item[]
-  head?: Partial<Head>
-  verdicts?: Transacted[]
+  verdicts?: ('done' | 'conflict')[]
 }
 
-/** A revocation of `id`, what it wrote besides into the audit log, and its transactions. */
-function revoking(id: string, { items = [], head = {}, verdicts = [] }: World) {
+/** A revocation of `id`, what it wrote besides into the audit log, and its commits. */
+function revoking(id: string, { items = [], verdicts = [] }: World) {
   const notes: unknown[] = []
-  const transactions: (readonly Element[])[] = []
+  const { store, commits } = memoryStore(items, verdicts)
   const call = callWith({
     given: { id },
     now: NOW,
     cluster: { record, readAt: NOW },
     request: { id: 'r-1', path: 'sys/replication/dr/primary/revoke-secondary' },
     ports: {
-      store: memoryStore(items).store,
+      store,
       clock: { now: () => NOW, sleep: async () => undefined },
-      entropy: { bytes: (length: number) => Buffer.alloc(length) },
       audit: { write: async (entry: unknown) => void notes.push(entry) },
-      journal: {
-        head: async () => ({ ...firstHead(EPOCH, 1), ...head }),
-        transact: async (elements: readonly Element[]) => {
-          transactions.push(elements)
-          return verdicts.shift() ?? 'done'
-        },
-      },
     },
   })
   const kept = new Map<string, unknown>()
@@ -61,28 +50,28 @@ function revoking(id: string, { items = [], head = {}, verdicts = [] }: World) {
     if (!kept.has(name)) kept.set(name, await work())
     return kept.get(name)
   }
-  return { done: () => revokeSecondary({ ...call, once } as Call<never>), notes, transactions }
+  return { done: () => revokeSecondary({ ...call, once } as Call<never>), notes, commits }
 }
 
-test('a revocation ends what stands under a name where the journal is open, and is noted with id and epoch, once for a request', async () => {
+test('a revocation ends what stands under a name, for the set to know, and is noted with id and epoch, once for a request', async () => {
   const items = [secondary({ id: 'a', cluster: CLUSTER })]
-  const { done, notes, transactions } = revoking('a', { items, verdicts: ['conflict', { condition: [0] }] })
+  const { done, notes, commits } = revoking('a', { items, verdicts: ['conflict', 'conflict'] })
   expect(await done()).toEqual({
     answer: { kind: 'nothing', warnings: [expect.stringContaining('POST sys/rotate with retire=true')] },
   })
-  expect(transactions).toHaveLength(3)
-  expect(transactions.at(-1)).toEqual([
-    {
-      item: key('secondary', 'a'),
-      put: expect.objectContaining({ data: expect.objectContaining({ id: 'a', revokedAt: NOW }) }),
-      if: { rev: 'r' },
-    },
-    {
-      item: key('revoked', CLUSTER),
-      put: expect.objectContaining({ data: { at: NOW, epoch: EPOCH } }),
-      if: 'absent',
-    },
-    { head: { n: 1 }, expect: { mode: 'writing', epoch: EPOCH, n: 1 } },
+  expect(commits).toEqual([
+    [
+      expect.objectContaining({
+        put: expect.objectContaining(key('secondary', 'a')),
+        data: expect.objectContaining({ id: 'a', revokedAt: NOW }),
+        expected: { rev: 'r' },
+      }),
+      expect.objectContaining({
+        put: key('holder', CLUSTER),
+        data: { name: 'a', at: NOW, revoked: { at: NOW, epoch: EPOCH } },
+        expected: 'absent',
+      }),
+    ],
   ])
   expect(notes).toEqual([
     {
@@ -98,27 +87,25 @@ test('a revocation ends what stands under a name where the journal is open, and 
   ])
 })
 
-test('a revocation names again whom it has named before', async () => {
-  const before = { ...key('revoked', CLUSTER), rev: 'q', data: { at: 1 } } as Item
-  const { done, transactions } = revoking(CLUSTER, { items: [before] })
+test('a revocation names again whom it has named before, and keeps what is known of it', async () => {
+  const data = { name: 'a', at: 1, terms: ['t'] }
+  const before = { ...key('holder', CLUSTER), rev: 'q', data } as Item
+  const { done, commits } = revoking(CLUSTER, { items: [before] })
   await done()
-  expect(transactions[0]?.[0]).toMatchObject({ item: key('revoked', CLUSTER), if: { rev: 'q' } })
+  expect(commits[0]?.[0]).toMatchObject({
+    ...{ put: key('holder', CLUSTER), expected: { rev: 'q' } },
+    data: { ...data, revoked: { at: NOW, epoch: EPOCH } },
+  })
 })
 
 test('a revocation of what nobody knows changes nothing', async () => {
-  const { done, notes, transactions } = revoking('b', { items: [secondary({ id: 'a' })] })
+  const { done, notes, commits } = revoking('b', { items: [secondary({ id: 'a' })] })
   expect(await done()).toEqual({ answer: { kind: 'nothing' } })
-  expect([notes, transactions]).toEqual([[], []])
+  expect([notes, commits]).toEqual([[], []])
 })
 
-test.each<[string, World]>([
-  ['its journal is closed', { head: { mode: 'closed' } }],
-  ['it has another journal by now', { head: { epoch: '000003.c' } }],
-  [
-    'that is being changed all the time',
-    { verdicts: Array.from({ length: 9 }, (): Transacted => 'conflict') },
-  ],
-])('a cluster refuses for a moment where %s', async (_, world) => {
-  const { done } = revoking('a', { ...world, items: [secondary({ id: 'a' })] })
+test('a revocation is refused for a moment where what it is about changes all the time', async () => {
+  const verdicts = Array.from({ length: 9 }, () => 'conflict' as const)
+  const { done } = revoking('a', { verdicts, items: [secondary({ id: 'a' })] })
   await expect(done()).rejects.toMatchObject({ code: 'busy' })
 })

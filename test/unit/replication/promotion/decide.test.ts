@@ -87,7 +87,10 @@ describe('what is no obstacle', () => {
   test('a primary silent for a minute: the warning names position and time', () => {
     const { refused, warnings } = decide(silentFor(60_000))
     expect(refused).toBeUndefined()
-    expect(warnings).toEqual([expect.stringContaining('60 s ago, at 2026-11-22T11:59:00')])
+    expect(warnings).toEqual([
+      expect.stringContaining('60 s ago, at 2026-11-22T11:59:00'),
+      expect.stringMatching(/^revocations and retirements of terms .* repeat them here by POST /),
+    ])
     expect(warnings[0]).toContain(`${EPOCH}/100`)
   })
 
@@ -145,7 +148,7 @@ describe('what is in the way, word for word', () => {
     'newest-term': [
       [
         { keyring: { opened: 1, failed: [], missing: 'AbC' } },
-        `the term AbC, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster${LAST}`,
+        `the term AbC, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster, and if that rotation retired older terms, their batch tokens count here again${LAST}`,
       ],
     ],
     sync: [

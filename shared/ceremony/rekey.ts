@@ -1,0 +1,276 @@
+import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
+import { ApiError } from '../api/errors.ts'
+import { bool, int, list, type Supplied, text, unsupported } from '../api/fields.ts'
+import { checkSizes, encryptEach, fingerprintOf } from '../cluster/pgp.ts'
+import { newRecoveryKey, withoutKey } from '../cluster/recovery.ts'
+import { checkDivision, combineShares, type Division, readShare } from '../cluster/shares.ts'
+import type { PgpKey, Secrets } from '../model/ceremony.ts'
+import type { RecoveryKey } from '../model/cluster.ts'
+import { type Change, replace } from '../storage/changes.ts'
+import { key } from '../storage/kinds.ts'
+import { defined } from '../values/defined.ts'
+import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
+import { noAttempt } from './refusals.ts'
+import { alreadyMade, nothingToVerify, pgpKeysMiscounted } from './rekey-refusals.ts'
+import {
+  decryptRekey,
+  encryptRekey,
+  type GatheredRekey,
+  gatherRekey,
+  type Rekeying,
+  storeRekey,
+} from './rekey-slot.ts'
+import { checkGiver, isHeld } from './slot.ts'
+
+export const rekeyFields = {
+  secret_shares: int('Number of shares of the new recovery key', { required: true }),
+  secret_threshold: int('Shares needed together', { required: true }),
+  pgp_keys: list('OpenPGP public keys, one for each share, by which the new shares are encrypted', {
+    // public, and long: entries of the audit log have its HMAC, and the fingerprints of those that are taken
+    secret: true,
+  }),
+  require_verification: bool('Whether the new key counts only when its own shares were given; default false'),
+  stored_shares: unsupported('No share is stored'),
+  // the incumbent's command line writes it with a capital
+  backup: unsupported('No share is stored, encrypted or not', { formerly: 'Backup' }),
+}
+
+export const rekeyShareFields = {
+  key: text('One recovery share, hex or base64', { secret: true, required: true }),
+  nonce: text('The nonce of the attempt', { secret: true, required: true }),
+}
+
+const NAMES = { shares: 'secret_shares', threshold: 'secret_threshold' }
+
+/** The state of an attempt, as every operation on it answers. */
+function shown(attempt: Rekeying | undefined, required: number): Record<string, unknown> {
+  const { rekey } = attempt ?? {}
+  const pending = rekey?.made !== undefined
+  return {
+    nonce: rekey?.begun ?? '',
+    started: attempt !== undefined,
+    t: rekey?.threshold ?? 0,
+    n: rekey?.shares ?? 0,
+    progress: pending ? required : (attempt?.progress ?? 0),
+    required,
+    seal_threshold: required,
+    pgp_fingerprints: attempt ? fingerprintsOf(attempt) : null,
+    backup: false,
+    verification_required: rekey?.verify ?? false,
+    ...(attempt && pending ? { verification_nonce: attempt.nonce } : {}),
+  }
+}
+
+const fingerprintsOf = ({ rekey: { pgp } }: Rekeying): string[] | null =>
+  pgp.length > 0 ? pgp.map(({ fingerprint }) => fingerprint) : null
+
+/** GET …/init */
+export function showRekey(call: Call): Outcome {
+  const { slot, recovery } = gatherRekey(call)
+  return answer(data(shown(slot.attempt, recovery.data.threshold)))
+}
+
+/** POST …/init: takes the slot. Nothing is computed with a key before the slot and its limit are known to take it. */
+export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcome> {
+  const { given, now } = call
+  const { entropy, cipher } = call.ports
+  const gathered = gatherRekey(call)
+  const { slot, recovery, of, under } = gathered
+  const held = isHeld(call)
+  const facts = { slot, now }
+  const verdict = decideStart(facts, held)
+  if (!('start' in verdict)) throw verdict.refuse
+  const division = divisionOf(given)
+  const keys = given.pgp_keys ?? []
+  checkKeys(keys, division)
+  const tries = tried(facts, startsOf(held))
+  const pgp = await readKeys(keys)
+  // whoever had us compute with a key has used up a try, whether it is usable or not
+  if (pgp instanceof ApiError) return { ...after([storeRekey(gathered, tries, now)]), fault: pgp }
+  const begun = entropy.uuid()
+  const rekey = { ...division, pgp, verify: given.require_verification ?? false, begun, under }
+  const next = defined({ purpose: 'rekey' as const, rekey, of, held: held || undefined })
+  const attempt = await encryptRekey(next, { nonce: begun, shares: [] }, cipher)
+  const change = storeRekey(gathered, { ...tries, attempt }, now)
+  return after([change], data(shown({ ...attempt, rekey }, recovery.data.threshold)))
+}
+
+function divisionOf({ secret_shares = 0, secret_threshold = 0 }: Supplied<typeof rekeyFields>): Division {
+  const division = { shares: secret_shares, threshold: secret_threshold }
+  checkDivision(division, NAMES)
+  return division
+}
+
+const nameOf = (index: number) => `pgp_keys: key ${index + 1}`
+
+/** @throws ApiError `invalid_request` for another number of keys, and for sizes that cost too much to compute with */
+function checkKeys(keys: readonly string[], { shares }: Division): void {
+  if (keys.length > 0 && keys.length !== shares) throw pgpKeysMiscounted()
+  for (const [index, one] of keys.entries()) checkSizes(one, nameOf(index))
+}
+
+/** @returns the fault of the first key that is not usable */
+async function readKeys(keys: readonly string[]): Promise<PgpKey[] | ApiError> {
+  const read: PgpKey[] = []
+  try {
+    for (const [index, one] of keys.entries())
+      read.push({ key: one, fingerprint: await fingerprintOf(one, nameOf(index)) })
+    return read
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
+
+/** DELETE …/init: with nothing in progress nothing is written, and nobody is refused. The present key stays. */
+export function cancelRekey(call: Call): Outcome {
+  const gathered = gatherRekey(call)
+  const { slot } = gathered
+  if (!slot.attempt) return after([])
+  checkCancel(slot.attempt, call)
+  return after([storeRekey(gathered, triesOf(slot), call.now)])
+}
+
+/** Shares were given to what is made: no stranger ends that. @throws ApiError `permission_denied` */
+function checkCancel(attempt: Rekeying, call: Call): void {
+  const { progress, rekey } = attempt
+  const verdict = decideCancel(
+    { ...attempt, progress: rekey.made ? rekey.threshold : progress },
+    isHeld(call),
+  )
+  if (!('cancel' in verdict)) throw verdict.refuse
+}
+
+/** POST …/update: one share of the present key. The last one needed makes the new key. */
+export async function giveOldShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
+  const gathered = gatherRekey(call)
+  const { attempt } = gathered.slot
+  if (attempt?.rekey.made) throw alreadyMade(attempt.nonce)
+  const present = await withoutKey(gathered.recovery.data, call.ports.cipher, call.now)
+  checkGiver(call, present)
+  const given = await giveShare(call, gathered, 'rekey', present)
+  if ('answer' in given) return given
+  const { change } = given
+  return change
+    ? after([change], data(shown(given.attempt, present.threshold)))
+    : makeKey(call, gathered, given.attempt)
+}
+
+interface Given {
+  attempt: Rekeying
+  /** stores the share; absent: it was the last one that is needed, and together they are right */
+  change?: Change
+}
+
+/** One share of a key, judged. */
+async function giveShare(
+  { given, ports, now }: Call<typeof rekeyShareFields>,
+  gathered: GatheredRekey,
+  purpose: Rekeying['purpose'],
+  recovery: RecoveryKey,
+): Promise<Given | Outcome> {
+  const { cipher } = ports
+  const { slot } = gathered
+  const facts = { slot, secrets: await decryptRekey(slot, cipher), recovery, now }
+  const share = readShare(given.key ?? '')
+  const verdict = decideShare({ purpose, nonce: given.nonce ?? '', share }, facts)
+  const { attempt: before } = slot
+  if (!('attempt' in verdict) || !before) throw 'refuse' in verdict ? verdict.refuse : noAttempt(purpose)
+  const { secrets, enough } = verdict
+  const stored = async (shares: Secrets['shares']) => encryptRekey(before, { ...secrets, shares }, cipher)
+  if (!enough) {
+    const attempt = await stored(secrets.shares)
+    return {
+      attempt: { ...attempt, rekey: before.rekey },
+      change: storeRekey(gathered, { ...slot, attempt }, now),
+    }
+  }
+  const judged = decideKey(purpose, combineShares(secrets.shares), recovery)
+  if ('right' in judged) return { attempt: before }
+  const reset = storeRekey(gathered, { ...tried(facts, 'failures'), attempt: await stored([]) }, now)
+  return { ...after([reset]), fault: judged.refuse }
+}
+
+/** The new key's shares, told once; in force at once, or when they were given back. */
+async function makeKey(
+  { ports, now }: Call<typeof rekeyShareFields>,
+  gathered: GatheredRekey,
+  attempt: Rekeying,
+): Promise<Outcome> {
+  const { slot, recovery } = gathered
+  const { rekey } = attempt
+  const pgpFingerprints = fingerprintsOf(attempt)
+  const { item: made, shares } = newRecoveryKey(rekey, {
+    ...{ random: ports.entropy.bytes, now },
+    ...(pgpFingerprints ? { pgpFingerprints } : {}),
+  })
+  const keys = await handedOut(shares, rekey.pgp)
+  const told = {
+    ...{ nonce: rekey.begun, complete: true },
+    keys: keys.map(one => one.toString('hex')),
+    keys_base64: keys.map(one => one.toString('base64')),
+    ...{ pgp_fingerprints: pgpFingerprints, backup: false, verification_required: rekey.verify },
+  }
+  if (!rekey.verify)
+    return after([inForce(recovery, made), storeRekey(gathered, triesOf(slot), now)], data(told))
+  const nonce = ports.entropy.uuid()
+  const next = { ...attempt, purpose: 'verification', rekey: { ...rekey, made } } as const
+  const pending = await encryptRekey(next, { nonce, shares: [] }, ports.cipher)
+  const change = storeRekey(gathered, { ...slot, attempt: pending }, now)
+  return after([change], data({ ...told, verification_nonce: nonce }))
+}
+
+/** Encrypted ones carry the hex text of the share. @see docs/spec/cluster.md#recovery-shares */
+const handedOut = async (shares: readonly Buffer[], pgp: readonly PgpKey[]): Promise<readonly Buffer[]> =>
+  pgp.length === 0
+    ? shares
+    : encryptEach(
+        shares.map(share => share.toString('hex')),
+        pgp.map(one => one.key),
+        'pgp_keys',
+      )
+
+/** Nothing but the key that the shares were judged by is replaced. */
+const inForce = (recovery: GatheredRekey['recovery'], made: RecoveryKey) =>
+  replace(key('recovery-key'), recovery, made)
+
+/** What a verification answers. */
+const verification = ({ purpose, nonce, progress, rekey }: Rekeying) => {
+  const started = purpose === 'verification'
+  return {
+    ...{ nonce: started ? nonce : '', started },
+    ...{ t: rekey.threshold, n: rekey.shares, progress: started ? progress : 0 },
+  }
+}
+
+/** GET …/verify */
+export function showVerification(call: Call): Outcome {
+  const { attempt } = gatherRekey(call).slot
+  if (!attempt) throw noAttempt('rekey')
+  return answer(data(verification(attempt)))
+}
+
+/** POST …/verify: one share of the new key. The last one needed puts it into force. */
+export async function giveNewShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
+  const gathered = gatherRekey(call)
+  const made = gathered.slot.attempt?.rekey.made
+  if (!made) throw nothingToVerify()
+  const given = await giveShare(call, gathered, 'verification', made)
+  if ('answer' in given) return given
+  if (given.change) return after([given.change], data(verification(given.attempt)))
+  const emptied = storeRekey(gathered, triesOf(gathered.slot), call.now)
+  const changes = [inForce(gathered.recovery, made), emptied]
+  return after(changes, data({ nonce: given.attempt.nonce, complete: true }))
+}
+
+/** DELETE …/verify: the shares given so far are forgotten, and the nonce is another one. The new key stays. */
+export async function restartVerification(call: Call): Promise<Outcome> {
+  const gathered = gatherRekey(call)
+  const { attempt } = gathered.slot
+  if (!attempt?.rekey.made) throw nothingToVerify()
+  checkCancel(attempt, call)
+  const { entropy, cipher } = call.ports
+  const next = await encryptRekey(attempt, { nonce: entropy.uuid(), shares: [] }, cipher)
+  const change = storeRekey(gathered, { ...triesOf(gathered.slot), attempt: next }, call.now)
+  return after([change], data(verification({ ...next, rekey: attempt.rekey })))
+}

@@ -1,0 +1,68 @@
+/*
+ * Shamir's arithmetic over GF(2^8) with the polynomial x^8 + x^4 + x^3 + x + 1. No index and no branch depends on a
+ * byte of a key or of a share (CVE-2023-25000): tables of logarithms would show them in the processor's cache.
+ */
+
+const POLYNOMIAL = 0x11b
+
+/** a·b */
+export function multiply(a: number, b: number): number {
+  let product = 0
+  for (let bit = 7; bit >= 0; bit--) {
+    product = (product << 1) ^ (POLYNOMIAL & -(product >> 7))
+    product ^= a & -((b >> bit) & 1)
+  }
+  return product
+}
+
+/** 1/a, as a^254; of 0 it is 0. */
+export function inverse(a: number): number {
+  let power = a
+  for (let step = 0; step < 6; step++) power = multiply(multiply(power, power), a)
+  return multiply(power, power)
+}
+
+/**
+ * Points of one polynomial for each byte of a key, at x from 1 on: the bytes of y, then one byte of x.
+ * @param random bytes by their number
+ */
+export function splitKey(
+  key: Uint8Array,
+  { shares, threshold }: { shares: number; threshold: number },
+  random: (length: number) => Uint8Array,
+): Buffer[] {
+  // of each byte's polynomial, from x^1 on
+  const degree = threshold - 1
+  const coefficients = random(key.length * degree)
+  return Array.from({ length: shares }, (_, index) => {
+    const x = index + 1
+    const share = Buffer.alloc(key.length + 1, x)
+    for (const [at, byte] of key.entries()) {
+      let y = 0
+      for (let power = degree - 1; power >= 0; power--)
+        y = multiply(y ^ (coefficients[at * degree + power] ?? 0), x)
+      share[at] = y ^ byte
+    }
+    return share
+  })
+}
+
+/** The polynomials' values at 0; undefined where shares differ in length, or two have one x. */
+export function combineKey(shares: readonly Uint8Array[]): Buffer | undefined {
+  const [first] = shares
+  const xs = shares.map(share => share.at(-1) ?? 0)
+  if (!first || shares.some(({ length }) => length !== first.length) || new Set(xs).size < xs.length)
+    return undefined
+  const weights = xs.map((x, index) =>
+    xs.reduce(
+      (product, other, at) =>
+        at === index ? product : multiply(product, multiply(other, inverse(x ^ other))),
+      1,
+    ),
+  )
+  const key = Buffer.alloc(first.length - 1)
+  for (const [index, share] of shares.entries())
+    for (let at = 0; at < key.length; at++)
+      key[at] = (key[at] ?? 0) ^ multiply(share[at] ?? 0, weights[index] ?? 0)
+  return key
+}

@@ -1,0 +1,78 @@
+import { hkdfSync, timingSafeEqual } from 'node:crypto'
+import { isVerified, type KeptRecoveryKey, type RecoveryKey } from '../model/cluster.ts'
+import type { FieldCipher } from '../ports.ts'
+import { key as placeOf } from '../storage/kinds.ts'
+import { sameSecret } from '../values/secret.ts'
+import { type Division, divide } from './shares.ts'
+
+/*
+ * Recovery shares authorise and decrypt nothing, so nobody needs the key that they make together: what verifies it is
+ * stored, and a hash of each share. @see docs/spec/keys.md#recovery-shares
+ */
+
+const KEY_BYTES = 32
+const HASH_BYTES = 32
+
+/** Both hash 128 bits of chance or more, so that neither can be guessed from what it comes to. */
+const hashed = (secret: Uint8Array, purpose: string): string =>
+  Buffer.from(hkdfSync('sha256', secret, '', `cloud-auth ${purpose}`, HASH_BYTES)).toString('base64url')
+
+/** By what a recovery key is known again, base64url. */
+export const verifierOf = (key: Uint8Array): string => hashed(key, 'verifier of a recovery key')
+
+/** By what a recovery share is known again, base64url. */
+export const hashShare = (share: Uint8Array): string => hashed(share, 'hash of a recovery share')
+
+/** Whether shares are judged one by one, and this one is of the set; all hashes are compared, wherever it stands. */
+export const isShareOf = (
+  { shareHashes = [] }: Pick<RecoveryKey, 'shareHashes'>,
+  share: Uint8Array,
+): boolean => {
+  const own = Buffer.from(hashShare(share), 'base64url')
+  return shareHashes.filter(one => timingSafeEqual(Buffer.from(one, 'base64url'), own)).length > 0
+}
+
+/** Whether a key is the one that the shares make together. */
+export const opensBy = ({ verifier }: Pick<RecoveryKey, 'verifier'>, key: Uint8Array): boolean =>
+  sameSecret(verifier, verifierOf(key))
+
+interface Making {
+  /** bytes by their number */
+  random: (length: number) => Buffer
+  /** epoch milliseconds */
+  now: number
+  /** lower-case hex, one for each share */
+  pgpFingerprints?: readonly string[]
+}
+
+/** A key of chance in shares, and what is stored of it. The key itself is not kept. */
+export function newRecoveryKey(
+  division: Division,
+  { random, now, pgpFingerprints }: Making,
+): { item: RecoveryKey; shares: Buffer[] } {
+  const key = random(KEY_BYTES)
+  const shares = divide(key, division, random)
+  const { shares: count, threshold } = division
+  const item: RecoveryKey = {
+    ...{ shares: count, threshold, since: now },
+    verifier: verifierOf(key),
+    shareHashes: shares.map(hashShare),
+    ...(pgpFingerprints ? { pgpFingerprints } : {}),
+  }
+  return { item, shares }
+}
+
+/**
+ * What is stored of a recovery key, without the key itself. Of a key of before the shares are not known: it is all that
+ * can be told of them.
+ */
+export async function withoutKey(
+  stored: RecoveryKey | KeptRecoveryKey,
+  cipher: Pick<FieldCipher, 'decrypt'>,
+  now: number,
+): Promise<RecoveryKey> {
+  if (isVerified(stored)) return stored
+  const { shares, threshold } = stored
+  const text = (await cipher.decrypt(placeOf('recovery-key'), 'key', stored.key)).reveal()
+  return { shares, threshold, since: now, verifier: verifierOf(Buffer.from(text, 'base64')) }
+}

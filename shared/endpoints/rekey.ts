@@ -1,0 +1,166 @@
+import {
+  type AccessRule,
+  anyone,
+  anyoneKnowing,
+  anyoneUnlessStrict,
+  type Endpoint,
+  endpoint,
+  type Group,
+  policy,
+} from '../api/endpoint.ts'
+import {
+  cancelRekey,
+  giveNewShare,
+  giveOldShare,
+  rekeyFields,
+  rekeyShareFields,
+  restartVerification,
+  showRekey,
+  showVerification,
+  startRekey,
+} from '../ceremony/rekey.ts'
+import { noBackups, onlyRecoveryKeys } from '../ceremony/rekey-refusals.ts'
+import { prepareRekey } from '../ceremony/rekey-slot.ts'
+
+const rekeying = {
+  uses: ['rekey'],
+  answers: 'data',
+  secretAnswers: ['nonce', 'verification_nonce', 'keys', 'keys_base64'],
+  mirrored: true,
+  prepare: prepareRekey,
+} as const
+
+/** Keys of so many holders as shares can have. */
+const LARGEST_BODY = 262_144
+/** The same, where nobody is asked for a token. */
+const LARGEST_ANONYMOUS_BODY = 65_536
+
+type Act = 'look' | 'start' | 'cancel' | 'give'
+
+/** The endpoints of rekeying at a path. */
+const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: number): Endpoint[] => {
+  const shared = { ...rekeying, largestBody }
+  const [init, verify] = [
+    { ...shared, path: `${path}/init` },
+    { ...shared, path: `${path}/verify` },
+  ]
+  return [
+    endpoint({
+      ...init,
+      method: 'GET',
+      summary: 'State of the attempt to make another recovery key',
+      access: access.look,
+      handle: showRekey,
+    }),
+    endpoint({
+      ...init,
+      method: 'POST',
+      summary: 'Start an attempt to make another recovery key from shares of the present one',
+      fields: rekeyFields,
+      access: access.start,
+      handle: startRekey,
+    }),
+    endpoint({
+      ...init,
+      method: 'DELETE',
+      summary: 'Cancel the attempt; the present recovery key stays',
+      access: access.cancel,
+      answers: 'nothing',
+      handle: cancelRekey,
+    }),
+    endpoint({
+      ...shared,
+      path: `${path}/update`,
+      method: 'POST',
+      summary: 'Give one share of the present recovery key; the last one needed makes the new one',
+      fields: rekeyShareFields,
+      access: access.give,
+      uses: ['rekey', 'recovery'],
+      handle: giveOldShare,
+    }),
+    endpoint({
+      ...verify,
+      method: 'GET',
+      summary: 'State of the verification of the new recovery key',
+      access: access.look,
+      handle: showVerification,
+    }),
+    endpoint({
+      ...verify,
+      method: 'POST',
+      summary: 'Give one share of the new recovery key; the last one needed puts it into force',
+      fields: rekeyShareFields,
+      access: access.give,
+      uses: ['rekey', 'recovery'],
+      handle: giveNewShare,
+    }),
+    endpoint({
+      ...verify,
+      method: 'DELETE',
+      summary: 'Start the verification over: under another nonce, without the shares given so far',
+      access: access.cancel,
+      handle: restartVerification,
+    }),
+  ]
+}
+
+/** The shares are the authority, so nobody is asked for a token, except by a strict deployment. */
+const open = {
+  look: anyone,
+  start: anyoneUnlessStrict('update'),
+  cancel: anyoneUnlessStrict('delete'),
+  give: anyoneKnowing('update'),
+}
+
+const held = {
+  look: policy('read', { sudo: true }),
+  start: policy('update', { sudo: true }),
+  cancel: policy('delete', { sudo: true }),
+  give: policy('update', { sudo: true }),
+}
+
+/** What command lines ask for where a cluster is unsealed by shares, or keeps shares that it has encrypted. */
+const refusedPaths = [
+  { paths: ['/sys/rekey/init', '/sys/rekey/verify'], methods: ['GET', 'POST', 'DELETE'] },
+  { paths: ['/sys/rotate/root/init', '/sys/rotate/root/verify'], methods: ['GET', 'POST', 'DELETE'] },
+  { paths: ['/sys/rekey/update', '/sys/rotate/root/update', '/sys/rotate/root'], methods: ['POST'] },
+  {
+    paths: [
+      '/sys/rekey/backup',
+      '/sys/rekey/recovery-key-backup',
+      '/sys/rekey-recovery-key/backup',
+      '/sys/rotate/root/backup',
+      '/sys/rotate/recovery/backup',
+    ],
+    methods: ['GET', 'DELETE'],
+  },
+] as const
+
+const refusals = refusedPaths.flatMap(({ paths, methods }) =>
+  paths.flatMap(path => methods.map(method => refusing(method, path))),
+)
+
+function refusing(method: Endpoint['method'], path: string): Endpoint {
+  const refuse = path.endsWith('backup') ? noBackups : onlyRecoveryKeys
+  return endpoint({
+    ...{ method, path, access: anyone, serves: 'dr', answers: 'nothing' },
+    summary: path.endsWith('backup')
+      ? 'Refused: no shares are kept'
+      : 'Refused: KMS keeps the keys, and only the recovery key has shares',
+    handle: () => {
+      throw refuse()
+    },
+  })
+}
+
+/** What makes another recovery key, with shares of its own. */
+export const rekeyGroup: Group = {
+  name: 'rekey',
+  prefixes: ['/sys/rekey', '/sys/rekey-recovery-key', '/sys/rotate/recovery', '/sys/rotate/root'],
+  endpoints: [
+    ...rekeyAt('/sys/rekey-recovery-key', open, LARGEST_ANONYMOUS_BODY),
+    // where newer command lines look for it, with a token
+    ...rekeyAt('/sys/rotate/recovery', held, LARGEST_BODY),
+    ...refusals,
+  ],
+}

@@ -1,0 +1,105 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Revoked } from '../../model/link.ts'
+import type { Store } from '../../ports.ts'
+import { type Change, create, replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { secondariesOf } from './secondaries.ts'
+
+/** Who is admitted may fetch every term from now on. It is written whatever stood there, so that a rotation meanwhile notices. */
+export const admitted = (
+  cluster: string,
+  before: Item<'holder'> | undefined,
+  { name, at }: { name: string; at: number },
+): Change => replace(key('holder', cluster), before, { name, at })
+
+/** What one commit takes besides: whoever is left over counts as given one term more, until the next rotation. */
+const MOST = 40
+
+/**
+ * Changes that go with a new term: who may not fetch it has what there was before, and no more. A cluster that is admitted
+ * in the same moment conflicts with them.
+ * @param terms identities of those that there were before
+ * @param secondaries as they stand
+ */
+export function withoutNewTerm(
+  holders: readonly Item<'holder'>[],
+  terms: readonly string[],
+  secondaries: readonly Item<'secondary'>[],
+  { record, now }: { record: Pick<ClusterRecord, 'id' | 'mode' | 'epoch'>; now: number },
+): Change[] {
+  const following = secondariesOf(record.mode === 'primary' ? secondaries : [], record)
+  const may = [record.id, ...following.flatMap(({ cluster, activatedAt }) => (activatedAt ? [cluster] : []))]
+  const closed = holders
+    .filter(({ sk, data }) => data.terms === undefined && !may.includes(sk))
+    .map(one => replace(one, one, { ...one.data, terms }))
+  return [...closed, ...ofBefore(holders, secondaries, { may, terms, now })].slice(0, MOST)
+}
+
+/** Clusters that an earlier version admitted, which noted nobody. */
+function ofBefore(
+  holders: readonly Item<'holder'>[],
+  secondaries: readonly Item<'secondary'>[],
+  { may, terms, now }: { may: readonly (string | undefined)[]; terms: readonly string[]; now: number },
+): Change[] {
+  const names = new Map(secondaries.map(({ data }) => [data.cluster, data.id]))
+  return [...names].flatMap(([cluster, name]) => {
+    if (cluster === undefined || holders.some(({ sk }) => sk === cluster)) return []
+    const at = { name, at: now }
+    return [create(key('holder', cluster), may.includes(cluster) ? at : { ...at, terms })]
+  })
+}
+
+/**
+ * When a cluster was revoked, by this cluster or by one that was primary before; undefined: it was not, or was admitted
+ * since. A revocation that an earlier version has stored stands beside.
+ */
+export async function revocationOf(
+  cluster: string,
+  { store }: { store: Pick<Store, 'read'> },
+): Promise<Revoked | undefined> {
+  const [holder, before] = await store.read([key('holder', cluster), key('revoked', cluster)])
+  return holder?.data.revoked ?? before?.data
+}
+
+/** A cluster that was given a term. */
+export interface GivenTo {
+  cluster: string
+  name?: string
+  revoked?: true
+}
+
+/** What is known of clusters that were given terms. */
+export interface KnownHolders {
+  /** UUID of this cluster, which is not named */
+  self: string
+  terms: readonly Item<'term'>[]
+  holders: readonly Item<'holder'>[]
+  secondaries: readonly Item<'secondary'>[]
+}
+
+/**
+ * Who was given one of some terms, by UUID: clusters that are noted, those that signed its batch tokens as primaries, and whom
+ * an earlier version admitted and did not note.
+ * @param ids identities
+ */
+export function givenTo(
+  ids: readonly string[],
+  { self, terms, holders, secondaries }: KnownHolders,
+): GivenTo[] {
+  const noted = new Map(holders.map(one => [one.sk, one.data]))
+  const names = new Map(secondaries.map(({ data }) => [data.cluster ?? '', data.id]))
+  const signers = terms
+    .filter(({ sk }) => ids.includes(sk))
+    .flatMap(({ data }) => (data.signers ?? []).map(({ cluster }) => cluster))
+  const others = [...names.keys()].filter(one => !noted.has(one))
+  const given = holders
+    .filter(({ data }) => data.terms === undefined || ids.some(id => data.terms?.includes(id)))
+    .map(({ sk }) => sk)
+  return [...new Set([...given, ...signers, ...others])]
+    .filter(cluster => cluster !== self && cluster !== '')
+    .toSorted()
+    .map(cluster => {
+      const { name = names.get(cluster), revoked } = noted.get(cluster) ?? {}
+      return { cluster, ...(name ? { name } : {}), ...(revoked ? { revoked: true as const } : {}) }
+    })
+}

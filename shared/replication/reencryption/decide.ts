@@ -1,0 +1,89 @@
+import type { Secondary } from '../../model/link.ts'
+import type { Reencryption } from '../../model/reencryption.ts'
+import type { Item } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
+import { printTime } from '../../values/time.ts'
+import { encryptsData, epochOf, hasOlderTerms, type TermFacts } from './facts.ts'
+
+const DAY_MS = 86_400_000
+
+/**
+ * Milliseconds for which the key of a term is kept behind the moment at which nothing is encrypted by it any more: as
+ * long as point-in-time recovery reaches back.
+ */
+export const KEPT_MS = 35 * DAY_MS
+
+/** Whether nobody encrypts by an older term any more: environments write by a keyring that is up to 20 s old. */
+const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since + bounds.CHANGEOVER_WAIT_MS
+
+/** Whether the own keys of this cluster are encrypted by the term that encrypts. */
+export const isOwnDone = ({ record, keyring }: Pick<TermFacts, 'record' | 'keyring'>): boolean =>
+  keyring.active !== undefined && record.ownTerm === keyring.active
+
+/** The progress, if it is about this term and this journal. */
+export const currentProgress = ({
+  record,
+  keyring,
+  progress,
+}: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): Reencryption | undefined =>
+  progress && progress.term === keyring.active && progress.epoch === epochOf(record) ? progress : undefined
+
+/** Whether everything that is stored is encrypted by the term that encrypts. */
+export const isDataDone = (facts: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): boolean =>
+  currentProgress(facts)?.doneAt !== undefined
+
+/** Terms that do not encrypt any more, and are not destroyed. */
+export const olderTerms = ({ terms, keyring }: Pick<TermFacts, 'terms' | 'keyring'>): Item<'term'>[] =>
+  terms.filter(({ sk, data }) => sk !== keyring.active && data.destroyed === undefined)
+
+/** What the destruction of a term waits for, in words; empty: for nothing. */
+export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: TermFacts): string[] {
+  const { now, secondaries } = facts
+  const end = unusedSince === undefined ? undefined : unusedSince + KEPT_MS
+  return [
+    ...(isDataDone(facts) && unusedSince !== undefined ? [] : ['what is stored is being encrypted anew']),
+    ...(isOwnDone(facts) ? [] : ['this cluster has not encrypted its own keys anew']),
+    ...secondaries
+      .filter(one => one.activatedAt !== undefined && !hasFollowed(one, facts))
+      .map(
+        ({ id }) =>
+          `the secondary ${id} has not told that it has all of this, and its own keys, encrypted anew`,
+      ),
+    ...(end === undefined || now >= end ? [] : [`it is kept until ${printTime(end)}`]),
+  ]
+}
+
+/** Whether a secondary has applied everything up to the end of the re-encryption, and encrypted its own keys. */
+function hasFollowed({ contact }: Secondary, facts: TermFacts): boolean {
+  const position = currentProgress(facts)?.position
+  return (
+    contact !== undefined &&
+    position !== undefined &&
+    contact.ownTerm === facts.keyring.active &&
+    contact.epoch === position.epoch &&
+    contact.seq >= position.seq
+  )
+}
+
+/** Terms that may be destroyed now. */
+export const destroyable = (facts: TermFacts): Item<'term'>[] =>
+  encryptsData(facts) ? olderTerms(facts).filter(term => waitsOf(term, facts).length === 0) : []
+
+/** Terms that are destroyed, and whose keys this cluster holds still. */
+export const droppable = (facts: TermFacts): Item<'term'>[] =>
+  isOwnDone(facts)
+    ? facts.terms.filter(
+        ({ sk, data }) =>
+          data.destroyed !== undefined && sk !== facts.keyring.active && facts.keyring.held?.includes(sk),
+      )
+    : []
+
+/** Whether there is something to do, and nobody does it. */
+export const isTermWorkDue = (facts: TermFacts): boolean =>
+  hasOlderTerms(facts.keyring) &&
+  isSettled(facts) &&
+  (facts.progress?.until ?? 0) <= facts.now &&
+  (!isOwnDone(facts) ||
+    (encryptsData(facts) && !isDataDone(facts)) ||
+    destroyable(facts).length > 0 ||
+    droppable(facts).length > 0)

@@ -1,0 +1,63 @@
+import type { Ports } from '../../ports.ts'
+import { type Change, removeIfUnchanged, replace } from '../../storage/changes.ts'
+import { encryptedKinds, keysMadeAnew } from '../../storage/encrypted-kinds.ts'
+import { encryptedIn, withText } from '../../storage/encrypted-paths.ts'
+import { type Item, key, specOf } from '../../storage/kinds.ts'
+import type { Encrypted } from '../../values/secret.ts'
+import type { TermStand } from './facts.ts'
+
+/** An item with what is encrypted in it encrypted anew. */
+interface Anew {
+  data: Item['data']
+  changed: boolean
+  /** fields that no term of this cluster opens */
+  unreadable: number
+}
+
+/** Encrypts the fields of an item anew, as far as they are not by the term that encrypts. */
+export async function anewOf(
+  item: Item,
+  paths: readonly string[],
+  cipher: Pick<Ports['cipher'], 'reencrypt'>,
+): Promise<Anew> {
+  const anew: Anew = { data: item.data, changed: false, unreadable: 0 }
+  for (const { path, field, text } of encryptedIn(paths, item.data)) {
+    const made = await cipher.reencrypt(item, field, text)
+    if (made === 'unreadable') anew.unreadable += 1
+    if (made === 'unreadable' || made === 'current') continue
+    anew.data = withText(anew.data, path, made as Encrypted)
+    anew.changed = true
+  }
+  return anew
+}
+
+const pathsOf = (kind: Item['kind']): string[] =>
+  encryptedKinds(['reencrypt', 'renew']).find(one => one.kind === kind)?.paths ?? []
+
+/**
+ * Encrypts this cluster's own keys anew, whatever its role is, and notes in its record by which term: one transaction. A
+ * key for tokens or for a next link that does not open any more is deleted, for whoever needs it makes another.
+ * @returns whether it has come about: what was changed meanwhile is tried again within a minute
+ */
+export async function encryptOwnKeys(
+  { store, cipher, log, clock }: Pick<Ports, 'store' | 'cipher' | 'log' | 'clock'>,
+  { keyring }: Pick<TermStand, 'keyring'>,
+): Promise<boolean> {
+  const readAt = clock.now()
+  const [record, ...others] = await store.read([key('cluster'), ...keysMadeAnew])
+  if (!record || keyring.active === undefined || (record.data.edition ?? 0) !== (keyring.edition ?? 0))
+    return false
+  cipher.expect(record.data)
+  const own = await anewOf(record, pathsOf('cluster'), cipher)
+  if (own.unreadable > 0) log.error('the own key of the link cannot be decrypted', { term: keyring.term })
+  const changes: Change[] = [
+    replace(record, record, { ...(own.data as typeof record.data), ownTerm: keyring.active }),
+  ]
+  for (const item of others) {
+    if (!item || specOf(item.kind).table !== 'cluster') continue
+    const { data, changed, unreadable } = await anewOf(item, pathsOf(item.kind), cipher)
+    if (unreadable > 0) changes.push(removeIfUnchanged(item))
+    else if (changed) changes.push(replace(item, item as never, data))
+  }
+  return (await store.commit(changes, { record: record.data, readAt })) === 'done'
+}

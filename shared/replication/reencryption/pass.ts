@@ -1,0 +1,166 @@
+import { commitEach } from '../../jobs/commit-each.ts'
+import { hasTime, type JobRun } from '../../jobs/job.ts'
+import type { Reencryption } from '../../model/reencryption.ts'
+import { type Change, replace } from '../../storage/changes.ts'
+import { encryptedKinds } from '../../storage/encrypted-kinds.ts'
+import { key, specOf } from '../../storage/kinds.ts'
+import { fromStored, type StoredItem } from '../../storage/requests.ts'
+import { defined } from '../../values/defined.ts'
+import type { ScanPage } from '../journal.ts'
+import { epochOf, type TermStand } from './facts.ts'
+import { anewOf } from './own-keys.ts'
+
+const SEGMENTS = 4
+/** Items that are written together where a journal is kept; and how soon after them the next ones may be, milliseconds. */
+const TOGETHER = 20
+const PACE_MS = 66
+/** Items from one note of the progress to the next. */
+const AT_ONCE = 500
+/** Milliseconds from one page of the table to the next, at least. */
+const PAGE_MS = 250
+/** Milliseconds for which a run keeps others from going on; every note renews it. */
+const LEASE_MS = 60_000
+/** Names of fields that do not open, at most. */
+const MOST_NAMES = 10
+
+/** Paths of the kinds of the table `data` that are encrypted anew. */
+const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
+  encryptedKinds(['reencrypt', 'renew'])
+    .filter(({ kind }) => specOf(kind).table === 'data')
+    .map(({ kind, paths }) => [kind, paths]),
+)
+
+/** A pass as it begins, or as it was left. */
+export function begun({ now, record, keyring, progress }: TermStand): Reencryption {
+  const epoch = epochOf(record)
+  const { active = '', term } = keyring
+  const fresh = { at: undefined, seen: 0, left: 0, unreadable: { count: 0, names: [] }, doneAt: undefined }
+  if (!progress || progress.term !== active || progress.epoch !== epoch) {
+    const of = progress?.doneAt === undefined ? 0 : progress.seen
+    return defined({
+      ...{ term: active, number: term, epoch, since: now, until: 0, pass: 1, of, written: 0 },
+      ...fresh,
+    }) as Reencryption
+  }
+  if (progress.at || progress.left === 0) return progress
+  return defined({ ...progress, ...fresh, pass: progress.pass + 1, of: progress.seen }) as Reencryption
+}
+
+/** What may still be written where, or undefined once this is not the cluster any more that the pass was begun for. */
+const standsFor = async (run: JobRun, stand: TermStand) => {
+  const cluster = await run.cluster()
+  if (!cluster || cluster.record.operation !== undefined) return undefined
+  const same =
+    cluster.record.edition === stand.record.edition && epochOf(cluster.record) === epochOf(stand.record)
+  return same ? cluster : undefined
+}
+
+/** Notes the progress, if nobody else has gone on meanwhile. */
+async function note(run: JobRun, stand: TermStand, was: Reencryption | undefined, next: Reencryption) {
+  const { store } = run.ports
+  const place = key('reencryption')
+  const [item] = await store.read([place])
+  const cluster = await standsFor(run, stand)
+  const untouched = item?.data.until === was?.until && item?.data.seen === was?.seen
+  if (!cluster || !untouched) return undefined
+  return (await store.commit([replace(place, item, next)], cluster)) === 'done' ? next : undefined
+}
+
+/**
+ * Goes through the table `data` from where the last run was, and encrypts anew what another term encrypted: paced, so
+ * that requests are not slowed, and noted all the time, so that whoever is stopped goes on there. Each item is written
+ * as it was read; one that has changed is left for another pass.
+ * @returns the progress at the end of the table; `again`: there is no time left; `stopped`: another keyring, role or run
+ */
+export async function passThrough(
+  run: JobRun,
+  stand: TermStand,
+): Promise<Reencryption | 'again' | 'stopped'> {
+  const { journal, clock } = run.ports
+  const lease = () => clock.now() + LEASE_MS
+  let progress = await note(run, stand, stand.progress, { ...begun(stand), until: lease() })
+  while (progress) {
+    const { segment, from } = progress.at ?? { segment: 0 }
+    if (segment >= SEGMENTS) return progress
+    const began = clock.now()
+    const page = await journal.scan({ index: segment, of: SEGMENTS, from })
+    for (const { items, next } of portionsOf(page)) {
+      const found = await throughItems(run, stand, items)
+      if (typeof found === 'string') {
+        const paused = await note(run, stand, progress, { ...progress, until: 0 })
+        return found === 'again' && paused ? 'again' : 'stopped'
+      }
+      const at = next ? { segment, from: next } : { segment: segment + 1 }
+      progress = await note(run, stand, progress, { ...added(progress, found), at, until: lease() })
+      if (!progress) break
+    }
+    await clock.sleep(Math.max(0, PAGE_MS - (clock.now() - began)))
+  }
+  return 'stopped'
+}
+
+/** A page in parts, each with the place that follows it; one part where there is nothing in it. */
+function portionsOf({ items, next }: ScanPage): { items: readonly StoredItem[]; next: ScanPage['next'] }[] {
+  const count = Math.max(1, Math.ceil(items.length / AT_ONCE))
+  return Array.from({ length: count }, (_, index) => {
+    const some = items.slice(index * AT_ONCE, (index + 1) * AT_ONCE)
+    const last = some.at(-1)
+    return { items: some, next: index + 1 === count || !last ? next : { pk: last.pk, sk: last.sk } }
+  })
+}
+
+type Found = Pick<Reencryption, 'seen' | 'written' | 'left' | 'unreadable'>
+
+const added = (progress: Reencryption, found: Found): Reencryption => ({
+  ...progress,
+  seen: progress.seen + found.seen,
+  written: progress.written + found.written,
+  left: progress.left + found.left,
+  unreadable: {
+    count: progress.unreadable.count + found.unreadable.count,
+    names: [...progress.unreadable.names, ...found.unreadable.names].slice(0, MOST_NAMES),
+  },
+})
+
+async function throughItems(
+  run: JobRun,
+  stand: TermStand,
+  items: readonly StoredItem[],
+): Promise<Found | 'again' | 'stopped'> {
+  const { clock, cipher } = run.ports
+  const found = { seen: items.length, written: 0, left: 0, unreadable: { count: 0, names: [] as string[] } }
+  const changes: Change[] = []
+  for (const stored of items) {
+    const paths = pathsOf[stored.kind]
+    const item = paths && fromStored(stored.kind, stored, Math.floor(clock.now() / 1000))
+    if (!item) continue
+    const { data, changed, unreadable } = await anewOf(item, paths, cipher)
+    if (unreadable > 0) {
+      found.unreadable.count += unreadable
+      found.unreadable.names.push(`${item.kind} ${item.pk} ${item.sk}`)
+    }
+    const { expires, due, ttl } = stored
+    if (changed) changes.push(replace(item, item as never, data, defined({ expires, due, ttl })))
+  }
+  for (let at = 0; at < changes.length; at += TOGETHER) {
+    if (!hasTime(run)) return 'again'
+    if (!(await standsFor(run, stand))) return 'stopped'
+    const began = clock.now()
+    const { written, left } = await writtenOf(run, stand, changes.slice(at, at + TOGETHER))
+    found.written += written
+    found.left += left
+    await clock.sleep(Math.max(0, PACE_MS - (clock.now() - began)))
+  }
+  return hasTime(run) ? found : 'again'
+}
+
+async function writtenOf(run: JobRun, stand: TermStand, changes: readonly Change[]) {
+  const { ports, deadline } = run
+  const committing = { ports, deadline, cluster: () => standsFor(run, stand) }
+  const outcomes = await commitEach(
+    committing,
+    changes.map(change => [change]),
+  )
+  const written = outcomes.filter(one => one.status === 'fulfilled' && one.value === 'done').length
+  return { written, left: changes.length - written }
+}

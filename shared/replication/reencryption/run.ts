@@ -1,0 +1,109 @@
+import type { JobResult, JobRun } from '../../jobs/job.ts'
+import type { Reencryption } from '../../model/reencryption.ts'
+import type { Ports } from '../../ports.ts'
+import { replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+import { noteEvent } from '../events.ts'
+import { keyringChanges } from '../secondary/hold-term.ts'
+import { destroyable, droppable, isDataDone, isOwnDone, isTermWorkDue, olderTerms } from './decide.ts'
+import { encryptsData, epochOf, type TermStand, termFacts } from './facts.ts'
+import { encryptOwnKeys } from './own-keys.ts'
+import { passThrough } from './pass.ts'
+
+/**
+ * Brings everything that is stored under the term that encrypts, and gives up the terms that nothing needs any more. Each
+ * step looks at what is stored, so whoever is stopped is followed by another run, which a minute starts.
+ * @see docs/spec/keys.md#re-encryption
+ */
+export async function reencrypt(run: JobRun): Promise<JobResult> {
+  const { ports } = run
+  const first = await termFacts(ports)
+  if (!first || !isTermWorkDue(first)) return 'done'
+  ports.cipher.expect(first.record)
+  if (!isOwnDone(first) && !(await encryptOwnKeys(ports, first))) return 'done'
+  const second = await termFacts(ports)
+  if (second && encryptsData(second) && !isDataDone(second)) {
+    const progress = await passThrough(run, second)
+    if (progress === 'again') return { again: {} }
+    if (progress === 'stopped') return 'done'
+    await endPass(run, second, progress)
+  }
+  const third = await termFacts(ports)
+  if (third && encryptsData(third)) await destroy(run, third)
+  const last = await termFacts(ports)
+  if (last) await drop(ports, last)
+  return 'done'
+}
+
+/** Nothing is left: terms say since when, and the progress where the journal was then. Else another pass follows. */
+async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): Promise<void> {
+  const { store, journal, clock, log } = run.ports
+  const cluster = await run.cluster()
+  const same =
+    cluster?.record.edition === stand.record.edition &&
+    epochOf(cluster?.record ?? stand.record) === progress.epoch
+  const [item] = await store.read([key('reencryption')])
+  if (!cluster || !same || item?.data.until !== progress.until) return
+  const { at: _, ...over } = { ...progress, until: 0 }
+  if (progress.left > 0) {
+    await store.commit([replace(key('reencryption'), item, over)], cluster)
+    return
+  }
+  const now = clock.now()
+  const marks = olderTerms(stand)
+    .filter(({ data }) => data.unusedSince === undefined)
+    .map(one => replace(one, one, { ...one.data, unusedSince: now }))
+  if (marks.length > 0 && (await store.commit(marks, cluster)) === 'conflict') return
+  const head = progress.epoch === '' ? undefined : await journal.head()
+  const position = head && { epoch: head.epoch, seq: head.seq }
+  const { number, written, seen, unreadable } = progress
+  if (unreadable.count > 0) log.error('stored fields open by no term that is held', { ...unreadable })
+  const facts = { number, seen, written, unreadable: unreadable.count }
+  await noteEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
+  await store.commit(
+    [replace(key('reencryption'), item, defined({ ...over, doneAt: now, position }))],
+    cluster,
+  )
+}
+
+const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ data }) => data.number)
+
+/** Says of terms that nothing needs any more that they are destroyed: every cluster drops their keys when it has this. */
+async function destroy(run: JobRun, stand: TermStand): Promise<void> {
+  const { store, clock } = run.ports
+  const terms = destroyable(stand)
+  const cluster = await run.cluster()
+  if (!cluster || terms.length === 0 || cluster.record.edition !== stand.record.edition) return
+  const ids = terms.map(({ sk }) => sk)
+  await noteEvent(
+    'terms-destroyed',
+    ids[0] ?? '',
+    cluster.record,
+    { terms: ids, numbers: numbersOf(terms) },
+    run.ports,
+  )
+  const destroyed = clock.now()
+  await store.commit(
+    terms.map(one => replace(one, one, { ...one.data, destroyed })),
+    cluster,
+  )
+}
+
+/** Drops the keys of terms that are destroyed from the own keyring. */
+async function drop(ports: Ports, stand: TermStand): Promise<void> {
+  const { store, genesis, clock } = ports
+  const terms = droppable(stand)
+  if (terms.length === 0) return
+  const { record, keyring } = stand.items
+  const ids = terms.map(({ sk }) => sk)
+  const made = await genesis.without(keyring.data, ids, clock.now())
+  await noteEvent(
+    'terms-dropped',
+    ids[0] ?? '',
+    record.data,
+    { terms: ids, numbers: numbersOf(terms) },
+    ports,
+  )
+  await store.commit(keyringChanges(record, keyring, made), { record: record.data, readAt: stand.now })
+}

@@ -1,0 +1,36 @@
+import { printTime } from '../../values/time.ts'
+import { currentProgress, isDataDone, isOwnDone, olderTerms, waitsOf } from './decide.ts'
+import { hasOlderTerms, type TermFacts } from './facts.ts'
+
+/** What an operator sees of re-encryption and of older terms; nothing where there is one term only. */
+export function shownOlderTerms(facts: TermFacts): object {
+  const destroyed = facts.terms.filter(({ data }) => data.destroyed !== undefined)
+  return {
+    ...(hasOlderTerms(facts.keyring) ? { reencryption: shownProgress(facts) } : {}),
+    older_terms: [...olderTerms(facts), ...destroyed]
+      .toSorted((a, b) => a.data.number - b.data.number || (a.sk < b.sk ? -1 : 1))
+      .map(one => ({
+        ...{ id: one.sk, term: one.data.number, install_time: printTime(one.data.since) },
+        unused_since: timeOf(one.data.unusedSince),
+        destroyed_time: timeOf(one.data.destroyed),
+        held: facts.keyring.held?.includes(one.sk) === true,
+        waits_for: one.data.destroyed === undefined ? waitsOf(one, facts) : [],
+      })),
+  }
+}
+
+const timeOf = (at: number | undefined): string => (at === undefined ? '' : printTime(at))
+
+function shownProgress(facts: TermFacts): object {
+  const progress = currentProgress(facts)
+  const { seen = 0, of = 0, written = 0, left = 0, pass = 0, since, doneAt } = progress ?? {}
+  const { count = 0, names = [] } = progress?.unreadable ?? {}
+  const state = isDataDone(facts) ? 'done' : progress ? 'running' : 'waiting'
+  return {
+    ...{ term: facts.keyring.term, state, own_keys_done: isOwnDone(facts) },
+    ...{ since: timeOf(since), done_time: timeOf(doneAt) },
+    ...{ pass, seen, of: Math.max(seen, of), written, left },
+    // fields that no term which is held opens, and some of their names
+    unreadable: { count, names },
+  }
+}

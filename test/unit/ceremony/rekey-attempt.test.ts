@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
+import { isVerified } from '../../../shared/model/cluster.ts'
+import { accessorOf, hashOf } from '../../../shared/model/token.ts'
+import { put } from '../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { defined } from '../../../shared/values/defined.ts'
+import { token } from '../tokens/support.ts'
+import { ceremonyWorld } from './support.ts'
+
+const AT = '/sys/rekey-recovery-key'
+const ROTATE = '/sys/rotate/recovery'
+const asked = { secret_shares: 3, secret_threshold: 2 }
+
+type World = Awaited<ReturnType<typeof ceremonyWorld>>
+
+const start = (w: World, more: object = {}) => w.send('PUT', `${AT}/init`, { ...asked, ...more })
+const give = (w: World, nonce: string, share: Buffer | string, path = 'update') =>
+  w.send('PUT', `${AT}/${path}`, { nonce, key: share.toString('hex') })
+const stored = (w: World) => {
+  const { pk, sk } = key('recovery-key')
+  return w.stored.get(`${pk}\n${sk}`) as Item<'recovery-key'>
+}
+
+describe('a recovery key that an earlier version has stored', () => {
+  test('is replaced by one of which nothing is stored that shares can be cut from', async () => {
+    const w = await ceremonyWorld(undefined, { kept: true })
+    const { nonce } = (await start(w)).body
+    for (const share of w.shares.slice(0, 2)) await give(w, nonce, share)
+    const { body } = await give(w, nonce, w.shares[2] as Buffer)
+    expect(body.keys).toHaveLength(3)
+    const { data } = stored(w)
+    expect(isVerified(data) && data.shareHashes).toHaveLength(3)
+    expect(data).not.toHaveProperty('key')
+  })
+
+  test('has shares that are judged together: wrong ones have to be given again, and are limited', async () => {
+    const w = await ceremonyWorld({ shares: 5, threshold: 2 }, { kept: true })
+    const { nonce } = (await start(w)).body
+    await give(w, nonce, w.shares[0] as Buffer)
+    const wrong = await give(w, nonce, Buffer.alloc(33, 7))
+    expect([wrong.status, wrong.body.errors[0]]).toEqual([400, expect.stringMatching(/^rekey aborted: /)])
+    expect((await w.send('GET', `${AT}/init`)).body).toMatchObject({ started: true, nonce, progress: 0 })
+    const statuses = []
+    for (let tries = 0; tries < 10; tries++) {
+      await give(w, nonce, w.shares[0] as Buffer)
+      statuses.push((await give(w, nonce, Buffer.alloc(33, tries + 8))).status)
+    }
+    expect(statuses).toContain(429)
+  })
+})
+
+describe('the pace', () => {
+  test('is ten starts a minute; a slot that is taken is told of before any OpenPGP key is looked at', async () => {
+    const w = await ceremonyWorld()
+    for (let starts = 0; starts < 10; starts++) {
+      expect((await start(w)).status).toBe(200)
+      const taken = await start(w, { pgp_keys: ['x', 'y', 'z'] })
+      expect([taken.status, taken.body.errors[0]]).toEqual([400, expect.stringMatching(/^rekey already/)])
+      await w.send('DELETE', `${AT}/init`)
+    }
+    const late = await start(w, { pgp_keys: ['x', 'y', 'z'] })
+    expect([late.status, Number(late.retryAfter)]).toEqual([429, expect.any(Number)])
+  })
+})
+
+describe('where ceremonies are strict', () => {
+  const strict = async (kept?: true) => {
+    const rules = [ROTATE, AT].map(
+      path => `path "${path.slice(1)}/*" { capabilities = ["read", "update", "delete", "sudo"] }`,
+    )
+    const text = rules.join('\n')
+    const hash = hashOf('hvs.keeper')
+    const keeper = token({ hash, policies: ['keeper'], createdAt: 1_800_000_000_000 })
+    const items = [
+      { ...key('policy', 'keeper'), rev: 'r', data: { text } },
+      { ...key('token', accessorOf(hash)), rev: 'r', data: keeper },
+    ] as Item[]
+    const w = await ceremonyWorld({ shares: 3, threshold: 2 }, defined({ strictCeremony: true, items, kept }))
+    const by = (text: string) => ({ gatewayId: 'g-1', headers: text ? { 'x-vault-token': text } : {} })
+    return { w, by }
+  }
+
+  test('strangers look, and start and cancel nothing', async () => {
+    const { w, by } = await strict()
+    const { nonce } = (await start(w)).body
+    expect((await w.send('GET', `${AT}/init`, undefined, by(''))).body).toMatchObject({
+      started: true,
+      nonce,
+    })
+    expect((await w.send('PUT', `${AT}/init`, asked, by(''))).status).toBe(403)
+    expect((await w.send('DELETE', `${AT}/init`, undefined, by(''))).status).toBe(403)
+    expect((await w.send('DELETE', `${AT}/verify`, undefined, by(''))).status).toBe(403)
+    expect((await w.send('GET', `${AT}/init`)).body).toMatchObject({ started: true, nonce })
+  })
+
+  test('shares that cannot be told apart are taken from no stranger, who could spoil the attempt', async () => {
+    const { w, by } = await strict(true)
+    const { nonce } = (await start(w)).body
+    const given = { nonce, key: w.shares[0]?.toString('hex') }
+    for (const text of ['', 'hvs.unknown'])
+      expect((await w.send('PUT', `${AT}/update`, given, by(text))).status).toBe(403)
+    expect((await w.send('PUT', `${AT}/update`, given, by('hvs.keeper'))).body).toMatchObject({ progress: 1 })
+    const direct = await give(w, nonce, w.shares[1] as Buffer)
+    expect(direct.body).toMatchObject({ complete: true })
+  })
+
+  test('who holds a token that may rekeys by sys/rotate/recovery; shares are taken from anybody', async () => {
+    const { w, by } = await strict()
+    const holder = by('hvs.keeper')
+    const { nonce } = (await w.send('POST', `${ROTATE}/init`, asked, holder)).body.data
+    await w.send('PUT', `${ROTATE}/update`, { nonce, key: w.shares[0]?.toString('hex') }, holder)
+    const given = { nonce, key: w.shares[1]?.toString('hex') }
+    expect((await w.send('PUT', `${AT}/update`, given, by(''))).body).toMatchObject({ complete: true })
+  })
+})
+
+test('a recovery key that another request replaces at that moment stays: the attempt was for the one before', async () => {
+  const w = await ceremonyWorld({ shares: 3, threshold: 2 })
+  const { nonce } = (await start(w)).body
+  await give(w, nonce, w.shares[0] as Buffer)
+  const { item } = newRecoveryKey({ shares: 3, threshold: 2 }, { random: randomBytes, now: 0 })
+  const { commit } = w.ports.store
+  let raced = false
+  w.ports.store.commit = async (changes, as) => {
+    if (!raced) {
+      raced = true
+      await commit([put(key('recovery-key'), item)], as)
+    }
+    return commit(changes, as)
+  }
+  const late = await give(w, nonce, w.shares[1] as Buffer)
+  expect([late.status, late.body.errors[0]]).toEqual([400, expect.stringMatching(/^no rekey in progress/)])
+  expect(stored(w).data).toEqual(item)
+})

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import * as refusals from '../../../shared/ceremony/rekey-refusals.ts'
+import { gatherRekey, roleOf } from '../../../shared/ceremony/rekey-slot.ts'
+import type { Attempt, Rekey } from '../../../shared/model/ceremony.ts'
+import type { ClusterRecord, RecoveryKey } from '../../../shared/model/cluster.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
+
+const recovery = (verifier: string, rev = 'r-1'): Item<'recovery-key'> => ({
+  ...key('recovery-key'),
+  ...{ rev, data: { shares: 5, threshold: 3, verifier, shareHashes: [], since: 0 } satisfies RecoveryKey },
+})
+const kept = (rev: string): Item<'recovery-key'> => ({
+  ...key('recovery-key'),
+  ...{ rev, data: { shares: 5, threshold: 3, key: 'k' as Encrypted } },
+})
+const record = (more: Partial<ClusterRecord> = {}): ClusterRecord => ({
+  ...{ id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
+  ...{ set: 's-1', epoch: '000001.aaaaaaaaaaaa', ...more },
+})
+
+const rekey: Rekey = {
+  ...{ shares: 3, threshold: 2, pgp: [], verify: true, begun: 'n-1' },
+  under: roleOf(record()),
+}
+const attempt: Attempt = {
+  ...{ purpose: 'rekey', nonce: 'n-1', progress: 1, secrets: '' as Encrypted, of: 'v-1' },
+  rekey,
+}
+
+/** What a request finds. */
+const found = (present: Item<'recovery-key'> | undefined, own: ClusterRecord, stored: Attempt = attempt) => {
+  const slot = { ...key('rekey'), rev: 'r', data: { tries: [5], attempt: stored } }
+  const items = new Map<string, Item | undefined>([
+    ['rekey', slot],
+    ['recovery-key', present],
+  ])
+  return gatherRekey({
+    cluster: { record: own },
+    fetched: { get: ({ kind }: { kind: string }) => items.get(kind) },
+  } as unknown as Parameters<typeof gatherRekey>[0])
+}
+
+describe('an attempt to make another recovery key', () => {
+  test('goes on under the key and the role that it was begun under, whatever else changes', () => {
+    expect(found(recovery('v-1'), record()).slot.attempt).toEqual(attempt)
+    expect(found(recovery('v-1', 'r-2'), record({ term: 2, name: 'd' })).slot.attempt).toEqual(attempt)
+  })
+
+  test.each([
+    ['another recovery key', recovery('v-2'), record()],
+    ['another role', recovery('v-1'), record({ mode: 'disabled' })],
+    ['the same role in another epoch', recovery('v-1'), record({ epoch: '000003.bbbbbbbbbbbb' })],
+    ['another set', recovery('v-1'), record({ set: 's-2' })],
+  ])('is void under %s; what was tried lately stays known', (_, present, own) => {
+    expect(found(present, own).slot).toEqual({ tries: [5] })
+  })
+
+  test('is void under a key of before that was written anew, for nothing tells it from another one', () => {
+    const older: Attempt = { ...attempt, of: 'r-1' }
+    expect(found(kept('r-1'), record(), older).slot.attempt).toEqual(older)
+    expect(found(kept('r-2'), record(), older).slot.attempt).toBeUndefined()
+    expect(found(recovery('v-1', 'r-1'), record(), older).slot.attempt).toBeUndefined()
+  })
+
+  test('is none where the slot holds what is no rekeying', () => {
+    const { rekey: _, ...other } = attempt
+    expect(found(recovery('v-1'), record(), other).slot.attempt).toBeUndefined()
+  })
+
+  test('needs a cluster that is initialised', () => {
+    expect(() => found(undefined, record())).toThrow(expect.objectContaining({ code: 'not_initialised' }))
+  })
+})
+
+test('what rekeying alone refuses, word for word', () => {
+  const told = [
+    refusals.alreadyMade('n-2'),
+    refusals.nothingToVerify(),
+    refusals.pgpKeysMiscounted(),
+    refusals.onlyRecoveryKeys(),
+    refusals.noBackups(),
+  ]
+  expect(told).toHaveLength(Object.keys(refusals).length)
+  expect(told.map(({ code, message }) => `${code}: ${message}`)).toEqual([
+    'invalid_request: rekey operation already finished; verification must be performed; nonce for the verification operation is "n-2"; give shares of the new key by POST sys/rotate/recovery/verify',
+    'invalid_request: no rekey verification in progress; one begins when enough shares of the present key were given by POST sys/rotate/recovery/update, and only where require_verification was asked for',
+    'invalid_request: incorrect number of PGP keys for rekey; pgp_keys must name one key for each of secret_shares, or none',
+    'invalid_request: KMS keeps the keys of this cluster: there are no unseal keys, and no root key that shares protect; the recovery key is made anew by sys/rotate/recovery/init, or without a token by sys/rekey-recovery-key/init; terms of the keyring by sys/rotate',
+    'invalid_request: backup is not supported: this service keeps no shares, encrypted or not; have the holders keep what the rekeying answers, and ask for require_verification, so that the old shares count until the new ones were given',
+  ])
+})

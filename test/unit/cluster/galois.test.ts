@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { combine, split } from 'shamir-secret-sharing'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../../infra/checkout.ts'
+import { combineKey, inverse, multiply, splitKey } from '../../../shared/cluster/galois.ts'
+
+const BYTES = [...Array(256).keys()]
+
+/** Long multiplication of polynomials, then division with remainder. */
+function product(a: number, b: number): number {
+  let sum = 0
+  for (let bit = 0; bit < 8; bit++) if (b & (1 << bit)) sum ^= a << bit
+  for (let bit = 15; bit >= 8; bit--) if (sum & (1 << bit)) sum ^= 0x11b << (bit - 8)
+  return sum
+}
+
+describe('the field of 256 elements', () => {
+  test('multiplies every pair as polynomials modulo 0x11B', () => {
+    const wrong = BYTES.flatMap(a => BYTES.filter(b => multiply(a, b) !== product(a, b)).map(b => [a, b]))
+    expect(wrong).toEqual([])
+  })
+
+  test('has an inverse of every element but 0', () => {
+    expect(BYTES.slice(1).filter(a => multiply(a, inverse(a)) !== 1)).toEqual([])
+    expect(inverse(0)).toBe(0)
+  })
+})
+
+const division = fc
+  .integer({ min: 2, max: 9 })
+  .chain(threshold =>
+    fc.record({ threshold: fc.constant(threshold), shares: fc.integer({ min: threshold, max: 12 }) }),
+  )
+const some = fc.uint8Array({ minLength: 1, maxLength: 40 })
+
+describe('shares of another implementation', () => {
+  test('come to the same key here', async () => {
+    await fc.assert(
+      fc.asyncProperty(some, division, async (key, { shares, threshold }) => {
+        const theirs = await split(new Uint8Array(key), shares, threshold)
+        expect(combineKey(theirs.slice(-threshold))).toEqual(Buffer.from(key))
+      }),
+    )
+  })
+
+  test('that are too few come to the same wrong key here as there', async () => {
+    await fc.assert(
+      fc.asyncProperty(some, async key => {
+        const theirs = (await split(new Uint8Array(key), 5, 4)).slice(0, 3)
+        expect(combineKey(theirs)).toEqual(Buffer.from(await combine(theirs)))
+      }),
+    )
+  })
+
+  test('are put together there when they were made here', async () => {
+    await fc.assert(
+      fc.asyncProperty(some, division, async (key, wanted) => {
+        const ours = splitKey(key, wanted, randomBytes).map(one => new Uint8Array(one))
+        expect(Buffer.from(await combine(ours.slice(-wanted.threshold)))).toEqual(Buffer.from(key))
+      }),
+    )
+  })
+})
+
+test('one share fewer than the threshold says nothing of a key: any other fits as well', () => {
+  const [first] = splitKey(Buffer.of(7), { shares: 3, threshold: 2 }, randomBytes)
+  const keys = BYTES.map(y => combineKey([first as Buffer, Buffer.of(y, 2)])?.[0])
+  expect(new Set(keys).size).toBe(256)
+})
+
+describe('nothing shows in a cache which bytes a key or a share has (CVE-2023-25000)', () => {
+  const source = readFileSync(`${root}shared/cluster/galois.ts`, 'utf8').replaceAll(
+    /\/\*[\s\S]*?\*\/|\/\/.*/g,
+    '',
+  )
+
+  test('the arithmetic reads what it is given in its order, and has no table', () => {
+    const indexes = [...source.matchAll(/[\w)\]]\[([^\]]+)\]/g)].map(([, index]) => index)
+    expect(new Set(indexes)).toEqual(new Set(['at * degree + power', 'at', 'index']))
+    expect(source).not.toMatch(/Uint8Array\.(of|from)|\[\s*(0x)?\d+\s*,|new (Map|Uint8Array)/)
+  })
+
+  test('it branches by lengths, positions and x, which are not secret', () => {
+    expect([...source.matchAll(/\b(if|while|switch)\b.*/g)].map(([text]) => text)).toEqual([
+      'if (!first || shares.some(({ length }) => length !== first.length) || new Set(xs).size < xs.length)',
+    ])
+    expect([...source.matchAll(/(\w+ \S+ \w+) \?[^?]/g)].map(([, condition]) => condition)).toEqual([
+      'at === index',
+    ])
+  })
+
+  test('nothing of the service uses an implementation with tables', () => {
+    const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+      dependencies: object
+    }
+    expect(Object.keys(dependencies).filter(name => /shamir|secrets/.test(name))).toEqual([])
+  })
+})

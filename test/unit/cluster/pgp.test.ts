@@ -1,0 +1,125 @@
+import { generateKey, readKey } from 'openpgp'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { checkSizes, encryptFor, fingerprintOf } from '../../../shared/cluster/pgp.ts'
+import { hostileKey, keyBody, numbers, packet } from '../../support/pgp.ts'
+import { ceremonyWorld } from '../ceremony/support.ts'
+
+vi.mock('openpgp', async original => {
+  const library = await original<typeof import('openpgp')>()
+  return { ...library, readKey: vi.fn(library.readKey) }
+})
+
+const computed = vi.mocked(readKey)
+beforeEach(() => void computed.mockClear())
+
+const oid = (hex: string) => Buffer.concat([Buffer.from([hex.length / 2]), Buffer.from(hex, 'hex')])
+const key = (algorithm: number, ...material: Uint8Array[]) => packet(6, keyBody(algorithm, ...material))
+const user = packet(13, Buffer.from('u'))
+
+const refused: [title: string, bytes: Buffer, says: string][] = [
+  ['a modulus and exponent of 16,384 bits', hostileKey(16_384, 16_384), '16384 bits'],
+  ['a modulus and exponent of 65,528 bits', hostileKey(65_528, 65_528), '65528 bits'],
+  ['a modulus of one bit too many', key(1, numbers(8193, 17)), '8193 bits, and 8192'],
+  ['an exponent of one bit too many', key(1, numbers(2048, 33)), '33 bits, and 32'],
+  [
+    'a subkey of that size',
+    Buffer.concat([key(1, numbers(2048, 17)), packet(14, keyBody(1, numbers(2048, 2048)))]),
+    '2048 bits, and 32',
+  ],
+  ['a DSA group that is too large', key(17, numbers(8193, 256, 2048, 2048)), '8193 bits'],
+  ['a DSA order that is too large', key(17, numbers(2048, 257, 2048, 2048)), '257 bits'],
+  ['an ElGamal key that is too large', key(16, numbers(2048, 8193, 2048)), '8193 bits'],
+  ['a curve that nobody knows', key(19, oid('2b8104000a'), numbers(515)), 'a curve'],
+  [
+    'a curve that the library does not compute with',
+    key(18, oid('2b2403030208010107'), numbers(515)),
+    'a curve',
+  ],
+  ['a point that is too large', key(22, oid('2b06010401da470f01'), numbers(9000)), '9000 bits'],
+  ['an algorithm that nobody knows', key(99, numbers(8)), 'an algorithm'],
+  ['an old version', packet(6, Buffer.from([3, 0, 0, 0, 0, 0, 0, 1])), 'version'],
+  ['a private key', packet(5, keyBody(1, numbers(2048, 17))), 'no public key has'],
+  ['a packet in parts', Buffer.from([0xc6, 0xe1, 4, 0, 1, 0]), 'in parts'],
+  ['a packet of unknown length', Buffer.from([0x9b, 4, 0]), 'unknown length'],
+  ['a packet that is cut off', Buffer.from([0xc6, 0xff, 0xff, 0xff, 0xff, 0xff, 4]), 'cut off'],
+  ['65 packets', Buffer.concat([key(1, numbers(2048, 17)), ...Array(64).fill(user)]), '64 packets'],
+  ['nothing', Buffer.alloc(0), 'empty'],
+]
+
+const armoured = (bytes: Buffer) =>
+  `-----BEGIN PGP PUBLIC KEY BLOCK-----\nComment: x\n\n${bytes.toString('base64')}\n=abcd\n-----END PGP PUBLIC KEY BLOCK-----\n`
+
+describe('an OpenPGP key', () => {
+  test.each(refused)('with %s is refused before anything is computed', async (_, bytes, says) => {
+    for (const text of [bytes.toString('base64'), armoured(bytes)]) {
+      const refusal = {
+        code: 'invalid_request',
+        message: expect.stringContaining(says),
+      }
+      await expect(fingerprintOf(text, 'pgp_key')).rejects.toMatchObject(refusal)
+      await expect(encryptFor(text, 'x', 'pgp_key')).rejects.toMatchObject(refusal)
+    }
+    expect(computed).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    { type: 'rsa', rsaBits: 2048 },
+    { type: 'ecc', curve: 'nistP256' },
+    { type: 'ecc', curve: 'nistP521' },
+    { type: 'ecc', curve: 'ed25519Legacy' },
+    { type: 'curve25519' },
+    { type: 'curve448' },
+    { type: 'curve25519', config: { v6Keys: true } },
+  ] as const)('that is ordinary is taken (%j), as base64 and armoured', async options => {
+    const { publicKey } = await generateKey({
+      ...options,
+      userIDs: [{ name: 'h' }],
+      format: 'object',
+    })
+    for (const text of [
+      Buffer.from(publicKey.write()).toString('base64'),
+      publicKey.armor(),
+      publicKey.armor().replaceAll('\n', '\r\n'),
+    ])
+      expect(await fingerprintOf(text, 'pgp_key')).toBe(publicKey.getFingerprint())
+  })
+
+  test('of the largest sizes passes the look at its sizes', () => {
+    expect(() => checkSizes(key(1, numbers(8192, 32)).toString('base64'), 'k')).not.toThrow()
+  })
+})
+
+describe('a start with an OpenPGP key', () => {
+  const given = async () => {
+    const { publicKey } = await generateKey({
+      type: 'curve25519',
+      userIDs: [{ name: 'h' }],
+      format: 'object',
+    })
+    return { pgp_key: Buffer.from(publicKey.write()).toString('base64') }
+  }
+
+  test('computes nothing while the slot is taken, or the limit is reached', async () => {
+    const w = await ceremonyWorld(undefined, { of: 'operation' })
+    const body = await given()
+    await w.start()
+    expect((await w.start(body)).status).toBe(400)
+    await w.cancel()
+    for (let starts = 1; starts < 10; starts++) {
+      await w.start()
+      await w.cancel()
+    }
+    expect((await w.start(body)).status).toBe(429)
+    expect(computed).not.toHaveBeenCalled()
+  })
+
+  test('uses up a try where it was computed with and is of no use, and none where its size refuses it', async () => {
+    const w = await ceremonyWorld(undefined, { of: 'operation' })
+    const large = hostileKey(16_384, 16_384).toString('base64')
+    for (let starts = 0; starts < 11; starts++) expect((await w.start({ pgp_key: large })).status).toBe(400)
+    const forged = hostileKey(2048, 17).toString('base64')
+    for (let starts = 0; starts < 10; starts++) expect((await w.start({ pgp_key: forged })).status).toBe(400)
+    expect((await w.start({ pgp_key: forged })).status).toBe(429)
+    expect(computed).toHaveBeenCalledTimes(10)
+  })
+})

@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '../../../shared/api/endpoint.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+
+/** What holders of shares do together is started and cancelled at these. */
+const attempts = groups
+  .flatMap(group => group.endpoints)
+  .filter(({ path, method }) => /\/(?:attempt|init|verify)$/.test(path) && method !== 'GET')
+  .filter(({ uses }) => uses.some(use => use === 'ceremony' || (use as string) === 'rekey'))
+
+/** Whether a stranger who comes by the API of a strict deployment is asked for a token. */
+const asks = ({ access, unrouted }: Endpoint): boolean =>
+  unrouted === true || access.by !== 'anyone' || access.strictly !== undefined
+
+describe('no stranger cancels what holders of shares do, or takes their place: CVE-2025-52894, CVE-2025-4656, HCSEC-2025-11', () => {
+  test('there is more than one such ceremony, and each can be cancelled', () => {
+    const paths = (method: string) => attempts.filter(one => one.method === method).map(one => one.path)
+    expect(paths('DELETE').length).toBeGreaterThan(2)
+    expect(paths('POST').filter(path => !path.endsWith('verify'))).toEqual(
+      paths('DELETE').filter(path => !path.endsWith('verify')),
+    )
+  })
+
+  test.each(attempts.filter(one => !(one.method === 'POST' && one.path.endsWith('verify'))))(
+    '$method $path asks for a capability, or has no route',
+    endpoint => expect(asks(endpoint)).toBe(true),
+  )
+})

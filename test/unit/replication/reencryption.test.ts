@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest'
+import type { Secondary } from '../../../shared/model/link.ts'
+import type { Reencryption } from '../../../shared/model/reencryption.ts'
+import type { Term } from '../../../shared/model/term.ts'
+import {
+  destroyable,
+  droppable,
+  isDataDone,
+  isTermWorkDue,
+  KEPT_MS,
+  waitsOf,
+} from '../../../shared/replication/reencryption/decide.ts'
+import type { TermFacts } from '../../../shared/replication/reencryption/facts.ts'
+import { begun } from '../../../shared/replication/reencryption/pass.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+
+const NOW = 1_800_000_000_000
+const EPOCH = '000001.aaaaaaaaaaaa'
+
+const term = (id: string, more: Partial<Term> = {}): Item<'term'> =>
+  ({ ...key('term', id), rev: 'r', data: { number: 1, since: 0, probe: '', ...more } }) as Item<'term'>
+
+const follower = (contact?: Partial<NonNullable<Secondary['contact']>>): Secondary =>
+  ({
+    ...{ id: 'west', activatedAt: 1 },
+    ...(contact ? { contact: { epoch: EPOCH, seq: 10, ownTerm: 'new', ...contact } } : {}),
+  }) as Secondary
+
+const done: Reencryption = {
+  ...{
+    term: 'new',
+    number: 2,
+    epoch: EPOCH,
+    since: 0,
+    until: 0,
+    pass: 1,
+    seen: 9,
+    of: 0,
+    written: 3,
+    left: 0,
+  },
+  ...{ unreadable: { count: 0, names: [] }, doneAt: 5, position: { epoch: EPOCH, seq: 10 } },
+}
+
+const LONG_AGO = NOW - KEPT_MS
+
+/** A primary at which the term `old` may be destroyed. */
+const facts = (more: Partial<TermFacts> = {}): TermFacts => ({
+  now: NOW,
+  record: { mode: 'primary', epoch: EPOCH, life: 'l', ownTerm: 'new' } as TermFacts['record'],
+  keyring: {
+    active: 'new',
+    held: ['old', 'new'],
+    since: NOW - 30_000,
+    term: 2,
+  } as unknown as TermFacts['keyring'],
+  progress: done,
+  terms: [term('old', { unusedSince: LONG_AGO }), term('new')],
+  secondaries: [follower({})],
+  ...more,
+})
+
+const record = (more: object) => ({ ...facts().record, ...more })
+const keyring = (more: object) => ({ ...facts().keyring, ...more })
+
+describe('a term is destroyed', () => {
+  test('where nothing is encrypted by it, everybody has followed, and 35 days have passed', () =>
+    expect(destroyable(facts()).map(({ sk }) => sk)).toEqual(['old']))
+
+  test.each<[why: string, more: Partial<TermFacts>]>([
+    ['it encrypts', { keyring: keyring({ active: 'old' }), record: record({ ownTerm: 'old' }) }],
+    ['it is destroyed already', { terms: [term('old', { unusedSince: LONG_AGO, destroyed: 1 })] }],
+    ['a millisecond is missing', { terms: [term('old', { unusedSince: LONG_AGO + 1 })] }],
+    ['nobody has said since when it is not used', { terms: [term('old')] }],
+    ['something is being encrypted anew', { progress: { ...done, doneAt: undefined } as never }],
+    ['nothing has been encrypted anew', { progress: undefined }],
+    ['that was for another term', { progress: { ...done, term: 'other' } }],
+    ['that was in another journal', { progress: { ...done, epoch: '000000.bbbbbbbbbbbb' } }],
+    ['this cluster has not done its own keys', { record: record({ ownTerm: 'old' }) }],
+    ['a secondary has never been heard of', { secondaries: [follower()] }],
+    ['one of two is behind', { secondaries: [follower({}), follower({ seq: 9 })] }],
+    [
+      'a secondary is in another journal',
+      { secondaries: [follower({ epoch: '000000.bbbbbbbbbbbb', seq: 99 })] },
+    ],
+    ['a secondary has not done its own keys', { secondaries: [follower({ ownTerm: 'old' })] }],
+    [
+      'a secondary is of a version that does not tell',
+      { secondaries: [follower({ ownTerm: undefined as never })] },
+    ],
+    ['this cluster is a secondary', { record: record({ mode: 'secondary' }) }],
+  ])('not where %s', (_, more) => expect(destroyable(facts(more))).toEqual([]))
+
+  test('whatever becomes of tokens that nobody has activated with', () => {
+    const unused = { id: 'later' } as Secondary
+    expect(destroyable(facts({ secondaries: [unused] }))).toHaveLength(1)
+  })
+
+  test('by a cluster that is in no set, which waits for nobody', () => {
+    const alone = facts({
+      record: { mode: 'disabled', ownTerm: 'new' } as TermFacts['record'],
+      progress: { ...done, epoch: '' },
+      secondaries: [],
+    })
+    expect(destroyable(alone)).toHaveLength(1)
+  })
+})
+
+test('what it waits for is said in words, one for each reason', () => {
+  const all = facts({
+    progress: undefined,
+    record: record({ ownTerm: 'old' }),
+    secondaries: [follower()],
+    terms: [term('old', { unusedSince: NOW })],
+  })
+  const [old] = all.terms
+  expect(old && waitsOf(old, all)).toEqual([
+    'what is stored is being encrypted anew',
+    'this cluster has not encrypted its own keys anew',
+    'the secondary west has not told that it has all of this, and its own keys, encrypted anew',
+    expect.stringMatching(/^it is kept until 2027-/),
+  ])
+})
+
+describe('a key is dropped', () => {
+  const gone = [term('old', { destroyed: 1 }), term('new')]
+
+  test('where its term is destroyed, and the own keys are encrypted by another', () =>
+    expect(droppable(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
+
+  test.each<[why: string, more: Partial<TermFacts>]>([
+    ['its term lives', { terms: facts().terms }],
+    ['it encrypts here', { terms: [term('new', { destroyed: 1 })] }],
+    ['it is not held any more', { terms: gone, keyring: keyring({ held: ['new'] }) }],
+    ['own keys may be encrypted by it', { terms: gone, record: record({ ownTerm: 'old' }) }],
+  ])('not where %s', (_, more) => expect(droppable(facts(more))).toEqual([]))
+
+  test('on a secondary too', () =>
+    expect(droppable(facts({ terms: gone, record: record({ mode: 'secondary' }) }))).toHaveLength(1))
+})
+
+describe('work is begun', () => {
+  const rotated = {
+    progress: undefined,
+    record: record({ ownTerm: 'old' }),
+    terms: [term('old'), term('new')],
+  }
+
+  test('half a minute after a rotation, not before', () => {
+    expect(isTermWorkDue(facts(rotated))).toBe(true)
+    expect(isTermWorkDue(facts({ ...rotated, keyring: keyring({ since: NOW - 29_999 }) }))).toBe(false)
+  })
+
+  test.each<[when: string, due: boolean, more: Partial<TermFacts>]>([
+    ['a term can be destroyed', true, {}],
+    ['all is done, and it is kept', false, { terms: [term('old', { unusedSince: NOW })] }],
+    [
+      'a run is at it',
+      false,
+      { ...rotated, progress: { ...done, doneAt: undefined, until: NOW + 1 } as never },
+    ],
+    [
+      'a run was at it, and is over',
+      true,
+      { ...rotated, progress: { ...done, doneAt: undefined, until: NOW } as never },
+    ],
+    ['there is one term', false, { ...rotated, keyring: keyring({ held: ['new'] }) }],
+    ['a keyring of before names none', false, { ...rotated, keyring: keyring({ active: undefined }) }],
+    ['the journal is another one', true, { progress: { ...done, epoch: '000000.bbbbbbbbbbbb' } }],
+    [
+      'a secondary has done its own keys',
+      false,
+      { progress: undefined, record: record({ mode: 'secondary' }) },
+    ],
+    [
+      'a secondary has not',
+      true,
+      { progress: undefined, record: record({ mode: 'secondary', ownTerm: 'old' }) },
+    ],
+  ])('where %s: %s', (_, due, more) => expect(isTermWorkDue(facts(more))).toBe(due))
+})
+
+describe('a pass', () => {
+  const from = (progress: Reencryption | undefined) => begun({ ...facts({ progress }), items: {} as never })
+  const going = { ...done, doneAt: undefined } as unknown as Reencryption
+
+  test('begins anew for another term or journal, and knows how much there was', () => {
+    expect(from(undefined)).toMatchObject({ term: 'new', epoch: EPOCH, pass: 1, seen: 0, of: 0, written: 0 })
+    expect(from({ ...done, term: 'old', seen: 70 })).toMatchObject({ term: 'new', pass: 1, seen: 0, of: 70 })
+    expect(isDataDone(facts({ progress: from({ ...done, term: 'old' }) }))).toBe(false)
+  })
+
+  test('goes on where it was stopped', () => {
+    const stopped = { ...going, at: { segment: 2, from: { pk: 'p', sk: 's' } }, left: 1 }
+    expect(from(stopped)).toEqual(stopped)
+  })
+
+  test('is followed by another where something was left', () =>
+    expect(from({ ...going, left: 1 })).toMatchObject({ pass: 2, left: 0, seen: 0, of: 9, written: 3 }))
+})

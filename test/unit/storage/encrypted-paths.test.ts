@@ -1,0 +1,52 @@
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import {
+  type EncryptedColumn,
+  type EncryptedPaths,
+  encryptedIn,
+  withText,
+} from '../../../shared/storage/encrypted-paths.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
+
+const text = (value: string) => value as Encrypted
+
+interface Nested {
+  name: string
+  own?: Encrypted
+  inner?: { deep: { text: Encrypted; number: number }; at?: readonly string[] }
+  list: readonly { one: Encrypted }[]
+}
+
+describe('the type of the column', () => {
+  test('has every encrypted place, optional and nested ones too, and nothing else', () => {
+    expectTypeOf<EncryptedPaths<Nested>>().toEqualTypeOf<'own' | 'inner.deep.text' | 'list.*.one'>()
+    expectTypeOf<EncryptedPaths<{ a: string; b?: number[] }>>().toEqualTypeOf<never>()
+  })
+
+  test('wants a row for each, and none where there is no place', () => {
+    type Column = EncryptedColumn<Pick<Nested, 'own' | 'inner'>>
+    expectTypeOf<{ encrypted: { own: 'forget'; 'inner.deep.text': 'renew' } }>().toExtend<Column>()
+    expectTypeOf<{ encrypted: { own: 'forget' } }>().not.toExtend<Column>()
+    expectTypeOf<{ table: 'data' }>().not.toExtend<Column>()
+    expectTypeOf<{ encrypted: { a: 'forget' } }>().not.toExtend<EncryptedColumn<{ a: string }>>()
+  })
+})
+
+describe('texts at paths', () => {
+  const data = { name: 'a', own: text('1.x'), inner: { deep: { text: text('2.y'), number: 1 } } }
+
+  test('are found where they are, under the last name of their path', () => {
+    expect(encryptedIn(['own', 'inner.deep.text', 'absent', 'inner.other.text'], data)).toEqual([
+      { path: 'own', field: 'own', text: '1.x' },
+      { path: 'inner.deep.text', field: 'text', text: '2.y' },
+    ])
+    expect(encryptedIn(['own'], undefined)).toEqual([])
+  })
+
+  test('are replaced, and nothing beside them', () => {
+    expect(withText(data, 'inner.deep.text', text('3.z'))).toEqual({
+      ...data,
+      inner: { deep: { text: '3.z', number: 1 } },
+    })
+    expect(data.inner.deep.text).toBe('2.y')
+  })
+})

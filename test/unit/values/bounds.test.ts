@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest'
+import { type Bounds, bounds, brokenRelations } from '../../../shared/values/bounds.ts'
+
+describe('bounds that promise something', () => {
+  test('do not contradict each other', () => expect(brokenRelations(bounds)).toEqual([]))
+
+  test.each<[string, Partial<Bounds>, RegExp]>([
+    [
+      'cells kept for 20 days, and promised for 29',
+      { JOURNAL_RETENTION_DAYS: 20 },
+      /promise and the deletion/,
+    ],
+    [
+      'cells promised until the engine deletes them',
+      { JOURNAL_PROMISE_DAYS: 30 },
+      /promise and the deletion/,
+    ],
+    ['a lease that is shorter than two heartbeats', { PULLER_LEASE_MS: 20_000 }, /two heartbeats/],
+    ['a lease that is longer than a run', { PULLER_LEASE_MS: 61_000 }, /within a run/],
+    ['a peer that is lost after two heartbeats', { PEER_LOST_MS: 20_000 }, /three heartbeats/],
+    ['a primary that is lost before a peer', { PRIMARY_LOST_MS: 29_000 }, /no earlier than any peer/],
+    ['a lag for which a peer is lost', { LARGEST_LAG_MS: 30_000 }, /before a peer is lost/],
+    ['a record that is too old before it is read again', { RECORD_REREAD_MS: 20_000 }, /read again/],
+    ['a changeover that an old record outlives', { CHANGEOVER_WAIT_MS: 23_000 }, /changeover/],
+    ['an attempt that outlives who waits for it', { ATTEMPT_IDLE_SECONDS: 3601 }, /an execution hears/],
+  ])('%s: refused in words', (_, change, text) => {
+    expect(brokenRelations({ ...bounds, ...change })).toEqual([expect.stringMatching(text)])
+  })
+})
