@@ -7,6 +7,7 @@ export const keysGroup: Group = {
     endpoint({
       method: 'POST',
       path: '/sys/rotate',
+      also: '/sys/rotate/keyring',
       summary: 'Add a term to the keyring: what is encrypted from now on is encrypted by it',
       fields: rotateFields,
       access: policy('update', { sudo: true }),

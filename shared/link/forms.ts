@@ -36,7 +36,7 @@ const LONGEST_LINE = 12
 const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
 
 /** Bounds of all fields of messages that are no numbers, by name: a field without one does not pass the tests. */
-export const bounds: Readonly<Record<string, Bound>> = {
+export const fieldBounds: Readonly<Record<string, Bound>> = {
   ...{ set: SHORT, cluster: SHORT, primary: SHORT, by: SHORT, from: NAME, id: NAME },
   ...{ epoch: { bytes: 32 }, line: { bytes: 32, most: LONGEST_LINE }, nonce: { bytes: 16 } },
   ...{ signingKey: KEY, exchangeKey: KEY, key: KEY },
@@ -59,7 +59,7 @@ export function bounded<D extends DescMessage>(schema: D, message: MessageShape<
         ? chosen.value
         : undefined
       : values[field.localName]
-    const { bytes = 0, most = 0 } = bounds[field.localName] ?? {}
+    const { bytes = 0, most = 0 } = fieldBounds[field.localName] ?? {}
     const all = Array.isArray(value) ? value : [value]
     if (Array.isArray(value) && all.length > most)
       throw new Error(`${field.name} has more than ${most} elements`)

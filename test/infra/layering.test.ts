@@ -50,7 +50,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'workers',
       of: /^shared\/workers\//,
-      may: ['api', 'domain'],
+      may: ['api', 'domain', 'values'],
       typesFrom: ['messages', 'model', 'ports'],
     },
     {
@@ -285,6 +285,7 @@ describe('imports point downward', () => {
       'shared/auth-method/login-iam/full-arn.ts',
       'shared/http/match.ts',
       'shared/identity-proof/trust.ts',
+      'shared/policies/access.ts',
       'shared/policies/load.ts',
       'shared/policies/tree.ts',
     ])

@@ -76,6 +76,12 @@ describe('sys/rotate', () => {
   })
 })
 
+test('the path of newer command lines, sys/rotate/keyring, rotates as well', async () => {
+  const before = await term()
+  await done('POST', '/sys/rotate/keyring')
+  expect(await term()).toBe(before + 1)
+})
+
 test('sys/key-status tells the term and when it was added, in the shape that command lines read', async () => {
   await done('POST', '/sys/rotate')
   const { body } = await done('GET', '/sys/key-status')

@@ -235,7 +235,6 @@ describe('the table as a whole', () => {
         'input',
         'key',
         'otp',
-        'pgp_key',
         'pgp_keys',
         'dr_operation_token',
         'encoded_token',

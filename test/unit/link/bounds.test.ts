@@ -2,7 +2,7 @@ import { create, type DescField, type DescMessage, toBinary } from '@bufbuild/pr
 import { describe, expect, test } from 'vitest'
 import { type Method, methods } from '../../../shared/link/carry.ts'
 import { envelopeOf } from '../../../shared/link/envelope.ts'
-import { bounds } from '../../../shared/link/forms.ts'
+import { fieldBounds } from '../../../shared/link/forms.ts'
 import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/link/gen/link_pb.ts'
 import { questionIn } from '../../../shared/link/messages.ts'
 import { MOST_AHEAD } from '../../../shared/replication/position.ts'
@@ -22,7 +22,7 @@ const isNumber = ({ scalar }: DescField): boolean => scalar !== undefined && ![9
 /** Every value of a message, at any depth, in which one field alone is beyond its bound. */
 function beyond(schema: DescMessage): [path: string, value: Record<string, unknown>][] {
   return schema.fields.flatMap((field): [string, Record<string, unknown>][] => {
-    const { bytes = 0, most = 0 } = bounds[field.localName] ?? {}
+    const { bytes = 0, most = 0 } = fieldBounds[field.localName] ?? {}
     const one = field.scalar === 12 ? new Uint8Array(bytes + 1) : 'x'.repeat(bytes + 1)
     const list = field.fieldKind === 'list'
     const inner = field.message ? beyond(field.message) : []
@@ -47,7 +47,9 @@ test('every field that is no number has a bound', () => {
   const all = [...messages.values()].flatMap(({ fields }) => fields)
   const without = all.filter(
     one =>
-      !isNumber(one) && (one.fieldKind === 'list' || !one.message) && bounds[one.localName] === undefined,
+      !isNumber(one) &&
+      (one.fieldKind === 'list' || !one.message) &&
+      fieldBounds[one.localName] === undefined,
   )
   expect(without.map(one => one.localName).filter(one => !free.includes(one))).toEqual([])
 })

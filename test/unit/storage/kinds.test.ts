@@ -93,6 +93,7 @@ describe('what follows from a kind', () => {
       'ceremony attempt.secrets',
       'operation activation.token',
       'pending-link ownKey',
+      'rekey attempt.secrets',
       'waiting token',
       'watcher token',
     ])
@@ -107,6 +108,7 @@ describe('what follows from a kind', () => {
   test('tokens and attempts die, entries of lists are swept', () => {
     expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual([
       'ceremony',
+      'rekey',
       'token',
       'watcher',
       'wrapped',
@@ -118,6 +120,7 @@ describe('what follows from a kind', () => {
     expect(rowsWith(kind => specOf(kind).table === 'ceremony')).toEqual([
       'ceremony',
       'operation-token',
+      'rekey',
       'watcher',
     ])
   })
