@@ -404,16 +404,17 @@ export interface Memory {
   mounts?: { rev: string; table: MountTable }
   /** serves refusals that do not depend on it, and only for seconds */
   cluster?: ClusterRead
-  refusals?: Refusals
+  /** by why it was refused */
+  refusals?: Map<string, Refusals>
   /** whether KMS opened the keyring when it was asked for health, epoch milliseconds */
   keyring?: { at: number; opens: boolean }
 }
 
-/** Requests that an environment has refused for the role of its cluster, and not told of yet. */
+/** Requests that an environment has refused, and not told of yet. */
 export interface Refusals {
   /** epoch milliseconds of the last entry */
   toldAt: number
-  /** by operation, as the endpoint table names it */
+  /** by operation, as the endpoint table or the link names it */
   counts: Map<string, number>
 }
 

@@ -6,6 +6,7 @@ import { mountAt } from '../model/mount.ts'
 import { tokenText } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { Ports } from '../ports.ts'
+import { BY_ROLE, countRefusal, isByRole, tellRefusals } from '../replication/counted-refusals.ts'
 import type { Change } from '../storage/changes.ts'
 import type { Key } from '../storage/kinds.ts'
 import { wrap } from '../tokens/wrapping.ts'
@@ -16,7 +17,6 @@ import type { Alive } from './authenticate.ts'
 import { type Base, mountNamed, readBase } from './base.ts'
 import { checkCluster, checkRole } from './gate.ts'
 import { type Intake, takeIn } from './intake.ts'
-import { countRefusal, isByRole, tellRefusals } from './refusals.ts'
 import { type Frame, render, renderError, renderWrapped, responseEnvelope } from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
@@ -60,7 +60,7 @@ async function servedAs(
   try {
     await tellRefusals(ports)
     const served = await answerAudited(intake, trail, ports)
-    if (served.error && isByRole(served.error)) await countRefusal(operation, ports)
+    if (served.error && isByRole(served.error)) await countRefusal(BY_ROLE, operation, ports)
     return { operation, ...served }
   } catch (error) {
     return failure(error, operation)

@@ -2,10 +2,10 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
 import { type ClusterMode, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
+import { BY_ROLE } from '../replication/counted-refusals.ts'
 import { changing, notAPrimary, notASecondary, restoredCopy } from '../replication/manage/refusals.ts'
 import { hasSteppedDown } from '../replication/manage/transitions.ts'
 import type { Base } from './base.ts'
-import { BY_ROLE } from './refusals.ts'
 
 type Serves = Endpoint['serves']
 

@@ -4,10 +4,10 @@ import { awsPorts } from '../adapters/aws/ports.ts'
 import { type Group, usesOf } from '../api/endpoint.ts'
 import { errorCodes, invalid } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
+import { isByRole } from '../replication/counted-refusals.ts'
 import { defined } from '../values/defined.ts'
 import { type Served, serve } from './dispatch.ts'
 import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
-import { isByRole } from './refusals.ts'
 import { renderError } from './render.ts'
 
 /** Time for calls to the provider in one request, and what is left for everything else. */

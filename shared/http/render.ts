@@ -1,8 +1,8 @@
 import type { Answer, Auth } from '../api/call.ts'
 import { ApiError, errorCodes } from '../api/errors.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
+import { isByRole } from '../replication/counted-refusals.ts'
 import { defined } from '../values/defined.ts'
-import { isByRole } from './refusals.ts'
 import type { HttpResponse } from './request.ts'
 
 const HEADERS = {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { ClusterFile } from '../../infra/local/cluster-file.ts'
 import { call } from '../support/api.ts'
@@ -22,6 +22,27 @@ import {
 /** What differs from start to start. */
 const changing = ({ pid, lambda_url, states_url }: ClusterFile) => ({ pid, lambda_url, states_url })
 
+/** What of a directory, itself included, anybody but its owner may read, write or enter, with its mode. */
+const openToOthers = (directory: string): string[] =>
+  [directory, ...readdirSync(directory, { recursive: true }).map(name => `${directory}/${name}`)]
+    .map(path => [path, lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0] as const)
+    .filter(([, mode]) => (mode & 0o077) !== 0)
+    .map(([path, mode]) => `${(mode & 0o777).toString(8)} ${path}`)
+
+/** Looks again and again. @returns what ends it, and tells what was open at any time */
+function watchForOpen(directory: string): () => string[] {
+  const seen = new Set<string>()
+  const look = () => {
+    for (const one of existsSync(directory) ? openToOthers(directory) : []) seen.add(one)
+  }
+  const timer = setInterval(look, 2)
+  return () => {
+    clearInterval(timer)
+    look()
+    return [...seen]
+  }
+}
+
 // What a stranger types: `npm start`. It ends its set-up with a login of each type, keeps serving, can be stopped,
 // and finds its data again; `--once` ends by itself.
 
@@ -31,7 +52,10 @@ afterAll(cleanUp)
 describe('npm start', () => {
   test('keeps serving, keeps its data over a restart, and leaves nothing behind', async () => {
     const first = start('--cluster', cluster, '--port', '0')
+    const open = watchForOpen(folderOf(cluster))
     await first.until('Serving.')
+    // its shell has an open mask; sockets too
+    expect(open(), 'what others might have reached at any moment').toEqual([])
     const known = clusterFile(cluster)
     const read = (base: string) =>
       call(base, 'GET', '/auth/cloud/role/demo-iam', undefined, { token: known.root_token })

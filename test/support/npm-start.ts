@@ -31,9 +31,12 @@ const [, ...COMMAND] = scripts.start.split(' ')
 
 export const start = (...options: string[]): Run => startIn({}, ...options)
 
+/** What a host makes is its owner's alone by itself, not by the mask of the shell. */
+const OPEN_MASK = 'umask 000; exec "$0" "$@"'
+
 /** The same with further variables in its environment. */
 export function startIn(environment: Record<string, string>, ...options: string[]): Run {
-  const child = spawn(process.execPath, [...COMMAND, ...options], {
+  const child = spawn('bash', ['-c', OPEN_MASK, process.execPath, ...COMMAND, ...options], {
     cwd: root,
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

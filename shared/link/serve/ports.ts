@@ -7,7 +7,7 @@ import type { LinkPair } from '../pair.ts'
 /** What the link reaches. */
 export type LinkPorts = Pick<
   Ports,
-  'store' | 'journal' | 'cipher' | 'clock' | 'deployment' | 'puller' | 'audit' | 'log'
+  'store' | 'journal' | 'cipher' | 'clock' | 'deployment' | 'puller' | 'audit' | 'memory' | 'log'
 >
 
 /** A call that has passed the checks of its caller. */

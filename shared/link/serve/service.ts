@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
+import { BY_LINK, countRefusal, tellRefusals } from '../../replication/counted-refusals.ts'
 import { denseUpTo } from '../../replication/density.ts'
 import { wakePuller } from '../../replication/wake.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -68,7 +69,7 @@ export function linkService(ports: LinkPorts): Answering {
     } catch (error) {
       return sign(refusedFor(error, []))
     }
-    const outcome = await answer(asked, ports).then(
+    const outcome = await counted(asked, ports).then(
       (body): LinkOutcome => ({ body }),
       async (error: unknown) => refusedFor(error, await addressesFor(asked, ports)),
     )
@@ -81,6 +82,21 @@ const addressesFor = async (asked: Asked, ports: LinkPorts): Promise<string[]> =
   asked.envelope.set === asked.record.set
     ? knownAddresses(asked, ports).catch(() => addressesOf(asked, ports))
     : addressesOf(asked, ports)
+
+/** A guessed token and a fence that does not count leave entries in the audit log, counted: anybody may send them. */
+const COUNTED: readonly Method[] = ['Activate', 'Fence']
+
+async function counted(asked: Asked, ports: LinkPorts): Promise<Uint8Array> {
+  const { method } = asked
+  await tellRefusals(ports)
+  try {
+    return await answer(asked, ports)
+  } catch (error) {
+    const isJudged = error instanceof LinkRefused && error.code !== 'unavailable'
+    if (isJudged && COUNTED.includes(method)) await countRefusal(BY_LINK, `${method} ${error.code}`, ports)
+    throw error
+  }
+}
 
 type Asked = Omit<AdmittedCall, 'pair' | 'set'> & { method: Method; pair: LinkPair | undefined }
 

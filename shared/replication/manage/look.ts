@@ -10,7 +10,7 @@ import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { type AddressRules, memberAddress } from '../../values/member-address.ts'
+import { type AddressRules, memberAddress, memberAddresses } from '../../values/member-address.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { wholeRoot } from '../tree.ts'
 import { isMember } from './acknowledged.ts'
@@ -53,12 +53,13 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
   const following = secondariesOf(given?.secondaries ?? [], record)
   const contact = fetched.get(key('contact'))?.data
   const activationError = await activationErrorOf(record, looked, ports)
+  const rules = ports.deployment
   return {
-    record,
+    record: withUsable(record, rules),
     now,
-    secondaries: following.map(one => secondaryFacts(one, ports.deployment)),
+    secondaries: following.map(one => secondaryFacts(one, rules)),
     terms: given ? shownTerms(given, following.filter(isMember), looked.head) : [],
-    fences: fenceFacts(record, fetched.get(key('fences'))?.data, ports.deployment),
+    fences: fenceFacts(record, fetched.get(key('fences'))?.data, rules),
     ...defined({
       journal: journalFacts(record, looked, {
         told: fetched.get(key('puller'))?.data,
@@ -67,7 +68,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
         anew: ofTree(fetched.get(key('tree-reindex')), record),
         diverging: divergingIn(record, fetched.get(key('diverging'))),
       }),
-      contact: contact && contactFacts(contact, looked.head),
+      contact: contact && contactFacts(contact, looked.head, rules),
       activationError,
       operation,
     }),
@@ -193,7 +194,19 @@ const fenceFacts = (
         .map(([address, outcome]) => ({ address, ...outcome }))
     : []
 
-/** Addresses that an earlier version stored may be none. */
+// Addresses that an earlier version stored may be none: they are not shown.
+
+const withUsable = ({ link, ...record }: ClusterRecord, rules: AddressRules): ClusterRecord => ({
+  ...record,
+  ...(link && {
+    link: {
+      ...link,
+      primaryAddr: memberAddress(link.primaryAddr, rules) ?? '',
+      addrs: memberAddresses(link.addrs, rules),
+    },
+  }),
+})
+
 const secondaryFacts = (
   { id, expires, address, apiAddress, contact }: Secondary,
   rules: AddressRules,
@@ -207,11 +220,14 @@ const secondaryFacts = (
 const contactFacts = (
   { refused, ...contact }: PrimaryContact,
   head: JournalSeen['head'],
+  rules: AddressRules,
 ): StatusFacts['contact'] => {
   const { canaryAt: _, ...heard } = contact
   const canaryAt = newestCellAt(contact, head)
   return {
     ...heard,
+    addresses: memberAddresses(contact.addresses, rules),
+    ...(contact.apiAddress && { apiAddress: memberAddress(contact.apiAddress, rules) ?? '' }),
     ...(canaryAt === 0 ? {} : { canaryAt }),
     ...(refused ? { refused: { at: refused.at, text: refused.text } } : {}),
   }

@@ -4,6 +4,7 @@ import type { CarryTo } from '../../link/carry.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { printTime } from '../../values/time.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Head } from '../head.ts'
@@ -140,7 +141,7 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
     planned_switch: switchSteps(facts),
     keyring: keyringPart(keyring, record.term),
     position: { epoch: head?.epoch ?? '', last: head?.seq ?? 0 },
-    secondaries: known.map(one => successorOf(one, head, now)),
+    secondaries: known.map(one => successorOf(one, head, call)),
     tree: {
       corrupted: isTreeCorrupted(record, check, diverging),
       reindexing: record.built === false || isUnderWay(reindex?.data.stage),
@@ -164,8 +165,13 @@ async function lagAtHeartbeat(
   return cell ? Math.max(0, contact.at - cell.at) : 0
 }
 
-function successorOf(one: Secondary & { lag: number }, head: Head | undefined, now: number) {
-  const { id, expires, address, version, contact, activatedAt, createdAt } = one
+function successorOf(
+  one: Secondary & { lag: number },
+  head: Head | undefined,
+  { now, ports }: { now: number; ports: { deployment: AddressRules } },
+) {
+  const address = memberAddress(one.address, ports.deployment) ?? ''
+  const { id, expires, version, contact, activatedAt, createdAt } = one
   const fault = successorFault(one, head ?? { epoch: '' }, now)
   return {
     ...{ id, address, version, takes_over: fault === '', text: fault },

@@ -53,6 +53,8 @@ test('a revoked cluster that is promoted by force, as a drill, closes nobody; it
   await set.tick()
   expect(await write(set, 'east')).toBe(204)
   expect([await health(set, 'east'), (await set.at('east').head()).mode]).toEqual([200, 'writing'])
+  const counted = expect.objectContaining({ audit: 'refusals', counts: { 'Fence permission_denied': 1 } })
+  expect(set.at('east').audited).toContainEqual(counted)
   const { id } = await set.at('west').record()
   const denied = { cluster_address: 'https://east.test', result: 'denied', text: claimantRevoked(id).message }
   expect((await status(set, 'west')).fences).toContainEqual(expect.objectContaining(denied))

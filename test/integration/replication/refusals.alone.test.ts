@@ -37,6 +37,9 @@ const post = (cluster: string, path: string, body: object): Promise<Reply> =>
 const said = ({ status, body }: Reply) => [status, body.errors]
 const of = ({ code, message }: ApiError) => [errorCodes[code].status, [message]]
 
+/** A text of the right form, to whose X25519 key nothing can be sealed: what comes of it is no secret. */
+const ZEROS = Buffer.concat([Buffer.of(1), Buffer.alloc(64)]).toString('base64')
+
 const update = `${R}/secondary/update-primary`
 const become = `${R}/secondary/enable`
 const tokens = `${R}/primary/secondary-token`
@@ -64,6 +67,7 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     ['idTaken', 'east', tokens, { id: 'west' }, role.idTaken('west')],
     ['lifetimeUnusable', 'east', tokens, { id: 'w', ttl: 0 }, role.lifetimeUnusable()],
     ['publicKeyUnusable', 'east', tokens, { id: 'w', secondary_public_key: 'x' }, role.publicKeyUnusable()],
+    ['publicKeyUnusable', 'east', tokens, { id: 'w', secondary_public_key: ZEROS }, role.publicKeyUnusable()],
     ['tokenUnusable', 'alone', become, { token: 'x.y.z' }, role.tokenUnusable()],
     ['caUnusable', 'alone', become, ca('x'), role.caUnusable()],
     [

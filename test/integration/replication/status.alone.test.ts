@@ -145,6 +145,37 @@ describe('the status', () => {
     }
   })
 
+  test('shows no address that an earlier version stored and that is none', async () => {
+    const BAD = 'https://me:secret@a.example'
+    const heard = {
+      at: HEARD,
+      took: 3,
+      skew: 0,
+      canaryAt: 0,
+      since: HEARD,
+      seq: 1,
+      frontier: 1,
+      epoch: EPOCH,
+    }
+    const link = { id: 'us-west', primaryKey: 'a key', ownKey: 'hidden-key' as Encrypted }
+    await commit(put(key('contact'), { ...heard, addresses: [BAD, 'https://b.example'], apiAddress: BAD }))
+    await become({ mode: 'secondary', link: { ...link, primaryAddr: BAD, addrs: [BAD] } })
+    expect(await status()).toMatchObject({
+      primary_cluster_addr: '',
+      known_primary_cluster_addrs: ['https://b.example'],
+      primaries: [{ api_address: 'https://b.example', cluster_address: 'https://b.example' }],
+    })
+    await commit(put(key('contact'), { ...heard, addresses: [BAD] }))
+    expect(await status()).toMatchObject({ known_primary_cluster_addrs: [] })
+    const known = { id: 'c', createdAt: 5, expires: 0, jti: 'h', time: 0, version: '' }
+    await commit(put(key('secondary', 'c'), { ...known, address: BAD, apiAddress: BAD }))
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-1', built: true })
+    for (const path of [...PATHS, '/sys/replication/dr/readiness']) {
+      const { status: code, text } = await api('GET', path)
+      expect([path, code, text.includes('"c"'), text.includes('me:secret')]).toEqual([path, 200, true, false])
+    }
+  })
+
   test('with an operation that runs, or failed last, costs no call more', async () => {
     await commit(
       create(key('operation', 'op-1'), {

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { handingOver } from '../../../shared/adapters/aws/storage/verdict.ts'
 import type { Answer, Auth } from '../../../shared/api/call.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { BY_ROLE } from '../../../shared/http/refusals.ts'
 import {
   type Frame,
   render,
@@ -10,6 +9,7 @@ import {
   renderWrapped,
   responseEnvelope,
 } from '../../../shared/http/render.ts'
+import { BY_ROLE } from '../../../shared/replication/counted-refusals.ts'
 import { changing } from '../../../shared/replication/manage/refusals.ts'
 
 const frame = (parts: Partial<Frame> = {}): Frame => ({

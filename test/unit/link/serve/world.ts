@@ -157,6 +157,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
     ...{ store, cipher, journal: memory.journal },
     clock: { now: () => clock.ms, sleep: async () => undefined },
     deployment: { apiAddress: '', plainEndpoints: false },
+    memory: {},
     puller: { wake: async () => void woken.push('woken') },
     audit: { write: async (entry: object) => void audited.push(entry) },
     log: { info: noted, warn: noted, error: noted },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { countRefusal, tellRefusals } from '../../../shared/http/refusals.ts'
 import type { Memory } from '../../../shared/ports.ts'
+import { BY_LINK, BY_ROLE, countRefusal, tellRefusals } from '../../../shared/replication/counted-refusals.ts'
 
 /** An environment whose clock the test turns. */
 function environment() {
@@ -17,7 +17,7 @@ function environment() {
 
 test('the first refusal is told at once, those of the next ten seconds in one entry', async () => {
   const { ports, entries, clock } = environment()
-  await countRefusal('GET /a', ports)
+  await countRefusal(BY_ROLE, 'GET /a', ports)
   expect(entries).toEqual([
     {
       audit: 'refusals',
@@ -26,8 +26,8 @@ test('the first refusal is told at once, those of the next ten seconds in one en
       counts: { 'GET /a': 1 },
     },
   ])
-  for (let n = 0; n < 5; n++) await countRefusal('GET /a', ports)
-  await countRefusal('no endpoint', ports)
+  for (let n = 0; n < 5; n++) await countRefusal(BY_ROLE, 'GET /a', ports)
+  await countRefusal(BY_ROLE, 'no endpoint', ports)
   clock.ms += 9_999
   await tellRefusals(ports)
   expect(entries).toHaveLength(1)
@@ -45,7 +45,7 @@ test('the first refusal is told at once, those of the next ten seconds in one en
 test('where nothing was refused nothing is told', async () => {
   const { ports, entries, clock } = environment()
   await tellRefusals(ports)
-  await countRefusal('GET /a', ports)
+  await countRefusal(BY_ROLE, 'GET /a', ports)
   clock.ms += 60_000
   await tellRefusals(ports)
   expect(entries).toHaveLength(1)
@@ -56,15 +56,25 @@ test('refusals that come while an entry is written wait for the next one', async
   let late: Promise<void> | undefined
   const write = ports.audit.write
   ports.audit.write = async entry => {
-    late ??= countRefusal('GET /b', ports)
+    late ??= countRefusal(BY_ROLE, 'GET /b', ports)
     await write(entry)
   }
-  await countRefusal('GET /a', ports)
+  await countRefusal(BY_ROLE, 'GET /a', ports)
   await late
   clock.ms += 10_000
   await tellRefusals(ports)
   expect(entries.map(entry => (entry as { counts: unknown }).counts)).toEqual([
     { 'GET /a': 1 },
     { 'GET /b': 1 },
+  ])
+})
+
+test('refusals of several kinds have entries of their own', async () => {
+  const { ports, entries } = environment()
+  await countRefusal(BY_ROLE, 'GET /a', ports)
+  await countRefusal(BY_LINK, 'Fence permission_denied', ports)
+  expect(entries.map(entry => (entry as { reason: unknown }).reason)).toEqual([
+    { why: 'cluster-role' },
+    { why: 'link' },
   ])
 })

@@ -1,0 +1,51 @@
+import type { ApiError } from '../api/errors.ts'
+import type { Ports } from '../ports.ts'
+import { printTime } from '../values/time.ts'
+
+/**
+ * Milliseconds between entries. Strangers can cause refusals without end: with an entry for each they could fill the
+ * log.
+ */
+const EVERY_MS = 10_000
+
+/** For the role of the cluster: the gate says so in the reason. */
+export const BY_ROLE = 'cluster-role'
+export const isByRole = ({ reason }: ApiError): boolean => reason?.['why'] === BY_ROLE
+
+/** Of activation tokens and fences, by the link. */
+export const BY_LINK = 'link'
+
+type Why = typeof BY_ROLE | typeof BY_LINK
+
+type Dependencies = Pick<Ports, 'memory' | 'audit' | 'clock'>
+
+/**
+ * Counts a refusal. The audit log gets the first one of its kind at once, and what follows in one entry for ten seconds.
+ * @param operation one of few: each has a count of its own
+ */
+export async function countRefusal(why: Why, operation: string, ports: Dependencies): Promise<void> {
+  ports.memory.refusals ??= new Map()
+  const { toldAt, counts } = ports.memory.refusals.get(why) ?? { toldAt: 0, counts: new Map() }
+  counts.set(operation, (counts.get(operation) ?? 0) + 1)
+  ports.memory.refusals.set(why, { toldAt, counts })
+  await tellRefusals(ports)
+}
+
+/**
+ * Writes what has been counted, unless the last entry is less than ten seconds old. Called by every request of an
+ * environment, so that counts do not wait for another refusal.
+ */
+export async function tellRefusals({ memory, audit, clock }: Dependencies): Promise<void> {
+  const now = clock.now()
+  for (const [why, { toldAt, counts }] of memory.refusals ?? []) {
+    if (counts.size === 0 || now - toldAt < EVERY_MS) continue
+    memory.refusals?.set(why, { toldAt: now, counts: new Map() })
+    await audit.write({
+      audit: 'refusals',
+      time: printTime(now),
+      ...(toldAt === 0 ? {} : { after: printTime(toldAt) }),
+      reason: { why },
+      counts: Object.fromEntries(counts),
+    })
+  }
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Reply } from '../../support/api.ts'
+import { auditEntries, auditText } from '../../support/audit.ts'
+import { api, cluster, fresh, freshMount } from '../../support/cluster.ts'
+
+const SECRET = fresh('secret-')
+const entriesOf = ({ headers }: Reply) =>
+  auditEntries().filter(({ request }) => request?.id === headers['x-request-id'])
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+describe('header fields that do not parse neither drop an entry nor stand in one: GHSA-8xxq-mq9m-xmhw', () => {
+  let mount = ''
+  beforeAll(async () => {
+    ;({ path: mount } = await freshMount())
+  })
+
+  const parts = {
+    iam_http_request_method: 'POST',
+    iam_request_body: base64('Action=GetCallerIdentity'),
+    iam_request_url: base64('https://sts.amazonaws.com/'),
+  }
+  test.each<[string, unknown]>([
+    ['a line of text', `Authorization: ${SECRET}`],
+    ['base64 that breaks off', `${base64(`{"Authorization": ["${SECRET}"]}`).slice(0, -3)}`],
+    ['base64 of no JSON', base64(`{"Authorization": ["${SECRET}"`)],
+    ['a list', [`Authorization: ${SECRET}`, { [SECRET]: SECRET }]],
+    ['objects in an object', { Authorization: { [SECRET]: SECRET } }],
+    ['a name with a line feed', { [`${SECRET}\r\n`]: [SECRET] }],
+    ['a value with a line feed and a NUL', { Authorization: [`${SECRET}\r\n\u0000X: ${SECRET}`] }],
+  ])('headers of a signed request: %s', async (_title, iam_request_headers) => {
+    const reply = await api(
+      'POST',
+      `${mount}/login`,
+      { ...parts, role: 'x', iam_request_headers },
+      { token: '' },
+    )
+    expect([reply.status, reply.text.includes(SECRET)]).toEqual([400, false])
+    const entries = entriesOf(reply)
+    expect(entries.map(({ audit }) => audit)).toEqual(['request', 'response'])
+    for (const { request } of entries)
+      expect(request.data.iam_request_headers).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
+    expect(entries[1]).toMatchObject({ response: { status: 400 }, message: reply.body.errors[0] })
+  })
+
+  test('headers of half a pair of UTF-16 make the whole body unreadable: nothing of it is told', async () => {
+    const iam_request_headers = { Authorization: [`${SECRET}\ud800`] }
+    const reply = await api(
+      'POST',
+      `${mount}/login`,
+      { ...parts, role: 'x', iam_request_headers },
+      { token: '' },
+    )
+    expect([reply.status, reply.text.includes(SECRET)]).toEqual([400, false])
+    expect(entriesOf(reply).map(({ audit, request }) => [audit, request.data])).toEqual([
+      ['request', {}],
+      ['response', {}],
+    ])
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['Authorization without a scheme', { authorization: SECRET }],
+    ['Authorization of another scheme', { authorization: `Basic ${base64(SECRET)}` }],
+    ['X-Vault-Token that is none', { 'x-vault-token': `${SECRET}\u00ff` }],
+    ['X-Forwarded-For of no addresses', { 'x-forwarded-for': `${SECRET}, ;;` }],
+    ['X-Vault-Wrap-Format, which nobody knows', { 'x-vault-wrap-format': SECRET }],
+    ['X-Vault-MFA that is none', { 'x-vault-mfa': `${SECRET}:=:` }],
+    ['X-Vault-Policy-Override that is no flag', { 'x-vault-policy-override': SECRET }],
+  ])('a header of the request itself: %s', async (_title, headers) => {
+    const reply = await api('GET', '/auth/token/lookup-self', undefined, { token: '', headers })
+    expect([reply.status, reply.text.includes(SECRET)]).toEqual([403, false])
+    const entries = entriesOf(reply)
+    expect(entries.map(({ audit }) => audit)).toEqual(['request', 'response'])
+  })
+
+  test('what is refused for its headers alone is told without them', async () => {
+    for (const headers of [{ 'x-vault-wrap-ttl': SECRET }, { 'x-vault-namespace': `../${SECRET}` }]) {
+      const reply = await api('GET', '/auth/token/lookup-self', undefined, { headers })
+      expect([reply.status, reply.text.includes(SECRET)]).toEqual([400, false])
+    }
+  })
+
+  test('the secret stands in no log', () => {
+    for (const text of [auditText(), readFileSync(`${cluster.directory}/functions.log`, 'utf8')])
+      expect(text.includes(SECRET) || text.includes(base64(SECRET).slice(0, -4))).toBe(false)
+  })
+})

@@ -1,0 +1,87 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeEach, expect, test } from 'vitest'
+import {
+  activationJwt,
+  newSignerKey,
+  readActivation,
+  signerKey,
+} from '../../../../shared/link/activation-token.ts'
+import { signCall } from '../../../../shared/link/envelope.ts'
+import { forms } from '../../../../shared/link/messages.ts'
+import { epochName } from '../../../../shared/replication/position.ts'
+import { pair } from '../../../builders/link.ts'
+import { follower, primaryWorld, type World } from './world.ts'
+
+// Whoever guesses tokens, or claims a primary's place, is seen in the audit log, and does not fill it.
+
+let w: World
+beforeEach(async () => {
+  w = await primaryWorld()
+})
+
+const told = () =>
+  w.audited.flatMap(entry => {
+    const { audit, counts, reason } = entry as { audit: string; counts: object; reason: object }
+    return audit === 'refusals' ? [{ reason, counts }] : []
+  })
+const reason = { why: 'link' }
+
+/** A token that says all that a real one says, by a key of the guesser's own. */
+async function guess() {
+  const claims = readActivation(await w.token('north'))
+  if (!claims) throw new Error('no token')
+  const token = activationJwt(signerKey(newSignerKey()), claims)
+  await expect(follower(w, 'north').activate(token)).rejects.toThrow('not made by this cluster')
+}
+
+async function claim() {
+  const stranger = pair()
+  const cluster = randomUUID()
+  const epoch = epochName(2, cluster)
+  const line = [[w.epoch, 1] as const, [epoch, 1] as const]
+  const key = stranger.keys.signing.toString('base64')
+  const body = forms.Fence.question.write({ cluster, key, epoch, line, chain: [], addresses: [] })
+  const means = { signing: stranger.signing, nonce: randomBytes(16), time: w.clock.ms }
+  await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, line }, body, means), '')
+}
+
+test('a guessed activation token is told at once, and all others of ten seconds in one entry, with those of fences', async () => {
+  await guess()
+  expect(told()).toEqual([{ reason, counts: { 'Activate unauthenticated': 1 } }])
+  for (let n = 0; n < 30; n++) await guess()
+  for (let n = 0; n < 20; n++) await claim()
+  expect(told()).toHaveLength(1)
+  w.clock.ms += 10_000
+  await claim()
+  expect(told().slice(1)).toEqual([
+    { reason, counts: { 'Activate unauthenticated': 30, 'Fence permission_denied': 20 } },
+  ])
+})
+
+test('what was counted is told by the next call, whatever it asks', async () => {
+  const one = follower(w, 'north')
+  await one.activate(await w.token('north'))
+  for (let n = 0; n < 3; n++) await claim()
+  w.clock.ms += 10_000
+  await one.echo()
+  expect(told()).toEqual([
+    { reason, counts: { 'Fence permission_denied': 1 } },
+    { reason, counts: { 'Fence permission_denied': 2 } },
+  ])
+})
+
+test('a token that admits leaves no entry of a refusal', async () => {
+  const one = follower(w, 'west')
+  await one.activate(await w.token('west'))
+  w.clock.ms += 60_000
+  await one.echo()
+  expect(told()).toEqual([])
+})
+
+test('a guess that could not be written down is answered by an error inside', async () => {
+  w.ports.audit.write = async () => {
+    throw new Error('the log is full')
+  }
+  const token = await w.token('west')
+  await expect(follower(w, 'west').activate(`${token}x`)).rejects.toMatchObject({ code: 'unavailable' })
+})

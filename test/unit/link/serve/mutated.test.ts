@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto'
+import { create, toBinary } from '@bufbuild/protobuf'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { linkHandler } from '../../../../shared/http/link.ts'
+import { sealedActivation } from '../../../../shared/link/activation-request.ts'
+import { type Method, methods } from '../../../../shared/link/carry.ts'
+import { signCall } from '../../../../shared/link/envelope.ts'
+import { CallSchema, file_link } from '../../../../shared/link/gen/link_pb.ts'
+import { forms } from '../../../../shared/link/messages.ts'
+import { FORMAT } from '../../../../shared/link/source.ts'
+import { epochName } from '../../../../shared/replication/position.ts'
+import { sealTo } from '../../../../shared/storage/box.ts'
+import { follower, primaryWorld } from './world.ts'
+
+// What a member signs is a real question but for some bytes: it is answered, or refused as a fault of the sender, and what
+// is refused leaves nothing behind.
+
+/** A primary, and what is asked of it by a secondary, or by a newcomer who has a token. */
+async function scene() {
+  const w = await primaryWorld()
+  const one = follower(w, 'west')
+  await one.activate(await w.token('west'))
+  w.clock.ms += 1000
+  return { w, one, token: await w.token('north'), north: follower(w, 'north') }
+}
+type Scene = Awaited<ReturnType<typeof scene>>
+
+const activation = ({ w, north, token }: Scene) => {
+  const keys = { signingKey: north.keys.signing, exchangeKey: north.keys.exchange, format: FORMAT }
+  const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0) }
+  const to = { set: w.set, recipient: w.keys.exchange }
+  return sealedActivation({ ...north.request, ...keys, ...nothing, token }, to, north.pair, randomBytes)
+}
+
+/** A question, as the method's own form writes it. */
+const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
+  Activate: of => forms.Activate.question.write(activation(of)),
+  Echo: ({ w, one: { request } }) =>
+    forms.Echo.question.write({
+      position: { epoch: w.epoch, seq: 0 },
+      ...{ state: 'stream-wals', format: FORMAT, took: 5 },
+      ...{ address: request.address, apiAddress: 'https://api.example' },
+    }),
+  Cells: ({ w }) => forms.Cells.question.write({ line: [[w.epoch, 1]], from: 0, bytes: 1000 }),
+  Items: () => forms.Items.question.write({ keys: [{ kind: 'policy', pk: 'policy', sk: 'a' }] }),
+  Scan: () => forms.Scan.question.write({ segment: 0, of: 2, cursor: { pk: 'policy', sk: 'a' } }),
+  Tree: () => forms.Tree.question.write({ level: 'page', page: 'r#0a' }),
+  Keyring: () => forms.Keyring.question.write({ term: 1 }),
+  Handover: ({ w }) => forms.Handover.question.write({ epoch: w.epoch }),
+  Fence: ({ w, one }) => {
+    const epoch = epochName(2, one.cluster)
+    const key = one.keys.signing.toString('base64')
+    const line = [[w.epoch, 1] as const, [epoch, 1] as const]
+    return forms.Fence.question.write({
+      ...{ cluster: one.cluster, key, epoch, line, chain: [], addresses: [one.request.address] },
+    })
+  },
+  Notify: () => forms.Notify.question.write({}),
+}
+
+async function asked({ w, one, north }: Scene, method: Method, body: Uint8Array) {
+  w.clock.ms += 1000
+  const from = method === 'Activate' ? 'north' : method === 'Fence' ? one.cluster : 'west'
+  const { signing } = method === 'Activate' ? north.pair : one.pair
+  const means = { signing, nonce: randomBytes(16), time: w.clock.ms }
+  const call = signCall(method, { set: w.set, from, line: [[w.epoch, 1]] }, body, means)
+  const { statusCode: status, body: text } = await linkHandler(w.ports)({
+    version: '2.0',
+    rawPath: `/cloudauth.link.v1.LinkService/${method}`,
+    headers: { 'content-type': 'application/proto', 'connect-protocol-version': '1' },
+    requestContext: { http: { method: 'POST' }, domainName: 'east.example' },
+    body: Buffer.from(toBinary(CallSchema, call)).toString('base64'),
+    isBase64Encoded: true,
+  })
+  return { status, said: status === 200 ? '' : Buffer.from(text, 'base64').toString() }
+}
+
+/** What is stored of everybody, by place. */
+const stored = ({ w }: Scene) =>
+  new Map([...w.store.items].map(([place, item]) => [place, JSON.stringify(item)]))
+const changedIn = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
+  [...new Set([...before.keys(), ...after.keys()])].filter(place => before.get(place) !== after.get(place))
+
+/** What an answered call may change: nothing but the heartbeat of its caller, unless it changes who is what. */
+const changes: Partial<Record<Method, readonly string[] | 'roles'>> = {
+  Echo: ['secondary|west'],
+  ...{ Activate: 'roles', Handover: 'roles', Fence: 'roles' },
+}
+
+/** The sender is at fault, or the caller has only to ask again; nothing breaks inside. */
+function expectAnswered({ status, said }: { status: number; said: string }) {
+  expect([200, 400, 401, 403, 503], said).toContain(status)
+  if (status === 503) expect(said).toMatch(/the keyring has no term \d+ yet/)
+}
+
+type Mutation = (bytes: Buffer) => Buffer
+const at = (bytes: Buffer, part: number) => Math.floor(part * bytes.length)
+const part = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
+const mutation: fc.Arbitrary<Mutation> = fc.oneof(
+  // a bit, a cut, bytes put in, a part that is left out, a part that comes again and again
+  fc.tuple(part, fc.nat(7)).map(
+    ([where, bit]): Mutation =>
+      bytes => {
+        const copy = Buffer.from(bytes)
+        const place = at(copy, where)
+        if (copy.length > 0) copy.writeUInt8((copy[place] ?? 0) ^ (1 << bit), place)
+        return copy
+      },
+  ),
+  part.map(
+    (where): Mutation =>
+      bytes =>
+        bytes.subarray(0, at(bytes, where)),
+  ),
+  fc.tuple(part, fc.uint8Array({ maxLength: 40 })).map(
+    ([where, added]): Mutation =>
+      bytes =>
+        Buffer.concat([bytes.subarray(0, at(bytes, where)), added, bytes.subarray(at(bytes, where))]),
+  ),
+  fc.tuple(part, part).map(
+    ([from, length]): Mutation =>
+      bytes =>
+        Buffer.concat([bytes.subarray(0, at(bytes, from)), bytes.subarray(at(bytes, from + length))]),
+  ),
+  fc.nat(3000).map(
+    (times): Mutation =>
+      bytes =>
+        Buffer.concat(Array.from({ length: times }, () => bytes)),
+  ),
+)
+const mutations = fc.array(mutation, { minLength: 1, maxLength: 3 })
+const LONGEST = 700_000
+const mutated = (bytes: Uint8Array, all: readonly Mutation[]): Buffer =>
+  all.reduce<Buffer>((now, mutate) => mutate(now).subarray(0, LONGEST), Buffer.from(bytes))
+
+/** Characters of one item. */
+const MOST_STORED = 3000
+
+async function judge(of: Scene, method: Method, body: Uint8Array): Promise<'as before' | 'roles changed'> {
+  const before = stored(of)
+  const got = await asked(of, method, body)
+  expectAnswered(got)
+  const changed = changedIn(before, stored(of))
+  for (const place of changed) expect(stored(of).get(place)?.length ?? 0).toBeLessThan(MOST_STORED)
+  const may = got.status === 200 ? (changes[method] ?? []) : []
+  if (may === 'roles') return 'roles changed'
+  expect(changed.filter(place => !may.includes(place))).toEqual([])
+  return 'as before'
+}
+
+describe.each(methods)('%s', method => {
+  test('the question itself is answered, but for a notice, whose caller is no primary', async () => {
+    const of = await scene()
+    const { status, said } = await asked(of, method, questions[method](of))
+    expect(status, said).toBe(method === 'Notify' ? 400 : 200)
+  })
+
+  test('with other bytes it is answered or refused, never fails inside, and leaves nothing when it is refused', async () => {
+    let of = await scene()
+    await fc.assert(
+      fc.asyncProperty(mutations, async all => {
+        if ((await judge(of, method, mutated(questions[method](of), all))) === 'roles changed')
+          of = await scene()
+      }),
+      { numRuns: 80 },
+    )
+  })
+
+  test('with 300 kB in any one of its texts it is refused', async () => {
+    const of = await scene()
+    const schema = file_link.messages.find(({ name }) => name === `${method}Request`)
+    if (!schema) throw new Error(`${method} asks nothing`)
+    for (const { scalar, fieldKind, localName, name } of schema.fields) {
+      if (scalar !== 9 && scalar !== 12) continue
+      const long = scalar === 9 ? 'x'.repeat(300_000) : new Uint8Array(300_000)
+      const value = { [localName]: fieldKind === 'list' ? [long] : long }
+      const body = Buffer.concat([questions[method](of), toBinary(schema, create(schema, value))])
+      const before = stored(of)
+      const { status, said } = await asked(of, method, body)
+      expect([status, said], name).toEqual([400, expect.stringContaining(`${name} is longer than`)])
+      expect(changedIn(before, stored(of)), name).toEqual([])
+    }
+  })
+
+  test.each([2, 101, 5000, 200_000])('%d times over it is answered or refused', async times => {
+    const of = await scene()
+    const bytes = Buffer.from(questions[method](of))
+    const most = Math.min(times, Math.floor(LONGEST / Math.max(1, bytes.length)))
+    await judge(of, method, Buffer.concat(Array.from({ length: most }, () => bytes)))
+  })
+})
+
+test('an activation whose sealed part has other bytes is refused or admits, and leaves nothing when it is refused', async () => {
+  let of = await scene()
+  await fc.assert(
+    fc.asyncProperty(mutations, async all => {
+      const { w, north } = of
+      const inner = { ...activation(of), sealed: '', ...north.request, token: of.token }
+      const keys = { signingKey: north.keys.signing, exchangeKey: north.keys.exchange }
+      const bytes = mutated(forms.Activate.question.write({ ...inner, ...keys }), all).subarray(0, 150_000)
+      const place = { purpose: 'activation', set: w.set } as const
+      const sealed = sealTo(w.keys.exchange, place, bytes.toString('base64'), randomBytes)
+      const body = forms.Activate.question.write({ ...activation(of), sealed })
+      if ((await judge(of, 'Activate', body)) === 'roles changed') of = await scene()
+    }),
+    { numRuns: 80 },
+  )
+})
