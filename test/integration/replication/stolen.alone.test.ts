@@ -1,12 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { encryptBatch, NONCE_LENGTH, termOf } from '../../../shared/storage/encryption.ts'
-import { activeTerm, type Keys, openEnvelope } from '../../../shared/storage/keyring.ts'
-import { key, partitions } from '../../../shared/storage/kinds.ts'
-import { signBatch } from '../../../shared/storage/signed-batch.ts'
-import { privateKey } from '../../../shared/values/raw-keys.ts'
+import { activeTerm, type Keys } from '../../../shared/storage/keyring.ts'
+import { partitions } from '../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import { type Warm, warmSnapshot } from '../../support/set/play.ts'
+import { forgedToken, keysOf } from '../../support/set/thief.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 
 // A thief has west: its tables, and the use of its KMS key. What can be done with that, before and after it is revoked.
@@ -20,35 +17,11 @@ let stolen: Keys
 beforeEach(async () => {
   from ??= await warmSnapshot({ memory: true, names: ['east', 'west'] })
   set = await clusterSet(['east', 'west'], { from, memory: true })
-  stolen = await keysOf('west')
+  stolen = await keysOf(set.at('west'))
 })
 
-/** All keys that a cluster holds. */
-async function keysOf(name: string): Promise<Keys> {
-  const { ports, kms } = set.at(name)
-  const [keyring] = await ports.store.read([key('keyring')])
-  if (!keyring) throw new Error('no keyring')
-  return openEnvelope(await kms.unwrap(keyring.data), keyring.data.id, keyring.data.keys)
-}
-
-/** A batch token of any content, as whoever holds these keys makes it. */
-function forged(keys: Keys, policies: readonly string[], sign: 'own' | 'none' = 'own'): string {
-  const now = set.clock.now()
-  const content = JSON.stringify({
-    ...{ type: 'batch', hash: '', path: 'auth/token/create', displayName: 'thief', policies, meta: null },
-    ...{ depth: 0, renewable: false, createdAt: now, ttl: 1e9, creationTtl: 1e9, boundCidrs: [] },
-    ...{ numUses: 0, explicitMaxTtl: 0, period: 0 },
-  })
-  const { version, key: text } = activeTerm(keys)
-  const own = privateKey('Ed25519', keys.signer ? Buffer.from(keys.signer.seed, 'base64') : randomBytes(32))
-  const term = termOf(version, Buffer.from(text, 'base64'))
-  const sealed = encryptBatch(
-    term,
-    sign === 'own' ? signBatch(own, content) : content,
-    randomBytes(NONCE_LENGTH),
-  )
-  return `hvb.${sealed}`
-}
+const forged = (keys: Keys, policies: readonly string[], sign: 'own' | 'none' = 'own'): string =>
+  forgedToken(keys, policies, { now: set.clock.now(), sign })
 
 const isGood = async (token: string, name = 'east'): Promise<boolean> =>
   (await set.at(name).request('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
@@ -71,11 +44,11 @@ describe('batch tokens made by a stolen secondary', () => {
   })
 
   test('a secondary is handed no signer, in whatever way it gets the keyring', async () => {
-    expect((await keysOf('east')).signer).toBeDefined()
+    expect((await keysOf(set.at('east'))).signer).toBeDefined()
     expect(stolen.signer).toBeUndefined()
     await set.at('east').ok('POST', '/sys/rotate')
     await set.converge()
-    expect((await keysOf('west')).signer).toBeUndefined()
+    expect((await keysOf(set.at('west'))).signer).toBeUndefined()
   })
 })
 
@@ -86,7 +59,7 @@ describe('a former primary that is stolen', () => {
     await doing.giveToken('west')
     expect((await doing.promote('west')).status).toBe(200)
     await set.settled()
-    stolen = await keysOf('west')
+    stolen = await keysOf(set.at('west'))
     await doing.giveToken('east')
     const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })
     const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
@@ -137,8 +110,8 @@ describe('a revocation', () => {
         .pull()
         .catch(() => undefined)
     }
-    const newest = activeTerm(await keysOf('east'))
-    expect((await keysOf('west')).terms.map(one => one.key)).not.toContain(newest.key)
+    const newest = activeTerm(await keysOf(set.at('east')))
+    expect((await keysOf(set.at('west'))).terms.map(one => one.key)).not.toContain(newest.key)
   })
 
   test('that is repeated with retiring retires all the same', async () => {

@@ -1,6 +1,7 @@
 import type { ClusterSet } from '../set.ts'
 import { adversities } from './adversity.ts'
 import type { SetMember } from './member.ts'
+import { type Forgery, type KnownShares, thefts } from './thefts.ts'
 
 /** Below this path are the calls that change roles. */
 const R = '/sys/replication/dr'
@@ -25,6 +26,14 @@ export interface Game {
   tokens: string[]
   /** names of policies: the first two share a bucket */
   policies: readonly string[]
+  /** batch tokens that thieves have made */
+  forgeries: Forgery[]
+  /** recovery shares that were handed out, oldest first */
+  shares: KnownShares[]
+  /** an answer with the only copy of new shares may have been lost */
+  mayHaveLostShares: boolean
+  /** what was seen that must not be */
+  faults: string[]
 }
 
 /** Something that may happen. */
@@ -72,6 +81,7 @@ const trapped =
 /** What may happen, by name. A row is all that an action needs. */
 export const gameActions: Readonly<Record<string, Action>> = {
   ...adversities,
+  ...thefts,
   login: {
     weight: 24,
     act: atPrimary(async (primary, { tokens, int }) => {

@@ -1,3 +1,4 @@
+import { unmasked } from '../../../shared/ceremony/encode.ts'
 import { primaryOf } from '../../../shared/model/cluster.ts'
 import { activationFrom, type Game } from './actions.ts'
 import type { SetMember } from './member.ts'
@@ -24,7 +25,7 @@ export async function setInOrder(game: Game): Promise<void> {
     await set.settled()
     const [primary, ...more] = [...game.primaries()].sort(byEpoch(game))
     if (!primary) said.push(await promoted(game))
-    for (const one of more) said.push(await asked(one, 'primary/demote', {}))
+    for (const one of more) said.push(await asked(game, one, 'primary/demote', {}))
     if (!primary || more.length > 0) continue
     const behind = []
     let changing = false
@@ -65,20 +66,44 @@ async function promoted(game: Game): Promise<string> {
   const first = others.find(({ name }) => set.recording.world.get(name)?.record?.mode === 'secondary')
   if (first) set.recording.allowTwo(first.name)
   return first
-    ? asked(first, 'secondary/promote', { dr_operation_token: operator, force: true })
-    : asked(others[0] as SetMember, 'primary/enable', {})
+    ? asked(game, first, 'secondary/promote', { dr_operation_token: operator, force: true })
+    : asked(game, others[0] as SetMember, 'primary/enable', {})
 }
 
 async function joined(game: Game, one: SetMember, primary: SetMember): Promise<string> {
   const token = await activationFrom(primary, game.newId())
   const call = (await one.record()).mode === 'disabled' ? 'secondary/enable' : 'secondary/update-primary'
-  const answer = await asked(one, call, { dr_operation_token: game.operator, token })
+  const answer = await asked(game, one, call, { dr_operation_token: game.operator, token })
   // what a disabled cluster has forgotten, or a lost answer has made known to the primary alone
   const [, id] = answer.match(/ is admitted here as (\w+), by other keys/) ?? []
-  return id === undefined ? answer : `${answer}; ${await asked(primary, 'primary/revoke-secondary', { id })}`
+  return id === undefined
+    ? answer
+    : `${answer}; ${await asked(game, primary, 'primary/revoke-secondary', { id })}`
 }
 
-async function asked(one: SetMember, call: string, body: object): Promise<string> {
-  const { status, text } = await one.request('POST', `${R}/${call}`, body)
+async function asked(game: Game, one: SetMember, call: string, body: object): Promise<string> {
+  const ask = (more: object = {}) => one.request('POST', `${R}/${call}`, { ...body, ...more })
+  const first = await ask()
+  // a retirement has ended the prepared token, and holders of shares make another one
+  const made = first.status === 403 ? await madeOperationToken(game, one) : undefined
+  const { status, text } = made === undefined ? first : await ask({ dr_operation_token: made })
   return `${one.name} ${call}: ${status} ${text.slice(0, 300)}`
+}
+
+/** An operation token that any of the known shares make at a secondary; undefined: none do. */
+async function madeOperationToken({ set, shares: known }: Game, one: SetMember): Promise<string | undefined> {
+  const ask = (method: string, path: string, body?: object) =>
+    one.request(method, `${R}/secondary/generate-operation-token/${path}`, body, { token: '' })
+  for (const { shares, threshold } of known.toReversed()) {
+    // ten starts a minute are enough for people
+    set.pass(10_000)
+    await ask('DELETE', 'attempt')
+    const { nonce, otp } = (await ask('PUT', 'attempt', {})).body
+    for (const key of shares.slice(0, threshold)) {
+      const { status, body } = await ask('PUT', 'update', { nonce, key })
+      if (status !== 200) break
+      if (body.encoded_token) return unmasked(body.encoded_token, otp)
+    }
+  }
+  return undefined
 }

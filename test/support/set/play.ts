@@ -9,6 +9,7 @@ import { type History, type Violation, violationsIn } from './history.ts'
 import type { SetMember } from './member.ts'
 import { setInOrder } from './operator.ts'
 import type { SetSnapshot } from './snapshot.ts'
+import { checkKeys } from './thefts.ts'
 
 export const NAMES = ['east', 'west', 'north'] as const
 
@@ -107,9 +108,11 @@ export async function play(
     await set.converge()
     set.recording.rest(NAMES)
     for (const one of set.members) await opened(one)
+    for (const primary of game.primaries()) await checkKeys(game, primary)
   } catch (error) {
     violations.push({ rule: 'rest', text: String(error), index: set.recording.history.length })
   }
+  violations.push(...game.faults.map(text => ({ rule: 'thief', text, index: set.recording.history.length })))
   violations.push(...violationsIn(set.recording.history, invariants))
   await set.drop()
   return { seed, acts, violations, history: set.recording.history }
@@ -138,6 +141,8 @@ function gameOf(set: ClusterSet, random: () => number, operator: string): Game {
   }
   return {
     ...{ set, int, operator, names: NAMES, tokens: [], policies: policyNames },
+    ...{ forgeries: [], faults: [], mayHaveLostShares: false },
+    shares: [{ threshold: 3, shares: set.at(NAMES[0]).shares }],
     newId: () => `n${ids++}`,
     chance: of => random() < of,
     pick: list => list[int(list.length)] as never,

@@ -1,0 +1,119 @@
+import type { Action, Game } from './actions.ts'
+import type { SetMember } from './member.ts'
+import { forgedToken, keysOf } from './thief.ts'
+
+const R = '/sys/replication/dr'
+const REKEY = '/sys/rotate/recovery'
+const ROOT = '/sys/generate-root'
+
+/** A batch token that a thief made, and whether the keys that it was made with had a signer. */
+export interface Forgery {
+  token: string
+  hadSigner: boolean
+}
+
+/** Shares of a recovery key that was made in a game. */
+export interface KnownShares {
+  threshold: number
+  shares: readonly string[]
+}
+
+const counts = async (one: SetMember, token: string): Promise<boolean> =>
+  (await one.request('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
+
+const atOnePrimary = async (game: Game, work: (primary: SetMember) => Promise<unknown>): Promise<void> => {
+  const all = game.primaries()
+  if (all.length > 0) await work(game.pick(all))
+}
+
+/** What was forged before a retirement counts nowhere that has acknowledged it: the primary itself, to begin with. */
+async function checkRetired({ faults }: Game, primary: SetMember, before: readonly Forgery[]): Promise<void> {
+  for (const { token } of before)
+    if (await counts(primary, token))
+      faults.push(`${primary.name} takes a batch token of a term that it has retired`)
+}
+
+/** What becomes of keys, and what those do with them who hold them without right. A row is all that one needs. */
+export const thefts: Readonly<Record<string, Action>> = {
+  forge: {
+    weight: 3,
+    act: async game => {
+      const keys = await keysOf(game.set.at(game.pick(game.names))).catch(() => undefined)
+      if (!keys) return
+      const now = game.set.clock.now()
+      for (const policies of [['default'], ['root']])
+        game.forgeries.push({
+          token: forgedToken(keys, policies, { now }),
+          hadSigner: keys.signer !== undefined,
+        })
+    },
+  },
+  retire: {
+    weight: 1,
+    act: game =>
+      atOnePrimary(game, async primary => {
+        const before = [...game.forgeries]
+        const { status } = await primary.request('POST', '/sys/rotate', { retire: true })
+        if (status === 200) await checkRetired(game, primary, before)
+      }),
+  },
+  revokeAndRetire: {
+    weight: 1,
+    act: game =>
+      atOnePrimary(game, async primary => {
+        const before = [...game.forgeries]
+        const { link } = await game.set.at(game.pick(game.names)).record()
+        const { status } = await primary.request('POST', `${R}/primary/revoke-secondary`, {
+          ...{ id: link?.id || 'west', retire: true },
+        })
+        if (status === 200) await checkRetired(game, primary, before)
+      }),
+  },
+  rekey: {
+    weight: 1,
+    act: game =>
+      atOnePrimary(game, async primary => {
+        const begun = await primary.request('POST', `${REKEY}/init`, {
+          secret_shares: 3,
+          secret_threshold: 2,
+        })
+        if (begun.status !== 200) return
+        const { threshold, shares } = game.shares.at(-1) as KnownShares
+        for (const share of shares.slice(0, threshold)) {
+          const given = await primary.request('POST', `${REKEY}/update`, {
+            ...{ key: share, nonce: begun.body.data.nonce },
+          })
+          // whoever dies with the answer has the only shares
+          if (given.status >= 500) game.mayHaveLostShares = true
+          if (given.status !== 200) return
+          const { complete, keys } = given.body.data
+          if (complete) game.shares.push({ threshold: 2, shares: keys })
+        }
+      }),
+  },
+}
+
+/**
+ * At rest: what a member forged that never signed counts nowhere; shares of one recovery key count, and of no other; and
+ * what everybody forged is over with one retirement.
+ */
+export async function checkKeys(game: Game, primary: SetMember): Promise<void> {
+  const { faults, forgeries, set } = game
+  for (const { token, hadSigner } of forgeries)
+    if (!hadSigner && (await counts(primary, token)))
+      faults.push(`${primary.name} takes what a member forged`)
+  let known = 0
+  for (const one of game.shares) if (await isShareOfPrimary(primary, one)) known += 1
+  if (known > 1 || (known === 0 && !game.mayHaveLostShares))
+    faults.push(`shares of ${known} recovery keys count`)
+  await primary.ok('POST', '/sys/rotate', { retire: true })
+  await set.converge()
+  await checkRetired(game, primary, forgeries)
+}
+
+async function isShareOfPrimary(primary: SetMember, { shares: [share] }: KnownShares): Promise<boolean> {
+  await primary.request('DELETE', `${ROOT}/attempt`)
+  const begun = await primary.ok('PUT', `${ROOT}/attempt`, {})
+  const { status } = await primary.request('PUT', `${ROOT}/update`, { key: share, nonce: begun.body.nonce })
+  return status === 200
+}

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+import { encryptBatch, NONCE_LENGTH, termOf } from '../../../shared/storage/encryption.ts'
+import { activeTerm, type Keys, openEnvelope } from '../../../shared/storage/keyring.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import { signBatch } from '../../../shared/storage/signed-batch.ts'
+import { privateKey } from '../../../shared/values/raw-keys.ts'
+import type { SetMember } from './member.ts'
+
+/** All keys that a cluster holds, as whoever has its tables and the use of its KMS key learns them. */
+export async function keysOf({ ports, kms }: SetMember): Promise<Keys> {
+  const [keyring] = await ports.store.read([key('keyring')])
+  if (!keyring) throw new Error('no keyring')
+  return openEnvelope(await kms.unwrap(keyring.data), keyring.data.id, keyring.data.keys)
+}
+
+/**
+ * A batch token of any content, as whoever holds these keys makes it.
+ * @param given `now`: epoch milliseconds; `sign`: by the signer that is held, or by one of the thief's own; or not at all
+ */
+export function forgedToken(
+  keys: Keys,
+  policies: readonly string[],
+  { now, sign = 'own' }: { now: number; sign?: 'own' | 'none' },
+): string {
+  const content = JSON.stringify({
+    ...{ type: 'batch', hash: '', path: 'auth/token/create', displayName: 'thief', policies, meta: null },
+    ...{ depth: 0, renewable: false, createdAt: now, ttl: 1e9, creationTtl: 1e9, boundCidrs: [] },
+    ...{ numUses: 0, explicitMaxTtl: 0, period: 0 },
+  })
+  const { version, key: text } = activeTerm(keys)
+  const own = privateKey('Ed25519', keys.signer ? Buffer.from(keys.signer.seed, 'base64') : randomBytes(32))
+  const sealed = encryptBatch(
+    termOf(version, Buffer.from(text, 'base64')),
+    sign === 'own' ? signBatch(own, content) : content,
+    randomBytes(NONCE_LENGTH),
+  )
+  return `hvb.${sealed}`
+}
