@@ -1,7 +1,7 @@
 import type { Answer, Auth } from '../api/call.ts'
 import { ApiError, errorCodes } from '../api/errors.ts'
+import { isByRole } from '../journal/counted-refusals.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
-import { isByRole } from '../replication/counted-refusals.ts'
 import { defined } from '../values/defined.ts'
 import type { HttpResponse } from './request.ts'
 

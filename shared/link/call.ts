@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
+import type { Line } from '../journal/position.ts'
 import type { Clock, Entropy } from '../ports.ts'
-import type { Line } from '../replication/position.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../values/member-address.ts'
 import { type Carry, FrontAnswered, type Method } from './carry.ts'
 import { type LinkCaller, outcomeOf, readOutcome, signCall } from './envelope.ts'

@@ -1,6 +1,6 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
-import type { Line } from '../replication/position.ts'
+import type { Line } from '../journal/position.ts'
 import { publicKey } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
 import type { Method } from './carry.ts'

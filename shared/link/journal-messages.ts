@@ -1,4 +1,4 @@
-import { type Cell, decodeBody, encodeBody } from '../replication/cell.ts'
+import { type Cell, decodeBody, encodeBody } from '../journal/cell.ts'
 import { defined } from '../values/defined.ts'
 import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
 import {

@@ -1,4 +1,4 @@
-import { MOST_AHEAD } from '../replication/position.ts'
+import { MOST_AHEAD } from '../journal/position.ts'
 import { printTime } from '../values/time.ts'
 import type { Method } from './carry.ts'
 import { FORMAT, LinkRefused, type RefusalCode } from './source.ts'

@@ -1,5 +1,5 @@
+import type { Epoch, Line, Position } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
-import type { Epoch, Line, Position } from '../replication/position.ts'
 import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
 import {
   ActivateRequestSchema,

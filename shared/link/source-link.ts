@@ -1,4 +1,4 @@
-import type { Line } from '../replication/position.ts'
+import type { Line } from '../journal/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { activationQuestion } from './activation-request.ts'
 import { asker, type CallMeans, type End } from './call.ts'

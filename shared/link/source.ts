@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
+import type { Cell } from '../journal/cell.ts'
+import type { Epoch, Line, Position } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
 import type { Cursor } from '../ports.ts'
-import type { Cell } from '../replication/cell.ts'
-import type { Epoch, Line, Position } from '../replication/position.ts'
 import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 

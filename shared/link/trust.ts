@@ -1,5 +1,5 @@
+import { type Epoch, isEpochOf, type Line } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
-import { type Epoch, isEpochOf, type Line } from '../replication/position.ts'
 import { claimantRevoked, claimantUnknown, lineageRevoked } from './refusals.ts'
 import type { LinkRefused } from './source.ts'
 import { isStatementOf } from './statements.ts'

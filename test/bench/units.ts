@@ -1,6 +1,6 @@
-import type { Cell, CellChange } from '../../shared/replication/cell.ts'
-import { encodeBody } from '../../shared/replication/cell.ts'
-import { bucketOf, bucketText } from '../../shared/replication/tree.ts'
+import type { Cell, CellChange } from '../../shared/journal/cell.ts'
+import { encodeBody } from '../../shared/journal/cell.ts'
+import { bucketOf, bucketText } from '../../shared/journal/tree.ts'
 
 /** Write units of a journaled commit on AWS, by the sizes of what it has written. */
 export interface WriteUnits {

@@ -1,7 +1,7 @@
-import type { Cell, CellChange } from '../../shared/replication/cell.ts'
-import { generationOf, ttlOf } from '../../shared/replication/generation.ts'
-import { type Epoch, posText } from '../../shared/replication/position.ts'
-import { bucketOf, bucketText, leafIn, leafOf } from '../../shared/replication/tree.ts'
+import type { Cell, CellChange } from '../../shared/journal/cell.ts'
+import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
+import { type Epoch, posText } from '../../shared/journal/position.ts'
+import { bucketOf, bucketText, leafIn, leafOf } from '../../shared/journal/tree.ts'
 import type { Kind } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 

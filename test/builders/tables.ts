@@ -1,6 +1,3 @@
-import type { Found, If, Steps } from '../../shared/replication/apply/judge.ts'
-import type { Piece } from '../../shared/replication/apply/pieces.ts'
-import type { Target } from '../../shared/replication/apply/window.ts'
 import {
   bucketIn,
   bucketText,
@@ -9,7 +6,10 @@ import {
   type Limbs,
   leafIn,
   placed,
-} from '../../shared/replication/tree.ts'
+} from '../../shared/journal/tree.ts'
+import type { Found, If, Steps } from '../../shared/replication/apply/judge.ts'
+import type { Piece } from '../../shared/replication/apply/pieces.ts'
+import type { Target } from '../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { LIFE, nameOf } from './journal.ts'
 

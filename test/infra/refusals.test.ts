@@ -10,7 +10,7 @@ const tables = [
   'shared/link/refusals.ts',
   'shared/replication/manage/refusals.ts',
   'shared/replication/operation/faults.ts',
-  'shared/replication/refusals.ts',
+  'shared/journal/refusals.ts',
 ]
 
 const filesIn = (...folders: string[]) =>

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
+import { ttlOf } from '../../shared/journal/generation.ts'
+import { leafOf, placed } from '../../shared/journal/tree.ts'
 import { countIn, newTally } from '../../shared/replication/check/tally.ts'
-import { ttlOf } from '../../shared/replication/generation.ts'
-import { leafOf, placed } from '../../shared/replication/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
 // What a check keeps of the items that it goes through: as much for a million as for a hundred thousand.

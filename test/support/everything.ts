@@ -1,5 +1,5 @@
-import type { Journal, Place } from '../../shared/replication/journal.ts'
-import { deltasOf, leafInLife } from '../../shared/replication/tree.ts'
+import type { Journal, Place } from '../../shared/journal/journal.ts'
+import { deltasOf, leafInLife } from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
 /**

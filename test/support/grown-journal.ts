@@ -1,6 +1,6 @@
-import { firstHead } from '../../shared/replication/head.ts'
-import type { Journal, StoredBucket, StoredPage } from '../../shared/replication/journal.ts'
-import { refreshTree } from '../../shared/replication/refresh.ts'
+import { firstHead } from '../../shared/journal/head.ts'
+import type { Journal, StoredBucket, StoredPage } from '../../shared/journal/journal.ts'
+import { refreshTree } from '../../shared/journal/refresh.ts'
 import {
   type Bucket,
   bucketText,
@@ -8,7 +8,7 @@ import {
   type Limbs,
   leafIn,
   type Sums,
-} from '../../shared/replication/tree.ts'
+} from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { grownItem } from './grown.ts'
 

@@ -1,9 +1,9 @@
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { inject } from 'vitest'
 import { clientOf } from '../../infra/local/engine.ts'
-import { generationOf, ttlOf } from '../../shared/replication/generation.ts'
-import { markText, posText } from '../../shared/replication/position.ts'
-import { refreshTree } from '../../shared/replication/refresh.ts'
+import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
+import { markText, posText } from '../../shared/journal/position.ts'
+import { refreshTree } from '../../shared/journal/refresh.ts'
 import {
   type Bucket,
   bucketText,
@@ -12,7 +12,7 @@ import {
   leafOf,
   placed,
   sumAttributes,
-} from '../../shared/replication/tree.ts'
+} from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { asPrimary, type Member } from './pair.ts'
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { firstHead, type Head } from '../../shared/replication/head.ts'
-import type { Journal } from '../../shared/replication/journal.ts'
-import { epochName } from '../../shared/replication/position.ts'
-import { bucketText, deltasOf, leafIn, leafInLife, leafOf, live } from '../../shared/replication/tree.ts'
+import { firstHead, type Head } from '../../shared/journal/head.ts'
+import type { Journal } from '../../shared/journal/journal.ts'
+import { epochName } from '../../shared/journal/position.ts'
+import { bucketText, deltasOf, leafIn, leafInLife, leafOf, live } from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
+import type { Journal } from '../../shared/journal/journal.ts'
 import type { Entropy } from '../../shared/ports.ts'
-import type { Journal } from '../../shared/replication/journal.ts'
 import { everythingIn } from './everything.ts'
 import { ownKms } from './own-kms.ts'
 import { engineGround, type Ground, memoryGround } from './set/grounds.ts'

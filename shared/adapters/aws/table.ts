@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { Journal, JournalView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
-import type { Journal, JournalView } from '../../replication/journal.ts'
 import { ownService } from './client.ts'
 import { commits } from './storage/commit.ts'
 import { type Dependencies, storageEngine } from './storage/engine.ts'

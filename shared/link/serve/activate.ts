@@ -1,5 +1,5 @@
+import { noteEvent } from '../../journal/events.ts'
 import type { Member, Revoked, Secondary } from '../../model/link.ts'
-import { noteEvent } from '../../replication/events.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { memberAddress } from '../../values/member-address.ts'

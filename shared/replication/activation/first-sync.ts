@@ -1,3 +1,4 @@
+import { wakePuller } from '../../journal/wake.ts'
 import { isLasting } from '../../link/source.ts'
 import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
@@ -17,7 +18,6 @@ import {
 } from '../operation/run.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
 import { newFollower } from '../secondary/new-follower.ts'
-import { wakePuller } from '../wake.ts'
 import { auditEvent } from './wipe.ts'
 
 const PAUSE_MS = 1000

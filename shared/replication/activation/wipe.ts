@@ -1,3 +1,6 @@
+import { firstHead, type Head } from '../../journal/head.ts'
+import type { ScanPage } from '../../journal/journal.ts'
+import { roleEventChange } from '../../journal/role-event.ts'
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { linkPair } from '../../link/pair.ts'
 import { isLasting } from '../../link/source.ts'
@@ -8,8 +11,6 @@ import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
-import { firstHead, type Head } from '../head.ts'
-import type { ScanPage } from '../journal.ts'
 import { primarySaid, roleTaken } from '../operation/faults.ts'
 import {
   AGAIN,
@@ -21,7 +22,6 @@ import {
   standing,
   toStep,
 } from '../operation/run.ts'
-import { roleEventChange } from '../role-event.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
 import { CLOSING_S } from './closing.ts'
 import { ownPair } from './handshake.ts'

@@ -1,10 +1,10 @@
+import type { CellChange } from '../../journal/cell.ts'
+import { ttlOf } from '../../journal/generation.ts'
+import { type Place, placeText } from '../../journal/journal.ts'
+import { markText } from '../../journal/position.ts'
+import { type Delta, deltasOf, type LeafChange, leafInLife, placed } from '../../journal/tree.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import type { CellChange } from '../cell.ts'
-import { ttlOf } from '../generation.ts'
-import { type Place, placeText } from '../journal.ts'
-import { markText } from '../position.ts'
-import { type Delta, deltasOf, type LeafChange, leafInLife, placed } from '../tree.ts'
 import type { DatedChange, Piece } from './pieces.ts'
 
 /** What the applier knows of its own cluster while it applies a window. */

@@ -1,7 +1,7 @@
-import type { Cell, CellChange } from '../cell.ts'
-import { placeText } from '../journal.ts'
-import { posText } from '../position.ts'
-import { type Bucket, bucketOf, bucketText } from '../tree.ts'
+import type { Cell, CellChange } from '../../journal/cell.ts'
+import { placeText } from '../../journal/journal.ts'
+import { posText } from '../../journal/position.ts'
+import { type Bucket, bucketOf, bucketText } from '../../journal/tree.ts'
 
 /** A change, and when it was committed, epoch milliseconds. */
 export type DatedChange = CellChange & { readonly at: number }

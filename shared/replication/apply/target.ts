@@ -1,5 +1,5 @@
+import type { Element, Journal } from '../../journal/journal.ts'
 import type { Clock, Entropy } from '../../ports.ts'
-import type { Element, Journal } from '../journal.ts'
 import type { ItemStep, Steps } from './judge.ts'
 import type { Piece } from './pieces.ts'
 import type { Target } from './window.ts'

@@ -1,6 +1,6 @@
-import type { Cell } from '../cell.ts'
-import { type Place, placeText } from '../journal.ts'
-import { markText } from '../position.ts'
+import type { Cell } from '../../journal/cell.ts'
+import { type Place, placeText } from '../../journal/journal.ts'
+import { markText } from '../../journal/position.ts'
 import { asWritten, type Found, type Judgement, judge, type Setting, type Steps } from './judge.ts'
 import {
   type Component,

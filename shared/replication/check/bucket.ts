@@ -1,7 +1,5 @@
-import { kinds, specOf } from '../../storage/kinds.ts'
-import type { StoredItem } from '../../storage/requests.ts'
-import { generationOfTtl } from '../generation.ts'
-import type { StoredBucket } from '../journal.ts'
+import { generationOfTtl } from '../../journal/generation.ts'
+import type { StoredBucket } from '../../journal/journal.ts'
 import {
   type Bucket,
   bucketOf,
@@ -12,7 +10,9 @@ import {
   leafOf,
   liveSums,
   type Sums,
-} from '../tree.ts'
+} from '../../journal/tree.ts'
+import { kinds, specOf } from '../../storage/kinds.ts'
+import type { StoredItem } from '../../storage/requests.ts'
 
 /** Whether something in the table `data` is an item that the tree is over. */
 export const isOfTree = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>

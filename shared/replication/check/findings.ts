@@ -1,7 +1,7 @@
+import type { PagePlace } from '../../journal/page-places.ts'
+import { SUBTREES, type Subtree } from '../../journal/refresh.ts'
 import type { Findings, PageFindings, SubtreeFindings } from '../../model/tree-work.ts'
 import { printTime } from '../../values/time.ts'
-import type { PagePlace } from '../page-places.ts'
-import { SUBTREES, type Subtree } from '../refresh.ts'
 
 /** Faults as a check meets them. */
 export type TreeFault =

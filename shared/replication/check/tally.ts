@@ -1,10 +1,10 @@
+import { ended } from '../../journal/generation.ts'
+import type { StoredBucket } from '../../journal/journal.ts'
+import type { PagePlace } from '../../journal/page-places.ts'
+import { SUBTREES } from '../../journal/refresh.ts'
+import type { DataKey } from '../../journal/tail.ts'
+import { bucketOf, type Leaf, type Limbs, limbsOf, liveSums, PAGES, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { ended } from '../generation.ts'
-import type { StoredBucket } from '../journal.ts'
-import type { PagePlace } from '../page-places.ts'
-import { SUBTREES } from '../refresh.ts'
-import type { DataKey } from '../tail.ts'
-import { bucketOf, type Leaf, type Limbs, limbsOf, liveSums, PAGES, pageNames } from '../tree.ts'
 import { isMisplaced, isOfTree, leafByContent } from './bucket.ts'
 
 /** Buckets of a page. */

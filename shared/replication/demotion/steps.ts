@@ -1,6 +1,6 @@
+import { stepDown } from '../../journal/step-down.ts'
 import { nothingToClose } from '../operation/faults.ts'
 import { commitStep, DONE, endOperation, type OperationStep, standing, toStep } from '../operation/run.ts'
-import { stepDown } from '../step-down.ts'
 
 /** Ends the epoch of this cluster for good, and makes it a secondary that follows nobody. */
 const close: OperationStep = async (run, id) => {

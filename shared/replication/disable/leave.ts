@@ -1,13 +1,16 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
+import { noteEvent } from '../../journal/events.ts'
+import type { Head } from '../../journal/head.ts'
+import { epochName, epochNumber, posText } from '../../journal/position.ts'
+import { roleEventChange } from '../../journal/role-event.ts'
+import { storing } from '../../journal/storing.ts'
 import { withoutNewTerm } from '../../link/admin/holders.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Change, remove } from '../../storage/changes.ts'
 import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { noteEvent } from '../events.ts'
-import type { Head } from '../head.ts'
 import { roleWasTaken } from '../operation/faults.ts'
 import {
   AGAIN,
@@ -20,11 +23,8 @@ import {
   standing,
   toStep,
 } from '../operation/run.ts'
-import { epochName, epochNumber, posText } from '../position.ts'
 import { unstamping } from '../primary/enable.ts'
-import { roleEventChange } from '../role-event.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
-import { storing } from '../storing.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 
 /** What one commit takes. */

@@ -1,9 +1,9 @@
+import { epochAt, type Line, type Position } from '../../journal/position.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { epochAt, type Line, type Position } from '../position.ts'
 
 const EVERY_MS = 500
 

@@ -1,12 +1,12 @@
 import { type Call, clusterOf, data, type Early, type Outcome } from '../../api/call.ts'
 import { journalSeen, lookEarly } from '../../api/early-look.ts'
 import { listFields, pageOf } from '../../api/listing.ts'
+import type { Head } from '../../journal/head.ts'
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { DivergingKey, Report } from '../../model/secondary.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
-import type { Head } from '../head.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { inWords } from './in-words.ts'
 

@@ -1,9 +1,9 @@
+import type { Head } from '../../journal/head.ts'
+import { positionOf } from '../../journal/position.ts'
 import { givenTo, type KnownHolders } from '../../link/admin/holders.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
-import type { Head } from '../head.ts'
-import { positionOf } from '../position.ts'
 import { hasUpTo } from './acknowledged.ts'
 
 /** A term as status shows it. */

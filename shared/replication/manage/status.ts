@@ -1,8 +1,8 @@
+import { epochNumber } from '../../journal/position.ts'
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { FenceOutcome } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
-import { epochNumber } from '../position.ts'
 import type { ShownTerm } from './shown-terms.ts'
 
 /** What the status of replication is made of. Positions are numbers of commits in the order of the set. */

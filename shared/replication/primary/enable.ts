@@ -1,12 +1,12 @@
+import { endEpoch } from '../../journal/density.ts'
+import { firstHead } from '../../journal/head.ts'
+import type { Element } from '../../journal/journal.ts'
+import { epochName, posText } from '../../journal/position.ts'
+import { noJournalOpen } from '../../journal/refusals.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
-import { endEpoch } from '../density.ts'
-import { firstHead } from '../head.ts'
-import type { Element } from '../journal.ts'
-import { epochName, posText } from '../position.ts'
-import { noJournalOpen } from '../refusals.ts'
 
 const LIFE_BYTES = 6
 

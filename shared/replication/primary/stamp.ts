@@ -1,11 +1,11 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
+import { leafInLife } from '../../journal/tree.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { isKind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { leafInLife } from '../tree.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
 export interface StampJob {

@@ -1,8 +1,8 @@
+import { fill } from '../../journal/density.ts'
+import { refreshTree } from '../../journal/refresh.ts'
 import { type ClusterRecord, isCopyOfPrimary } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
-import { fill } from '../density.ts'
-import { refreshTree } from '../refresh.ts'
 import { trimJournal } from './trim.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'deployment'>

@@ -1,9 +1,9 @@
 import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
+import { partitionsOf } from '../../journal/refresh.ts'
 import { type Change, put, remove } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { partitionsOf } from '../refresh.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
 export interface UnstampJob {

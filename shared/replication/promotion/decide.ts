@@ -1,7 +1,7 @@
+import type { Head } from '../../journal/head.ts'
 import type { OperationFault } from '../../model/operation.ts'
 import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
-import type { Head } from '../head.ts'
 
 /** What this cluster knows of the primary that it follows, from asking it just now. */
 export type PrimaryFacts =

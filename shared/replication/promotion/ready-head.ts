@@ -1,6 +1,6 @@
+import { endEpoch } from '../../journal/density.ts'
+import type { Head } from '../../journal/head.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
-import { endEpoch } from '../density.ts'
-import type { Head } from '../head.ts'
 import { noJournalToTake, restUnusable, syncBegan } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
 import { drain } from '../secondary/redo.ts'

@@ -1,10 +1,10 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
+import { noopCell } from '../../journal/cell.ts'
+import { noteEvent } from '../../journal/events.ts'
+import type { Head } from '../../journal/head.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { noopCell } from '../cell.ts'
-import { noteEvent } from '../events.ts'
-import type { Head } from '../head.ts'
 import {
   AGAIN,
   commitStep,

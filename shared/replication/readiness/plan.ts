@@ -1,6 +1,6 @@
+import type { Head } from '../../journal/head.ts'
+import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Head } from '../head.ts'
-import { epochNumber } from '../position.ts'
 import { nextEpoch } from '../promotion/claim.ts'
 import { asksPrimary, decidePromotion, type PrimaryFacts, type PromotionFacts } from '../promotion/decide.ts'
 import { type PromotionStep, promotionSteps } from '../promotion/stand.ts'

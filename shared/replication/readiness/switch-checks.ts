@@ -1,6 +1,6 @@
+import type { Head } from '../../journal/head.ts'
 import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
-import type { Head } from '../head.ts'
 import { type CheckResult, keyringClosed } from '../promotion/decide.ts'
 
 /** What a primary can tell of a planned switch before a secondary asks for it. Times are epoch milliseconds. */

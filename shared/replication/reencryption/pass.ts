@@ -1,12 +1,12 @@
 import { commitEach } from '../../jobs/commit-each.ts'
 import { hasTime, type JobRun } from '../../jobs/job.ts'
+import type { ScanPage } from '../../journal/journal.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { encryptedKinds } from '../../storage/encrypted-kinds.ts'
 import { key, specOf } from '../../storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
-import type { ScanPage } from '../journal.ts'
 import { epochOf, type TermStand } from './facts.ts'
 import { anewOf } from './own-keys.ts'
 

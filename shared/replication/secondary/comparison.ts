@@ -1,8 +1,9 @@
-import { lastEnded } from '../generation.ts'
-import type { Head } from '../head.ts'
-import type { Place } from '../journal.ts'
-import { allPages, type PagePlace } from '../page-places.ts'
-import { rootsPk, SUBTREES } from '../refresh.ts'
+import { lastEnded } from '../../journal/generation.ts'
+import type { Head } from '../../journal/head.ts'
+import type { Place } from '../../journal/journal.ts'
+import { allPages, type PagePlace } from '../../journal/page-places.ts'
+import { rootsPk, SUBTREES } from '../../journal/refresh.ts'
+import { pageNames, pagePk } from '../../journal/tree.ts'
 import {
   type Beside,
   COMPARED_AT_ONCE,
@@ -12,7 +13,6 @@ import {
   stillDiffering,
 } from '../sync/compare.ts'
 import { noteCompared, readSegments } from '../sync/segments.ts'
-import { pageNames, pagePk } from '../tree.ts'
 import { tagsOf } from './diverging.ts'
 import { type Comparison, type Follower, type Progress, stopped } from './follower.ts'
 import { countRound } from './loop-guard.ts'

@@ -1,7 +1,7 @@
+import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import type { Diverging, DivergingKey } from '../../model/secondary.ts'
 import { type Kind, key, kinds } from '../../storage/kinds.ts'
 import { sha256 } from '../../values/secret.ts'
-import { type Journal, type Place, placeText } from '../journal.ts'
 
 /** Syncs of a key after which it is given up. */
 const ROUNDS = 3

@@ -1,8 +1,8 @@
+import { endEpoch } from '../../journal/density.ts'
+import type { Head } from '../../journal/head.ts'
+import { meets, needsIn } from '../../journal/terms.ts'
 import type { CellsAnswer, SourceLink } from '../../link/source.ts'
 import { pauseBefore } from '../apply/target.ts'
-import { endEpoch } from '../density.ts'
-import type { Head } from '../head.ts'
-import { meets, needsIn } from '../terms.ts'
 import { compareOn } from './comparison.ts'
 import { tagsOf } from './diverging.ts'
 import {

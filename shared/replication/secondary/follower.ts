@@ -1,12 +1,12 @@
+import type { Head } from '../../journal/head.ts'
+import type { Place } from '../../journal/journal.ts'
+import type { PagePlace } from '../../journal/page-places.ts'
+import { meets, type TermNeeds } from '../../journal/terms.ts'
 import { type CellsAnswer, type EchoAnswer, LinkRefused, type SourceLink } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import type { Own } from '../apply/target.ts'
-import type { Head } from '../head.ts'
-import type { Place } from '../journal.ts'
-import type { PagePlace } from '../page-places.ts'
 import type { Looked } from '../sync/compare.ts'
-import { meets, type TermNeeds } from '../terms.ts'
 
 /** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
 export interface Ahead {

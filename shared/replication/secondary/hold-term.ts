@@ -1,10 +1,10 @@
+import { meets, type TermNeeds } from '../../journal/terms.ts'
 import { decryptOwnKey } from '../../link/admin/keys.ts'
 import type { SourceLink } from '../../link/source.ts'
 import { type ClusterRecord, type Keyring, withKeyring } from '../../model/cluster.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import { meets, type TermNeeds } from '../terms.ts'
 
 type Needs = Pick<Ports, 'store' | 'cipher' | 'genesis' | 'clock'>
 

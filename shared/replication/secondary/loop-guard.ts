@@ -1,7 +1,7 @@
+import { noteEvent } from '../../journal/events.ts'
+import type { Place } from '../../journal/journal.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { noteEvent } from '../events.ts'
-import type { Place } from '../journal.ts'
 import { afterRound, divergingOf } from './diverging.ts'
 import type { Follower } from './follower.ts'
 

@@ -1,5 +1,5 @@
-import type { Head } from '../head.ts'
-import { common, type Epoch, type Line } from '../position.ts'
+import type { Head } from '../../journal/head.ts'
+import { common, type Epoch, type Line } from '../../journal/position.ts'
 
 /** What is known of the cluster that this one follows. */
 export interface Source {

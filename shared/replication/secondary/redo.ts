@@ -1,9 +1,9 @@
+import type { Cell } from '../../journal/cell.ts'
+import type { Head } from '../../journal/head.ts'
+import { type Place, placeText } from '../../journal/journal.ts'
 import type { Setting } from '../apply/judge.ts'
 import { type Own, targetOf } from '../apply/target.ts'
 import { type Applied, applyWindow } from '../apply/window.ts'
-import type { Cell } from '../cell.ts'
-import type { Head } from '../head.ts'
-import { type Place, placeText } from '../journal.ts'
 import { givenUpKeys } from './diverging.ts'
 
 /**

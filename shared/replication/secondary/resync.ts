@@ -1,10 +1,10 @@
+import type { Head } from '../../journal/head.ts'
+import type { Place } from '../../journal/journal.ts'
+import { needsOf } from '../../journal/terms.ts'
 import { pauseBefore } from '../apply/target.ts'
-import type { Head } from '../head.ts'
-import type { Place } from '../journal.ts'
 import { keysIn, reportParts } from '../sync/report.ts'
 import { reportedKeys, reportName, storeReport } from '../sync/store-report.ts'
 import { begin, carryOn, endSync, type Scope, type SyncPlace, underWay } from '../sync/sync.ts'
-import { needsOf } from '../terms.ts'
 import { ask, type Follower, holdFor, type Progress } from './follower.ts'
 import type { SyncStep } from './next-step.ts'
 

@@ -1,7 +1,7 @@
-import type { Cell } from '../cell.ts'
-import type { Head } from '../head.ts'
-import type { Journal } from '../journal.ts'
-import { common, epochAt, epochNumber, type Line } from '../position.ts'
+import type { Cell } from '../../journal/cell.ts'
+import type { Head } from '../../journal/head.ts'
+import type { Journal } from '../../journal/journal.ts'
+import { common, epochAt, epochNumber, type Line } from '../../journal/position.ts'
 
 /** Cells that are staged, and then applied, together. */
 const WINDOW = 1000

@@ -1,13 +1,13 @@
+import { bucketLine, readBucketLine } from '../../journal/bucket-line.ts'
+import { ended, generationOfTtl } from '../../journal/generation.ts'
+import { type Journal, type Place, placeText } from '../../journal/journal.ts'
+import { allPages, bucketAt, type PagePlace, pkOfPage } from '../../journal/page-places.ts'
+import { amountOf, bucketOf, bucketText, leafOf, pageNames } from '../../journal/tree.ts'
 import type { SourceLink } from '../../link/source.ts'
 import type { Clock } from '../../ports.ts'
 import { type Key, kinds } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { inParallel } from '../../values/in-parallel.ts'
-import { bucketLine, readBucketLine } from '../bucket-line.ts'
-import { ended, generationOfTtl } from '../generation.ts'
-import { type Journal, type Place, placeText } from '../journal.ts'
-import { allPages, bucketAt, type PagePlace, pkOfPage } from '../page-places.ts'
-import { amountOf, bucketOf, bucketText, leafOf, pageNames } from '../tree.ts'
 
 /** A secondary beside its primary. */
 export interface Beside {

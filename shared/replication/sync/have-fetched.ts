@@ -1,5 +1,5 @@
+import type { Place } from '../../journal/journal.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import type { Place } from '../journal.ts'
 import { reportParts } from './report.ts'
 import { reportName, storeReport } from './store-report.ts'
 

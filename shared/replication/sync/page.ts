@@ -1,6 +1,6 @@
+import type { Element, Place } from '../../journal/journal.ts'
+import { deltasOf, leafIn, leafInLife, placed } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import type { Element, Place } from '../journal.ts'
-import { deltasOf, leafIn, leafInLife, placed } from '../tree.ts'
 
 /** An item as the source has it; nothing: it has none. */
 export interface Wanted {

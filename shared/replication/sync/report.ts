@@ -1,9 +1,9 @@
+import type { Cell } from '../../journal/cell.ts'
+import { type Place, placeText } from '../../journal/journal.ts'
+import { posText } from '../../journal/position.ts'
 import type { LostChange, Report } from '../../model/secondary.ts'
 import { isKind } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import type { Cell } from '../cell.ts'
-import { type Place, placeText } from '../journal.ts'
-import { posText } from '../position.ts'
 
 /** Characters of a part: the engine takes 400,000 bytes, and a character may have three. */
 const LONGEST_PART = 100_000

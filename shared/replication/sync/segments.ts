@@ -1,10 +1,10 @@
+import type { Element, Place } from '../../journal/journal.ts'
 import type { SourceLink } from '../../link/source.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { inBatches } from '../../values/batches.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
-import type { Element, Place } from '../journal.ts'
 import { PAGE, pageElements, type Wanted } from './page.ts'
 
 const SEGMENTS = 16

@@ -1,6 +1,6 @@
+import type { Head } from '../../journal/head.ts'
+import { epochNumber } from '../../journal/position.ts'
 import type { Own } from '../apply/target.ts'
-import type { Head } from '../head.ts'
-import { epochNumber } from '../position.ts'
 import { openSegments, readSegments } from './segments.ts'
 
 /**

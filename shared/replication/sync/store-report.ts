@@ -1,8 +1,8 @@
+import type { Place } from '../../journal/journal.ts'
 import type { Report } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { create } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import type { Place } from '../journal.ts'
 import { keysIn } from './report.ts'
 
 /**

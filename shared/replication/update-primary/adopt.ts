@@ -1,3 +1,4 @@
+import { wakePuller } from '../../journal/wake.ts'
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { emptyLink, type Link } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
@@ -18,7 +19,6 @@ import {
   toStep,
 } from '../operation/run.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
-import { wakePuller } from '../wake.ts'
 import { isAdopted } from './find.ts'
 
 /**

@@ -1,6 +1,6 @@
+import { endEpoch } from '../../journal/density.ts'
+import type { Head } from '../../journal/head.ts'
 import { pauseBefore } from '../apply/target.ts'
-import { endEpoch } from '../density.ts'
-import type { Head } from '../head.ts'
 import { noSecondaryNow } from '../operation/faults.ts'
 import {
   AGAIN,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { rootsPk } from '../../../shared/replication/refresh.ts'
-import { bucketOf, type Limbs, pagePk } from '../../../shared/replication/tree.ts'
+import { rootsPk } from '../../../shared/journal/refresh.ts'
+import { bucketOf, type Limbs, pagePk } from '../../../shared/journal/tree.ts'
 import { type Key, key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Head } from '../../../shared/replication/head.ts'
-import type { Element, Journal } from '../../../shared/replication/journal.ts'
+import type { Head } from '../../../shared/journal/head.ts'
+import type { Element, Journal } from '../../../shared/journal/journal.ts'
 import { invariants } from '../../support/set/checks/all.ts'
 import { cellsIn } from '../../support/set/checks/cells.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ttlOf } from '../../../shared/replication/generation.ts'
+import { ttlOf } from '../../../shared/journal/generation.ts'
 import { roundHandler } from '../../../shared/workers/handlers.ts'
 import { standing, wrongSums } from '../../support/journal.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
+import { leafOf } from '../../../shared/journal/tree.ts'
 import { tagOf } from '../../../shared/replication/secondary/diverging.ts'
-import { leafOf } from '../../../shared/replication/tree.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../../support/set.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import { rootsPk } from '../../../shared/replication/refresh.ts'
-import { bucketOf, pagePk } from '../../../shared/replication/tree.ts'
+import { rootsPk } from '../../../shared/journal/refresh.ts'
+import { bucketOf, pagePk } from '../../../shared/journal/tree.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { type Warm, warmSnapshot } from '../../support/set/play.ts'

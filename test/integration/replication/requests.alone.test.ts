@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { noopCell } from '../../../shared/journal/cell.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import { noopCell } from '../../../shared/replication/cell.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { api, cluster, done, fresh, freshMount, settled, storage } from '../../support/cluster.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { afterEach, describe, expect, test } from 'vitest'
+import { firstHead } from '../../../shared/journal/head.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import { firstHead } from '../../../shared/replication/head.ts'
 import { create, put, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'

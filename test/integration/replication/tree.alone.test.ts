@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { ClusterRead, Ports } from '../../../shared/ports.ts'
-import { fill } from '../../../shared/replication/density.ts'
-import { tendJournal } from '../../../shared/replication/primary/tend.ts'
-import { refreshTree, rootsPk } from '../../../shared/replication/refresh.ts'
+import { fill } from '../../../shared/journal/density.ts'
+import { refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
 import {
   deltasOf,
   type Limbs,
@@ -12,7 +10,9 @@ import {
   pageNames,
   pagePk,
   rootHash,
-} from '../../../shared/replication/tree.ts'
+} from '../../../shared/journal/tree.ts'
+import type { ClusterRead, Ports } from '../../../shared/ports.ts'
+import { tendJournal } from '../../../shared/replication/primary/tend.ts'
 import { type Change, create, put, remove, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { noopCell } from '../../../shared/journal/cell.ts'
+import { ttlOf } from '../../../shared/journal/generation.ts'
+import { epochName } from '../../../shared/journal/position.ts'
+import { leafInLife } from '../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
-import { noopCell } from '../../../shared/replication/cell.ts'
-import { ttlOf } from '../../../shared/replication/generation.ts'
-import { epochName } from '../../../shared/replication/position.ts'
-import { leafInLife } from '../../../shared/replication/tree.ts'
 import {
   type Change,
   countDown,

@@ -1,6 +1,6 @@
 import { headFrom } from '../../../shared/adapters/aws/storage/elements.ts'
+import type { Head } from '../../../shared/journal/head.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { Head } from '../../../shared/replication/head.ts'
 import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
 import { defined } from '../../../shared/values/defined.ts'
 import type { RawItem } from './mirror.ts'

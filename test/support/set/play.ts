@@ -1,5 +1,5 @@
 import { chanceFrom } from '../../../infra/local/soak/plan.ts'
-import { bucketOf, bucketText } from '../../../shared/replication/tree.ts'
+import { bucketOf, bucketText } from '../../../shared/journal/tree.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet, type SetOptions } from '../set.ts'
 import { type Game, gameActions } from './actions.ts'

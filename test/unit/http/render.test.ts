@@ -9,7 +9,7 @@ import {
   renderWrapped,
   responseEnvelope,
 } from '../../../shared/http/render.ts'
-import { BY_ROLE } from '../../../shared/replication/counted-refusals.ts'
+import { BY_ROLE } from '../../../shared/journal/counted-refusals.ts'
 import { changing } from '../../../shared/replication/manage/refusals.ts'
 
 const frame = (parts: Partial<Frame> = {}): Frame => ({

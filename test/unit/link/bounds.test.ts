@@ -1,11 +1,11 @@
 import { create, type DescField, type DescMessage, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
+import { MOST_AHEAD } from '../../../shared/journal/position.ts'
 import { type Method, methods } from '../../../shared/link/carry.ts'
 import { envelopeOf } from '../../../shared/link/envelope.ts'
 import { fieldBounds } from '../../../shared/link/forms.ts'
 import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/link/gen/link_pb.ts'
 import { questionIn } from '../../../shared/link/messages.ts'
-import { MOST_AHEAD } from '../../../shared/replication/position.ts'
 
 // Whoever is admitted may send what it likes: no field of a message is kept, or worked on, beyond its bound.
 

@@ -3,6 +3,8 @@ import { createFileRegistry, type DescMessage, fromBinary, toJson } from '@bufbu
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
+import { type CellChange, decodeBody } from '../../../shared/journal/cell.ts'
+import { type Limbs, leafOf, pageHash, placed, rootHash, wholeRoot } from '../../../shared/journal/tree.ts'
 import { readActivation } from '../../../shared/link/activation-token.ts'
 import { type Method, methods } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, outcomeOf } from '../../../shared/link/envelope.ts'
@@ -11,15 +13,6 @@ import { forms } from '../../../shared/link/messages.ts'
 import { FORMAT } from '../../../shared/link/source.ts'
 import { isStatementOf } from '../../../shared/link/statements.ts'
 import type { Statement } from '../../../shared/model/link.ts'
-import { type CellChange, decodeBody } from '../../../shared/replication/cell.ts'
-import {
-  type Limbs,
-  leafOf,
-  pageHash,
-  placed,
-  rootHash,
-  wholeRoot,
-} from '../../../shared/replication/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 // Clusters of a set are upgraded one after the other: for a while one follows a primary of an earlier version. What

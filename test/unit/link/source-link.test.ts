@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import type { Line } from '../../../shared/journal/position.ts'
 import type { Carry, Method } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, type LinkOutcome, signAnswer } from '../../../shared/link/envelope.ts'
 import type { Call } from '../../../shared/link/gen/link_pb.ts'
 import { forms, type Question, type Reply } from '../../../shared/link/messages.ts'
 import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../shared/link/source.ts'
 import { sourceLink } from '../../../shared/link/source-link.ts'
-import type { Line } from '../../../shared/replication/position.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
 import { pair } from '../../builders/link.ts'
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { epochName } from '../../../shared/journal/position.ts'
 import { keysOf, type LinkPair } from '../../../shared/link/pair.ts'
 import { claimantRevoked, lineageRevoked } from '../../../shared/link/refusals.ts'
 import { statementOf } from '../../../shared/link/statements.ts'
 import { type Claimant, type FenceFacts, fenceFault, keysFrom } from '../../../shared/link/trust.ts'
 import type { Statement } from '../../../shared/model/link.ts'
-import { epochName } from '../../../shared/replication/position.ts'
 import { pair } from '../../builders/link.ts'
 
 const set = 'a set'

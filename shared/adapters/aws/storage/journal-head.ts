@@ -1,6 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import type { Head } from '../../../replication/head.ts'
-import type { Journal } from '../../../replication/journal.ts'
+import type { Head } from '../../../journal/head.ts'
+import type { Journal } from '../../../journal/journal.ts'
 import { insisted } from './attempts.ts'
 import { headFrom, headKey, headUpdate } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'

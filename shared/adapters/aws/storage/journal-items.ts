@@ -1,5 +1,5 @@
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import type { Journal, Place } from '../../../replication/journal.ts'
+import type { Journal, Place } from '../../../journal/journal.ts'
 import { scanCall } from '../../../storage/queries.ts'
 import { type StoredItem, tableOf } from '../../../storage/requests.ts'
 import { insisted } from './attempts.ts'

@@ -1,4 +1,4 @@
-import type { JournalView, StoredPage } from '../../../replication/journal.ts'
+import type { JournalView, StoredPage } from '../../../journal/journal.ts'
 import { defined } from '../../../values/defined.ts'
 import { storedPageFrom } from './buckets.ts'
 import { headFrom, headKey } from './elements.ts'

@@ -1,4 +1,4 @@
-import type { Journal } from '../../../replication/journal.ts'
+import type { Journal } from '../../../journal/journal.ts'
 import type { Engine } from './engine.ts'
 import { readCells, transactParts, writeCell } from './journal-cells.ts'
 import { dynamoHead } from './journal-head.ts'

@@ -1,4 +1,4 @@
-import type { Journal, JournalView } from '../../../replication/journal.ts'
+import type { Journal, JournalView } from '../../../journal/journal.ts'
 import type { Commit } from './commit.ts'
 import type { Engine } from './engine.ts'
 import { dynamoJournal } from './journal.ts'

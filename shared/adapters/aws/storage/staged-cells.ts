@@ -1,5 +1,5 @@
 import { BatchWriteCommand, type BatchWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
-import type { Cell } from '../../../replication/cell.ts'
+import type { Cell } from '../../../journal/cell.ts'
 import { cellItems, cellKey } from './elements.ts'
 import { type Engine, nameOf, TRIES } from './engine.ts'
 import type { Raw } from './expressions.ts'

@@ -1,6 +1,6 @@
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import type { Journal } from '../../../replication/journal.ts'
-import { bucketText } from '../../../replication/tree.ts'
+import type { Journal } from '../../../journal/journal.ts'
+import { bucketText } from '../../../journal/tree.ts'
 import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'

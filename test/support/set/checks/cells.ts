@@ -1,6 +1,6 @@
 import { cellFrom } from '../../../../shared/adapters/aws/storage/elements.ts'
-import type { Cell } from '../../../../shared/replication/cell.ts'
-import { epochAt, type Line, posText } from '../../../../shared/replication/position.ts'
+import type { Cell } from '../../../../shared/journal/cell.ts'
+import { epochAt, type Line, posText } from '../../../../shared/journal/position.ts'
 import type { Changed, Entry, Moment } from '../history.ts'
 import type { RawItem } from '../mirror.ts'
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { posText } from '../../../../shared/replication/position.ts'
+import { posText } from '../../../../shared/journal/position.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName } from '../history.ts'
 import { cellIn, hasCell, ownerOf, witness } from './cells.ts'

@@ -1,4 +1,4 @@
-import { ended } from '../../../../shared/replication/generation.ts'
+import { ended } from '../../../../shared/journal/generation.ts'
 import {
   bucketIn,
   bucketText,
@@ -6,7 +6,7 @@ import {
   leafInLife,
   limbsOf,
   sumsFrom,
-} from '../../../../shared/replication/tree.ts'
+} from '../../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
 

@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { epochName } from '../../../../shared/journal/position.ts'
 import type { CarryTo } from '../../../../shared/link/carry.ts'
 import { askBeforeServing, type ChasePorts, chase, isDue } from '../../../../shared/link/outgoing/chase.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
 import type { Member } from '../../../../shared/model/link.ts'
-import { epochName } from '../../../../shared/replication/position.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { follower, primaryWorld, START, type World } from '../serve/world.ts'
 

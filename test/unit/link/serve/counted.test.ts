@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
+import { epochName } from '../../../../shared/journal/position.ts'
 import {
   activationJwt,
   newSignerKey,
@@ -8,7 +9,6 @@ import {
 } from '../../../../shared/link/activation-token.ts'
 import { signCall } from '../../../../shared/link/envelope.ts'
 import { forms } from '../../../../shared/link/messages.ts'
-import { epochName } from '../../../../shared/replication/position.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { noopCell } from '../../../../shared/replication/cell.ts'
-import { stepDown } from '../../../../shared/replication/step-down.ts'
+import { noopCell } from '../../../../shared/journal/cell.ts'
+import { stepDown } from '../../../../shared/journal/step-down.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { noopCell } from '../../../../shared/journal/cell.ts'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import type { Journal } from '../../../../shared/journal/journal.ts'
+import type { Line } from '../../../../shared/journal/position.ts'
 import { cells } from '../../../../shared/link/serve/reading.ts'
-import { noopCell } from '../../../../shared/replication/cell.ts'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
-import type { Journal } from '../../../../shared/replication/journal.ts'
-import type { Line } from '../../../../shared/replication/position.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const head: Head = { ...firstHead(EPOCH, 1), seq: 3 }

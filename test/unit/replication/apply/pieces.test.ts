@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { bucketOf, bucketText } from '../../../../shared/journal/tree.ts'
 import { componentsOf, packs } from '../../../../shared/replication/apply/pieces.ts'
-import { bucketOf, bucketText } from '../../../../shared/replication/tree.ts'
 import { LIFE, neighbours, policyAt, tokenAt, writer } from '../../../builders/journal.ts'
 
 const { a, b, apart } = neighbours

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Cell } from '../../../../shared/journal/cell.ts'
 import type { Setting } from '../../../../shared/replication/apply/judge.ts'
 import { applyWindow, type Target } from '../../../../shared/replication/apply/window.ts'
-import type { Cell } from '../../../../shared/replication/cell.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import {
   type Doing,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import type { StoredBucket } from '../../../../shared/journal/journal.ts'
+import type { Limbs } from '../../../../shared/journal/tree.ts'
 import { readBucket } from '../../../../shared/replication/check/examine.ts'
 import { newTally } from '../../../../shared/replication/check/tally.ts'
 import type { TreeView } from '../../../../shared/replication/check/view.ts'
-import type { StoredBucket } from '../../../../shared/replication/journal.ts'
-import type { Limbs } from '../../../../shared/replication/tree.ts'
 import { LIFE } from '../../../builders/journal.ts'
 
 const now = 1_800_000_000

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ApiError } from '../../../../shared/api/errors.ts'
 import * as token from '../../../../shared/ceremony/refusals.ts'
+import * as journal from '../../../../shared/journal/refusals.ts'
 import * as role from '../../../../shared/replication/manage/refusals.ts'
-import * as journal from '../../../../shared/replication/refusals.ts'
 
 // What each refusal of replication says: what is wrong, and what to do next. Scripts and runbooks quote them.
 

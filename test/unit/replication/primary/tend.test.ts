@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { lastEnded } from '../../../../shared/journal/generation.ts'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import type { Journal } from '../../../../shared/journal/journal.ts'
+import { posText } from '../../../../shared/journal/position.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import { lastEnded } from '../../../../shared/replication/generation.ts'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
-import type { Journal } from '../../../../shared/replication/journal.ts'
-import { posText } from '../../../../shared/replication/position.ts'
 import { closeHoles, pacedRefresh, tendJournal } from '../../../../shared/replication/primary/tend.ts'
 
 // On which cluster its journal and its hashes are tended, and how often. What is done then: `tree.alone.test.ts`.

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Cell, noopCell } from '../../../../shared/replication/cell.ts'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
-import type { Journal } from '../../../../shared/replication/journal.ts'
+import { type Cell, noopCell } from '../../../../shared/journal/cell.ts'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import type { Journal } from '../../../../shared/journal/journal.ts'
 import { trimJournal } from '../../../../shared/replication/primary/trim.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'

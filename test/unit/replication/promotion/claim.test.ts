@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import { checkWhole, claimedHead, nextEpoch } from '../../../../shared/replication/promotion/claim.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { firstHead } from '../../../../shared/replication/head.ts'
+import { firstHead } from '../../../../shared/journal/head.ts'
 import {
   decidePromotion,
   type PromotionFacts,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { lastEnded } from '../../../../shared/journal/generation.ts'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { SyncSegment } from '../../../../shared/model/secondary.ts'
-import { lastEnded } from '../../../../shared/replication/generation.ts'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
 import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 

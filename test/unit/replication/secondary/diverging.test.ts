@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Place } from '../../../../shared/journal/journal.ts'
 import type { DivergingKey } from '../../../../shared/model/secondary.ts'
-import type { Place } from '../../../../shared/replication/journal.ts'
 import {
   afterRound,
   divergingOf,

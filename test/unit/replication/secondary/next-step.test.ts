@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import { nextStep, type Source } from '../../../../shared/replication/secondary/next-step.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'

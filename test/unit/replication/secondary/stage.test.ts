@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Cell } from '../../../../shared/replication/cell.ts'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
-import type { Line } from '../../../../shared/replication/position.ts'
+import type { Cell } from '../../../../shared/journal/cell.ts'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import type { Line } from '../../../../shared/journal/position.ts'
 import { nextCells } from '../../../../shared/replication/secondary/stage.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import { allPages } from '../../../../shared/journal/page-places.ts'
+import { bucketOf, bucketText, pageNames } from '../../../../shared/journal/tree.ts'
 import type { Diverging } from '../../../../shared/model/secondary.ts'
-import { firstHead, type Head } from '../../../../shared/replication/head.ts'
-import { allPages } from '../../../../shared/replication/page-places.ts'
 import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
 import type { Comparison, Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
-import { bucketOf, bucketText, pageNames } from '../../../../shared/replication/tree.ts'
 
 // What a comparison does with keys that seem to differ: they are looked at once the journal up to then is applied,
 // fetched where they still differ, and given up in the end.

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { bucketUpdate } from '../../../../../shared/adapters/aws/storage/buckets.ts'
-import { forgotten } from '../../../../../shared/replication/generation.ts'
-import { markText } from '../../../../../shared/replication/position.ts'
-import type { Limbs } from '../../../../../shared/replication/tree.ts'
+import { forgotten } from '../../../../../shared/journal/generation.ts'
+import { markText } from '../../../../../shared/journal/position.ts'
+import type { Limbs } from '../../../../../shared/journal/tree.ts'
 
 const NOW = 2_000_000_000
 const bucket = { pk: 't#life#l#00', sk: '00' }

@@ -4,8 +4,8 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { cellItems } from '../../../../../shared/adapters/aws/storage/elements.ts'
 import type { Raw } from '../../../../../shared/adapters/aws/storage/expressions.ts'
 import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
-import type { Cell } from '../../../../../shared/replication/cell.ts'
-import { leafIn } from '../../../../../shared/replication/tree.ts'
+import type { Cell } from '../../../../../shared/journal/cell.ts'
+import { leafIn } from '../../../../../shared/journal/tree.ts'
 import { NOW } from '../../../tokens/support.ts'
 
 /** The journal over an engine that has some items and answers batch reads alone. */

@@ -12,7 +12,7 @@ import {
   positionOf,
   posText,
   withEpoch,
-} from '../../../shared/replication/position.ts'
+} from '../../../shared/journal/position.ts'
 
 const [a1, b2, a3] = ['000001.aaaaaaaaaaaa', '000002.bbbbbbbbbbbb', '000003.aaaaaaaaaaaa']
 const positions = fc.record({

@@ -7,9 +7,9 @@ import {
   encodeBody,
   noopCell,
   sameCell,
-} from '../../../shared/replication/cell.ts'
-import { firstHead } from '../../../shared/replication/head.ts'
-import { posText } from '../../../shared/replication/position.ts'
+} from '../../../shared/journal/cell.ts'
+import { firstHead } from '../../../shared/journal/head.ts'
+import { posText } from '../../../shared/journal/position.ts'
 
 const at = { epoch: '000001.aaaaaaaaaaaa', seq: 7 }
 const leaf = { leaf: 'A'.repeat(43), gen: 5000 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { BY_LINK, BY_ROLE, countRefusal, tellRefusals } from '../../../shared/journal/counted-refusals.ts'
 import type { Memory } from '../../../shared/ports.ts'
-import { BY_LINK, BY_ROLE, countRefusal, tellRefusals } from '../../../shared/replication/counted-refusals.ts'
 
 /** An environment whose clock the test turns. */
 function environment() {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { roleEvent } from '../../../shared/journal/role-event.ts'
+import { tellRoleEvents } from '../../../shared/journal/tell-events.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { BusEvent } from '../../../shared/ports.ts'
-import { roleEvent } from '../../../shared/replication/role-event.ts'
-import { tellRoleEvents } from '../../../shared/replication/tell-events.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 
 const from = { id: 'c-1', set: 's-1', mode: 'secondary' } as ClusterRecord

@@ -17,7 +17,7 @@ import {
   pageNames,
   placed,
   rootHash,
-} from '../../../shared/replication/tree.ts'
+} from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 const item: StoredItem = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { meets, needsIn, needsOf } from '../../../shared/replication/terms.ts'
+import { meets, needsIn, needsOf } from '../../../shared/journal/terms.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 const config = (data: object): StoredItem => ({

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { firstHead, type Head } from '../../../shared/journal/head.ts'
+import type { Journal, StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
+import { forgetHashes, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
+import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/journal/tree.ts'
 import { tree } from '../../../shared/link/serve/reading.ts'
-import { firstHead, type Head } from '../../../shared/replication/head.ts'
-import type { Journal, StoredBucket, StoredPage } from '../../../shared/replication/journal.ts'
-import { forgetHashes, refreshTree, rootsPk } from '../../../shared/replication/refresh.ts'
-import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/replication/tree.ts'
 
 // Hashes in memory: when they are made anew, and when they are left.
 

@@ -7,7 +7,7 @@ import {
   generationOfTtl,
   toDrop,
   ttlOf,
-} from '../../../shared/replication/generation.ts'
+} from '../../../shared/journal/generation.ts'
 
 const DAY = 86_400
 const now = 1_800_000_000
