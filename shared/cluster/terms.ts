@@ -35,7 +35,7 @@ interface Retiring {
   retire: boolean
 }
 
-/** The same, and with `retire` no older term seals a batch token that counts any more. A not-after stays where it was. */
+/** The same, and with `retire` no older term seals a batch token that counts any more. One that was retired before stays as it was. */
 export function retiredTerms(
   made: readonly TermMade[],
   known: readonly Item<'term'>[],

@@ -78,7 +78,7 @@ export function authenticate(
 ): Alive {
   const token = presented?.batch?.token ?? item?.data
   if (!presented || !token) throw denied(presented ? 'token-unknown' : 'token-missing')
-  const fault = presented.batch && batchFault(presented.batch, facts.term, facts.now)
+  const fault = presented.batch && batchFault(presented.batch, facts.term)
   if (fault) throw denied(fault)
   if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denied('token-unknown')
   const end = endOf(token)

@@ -9,7 +9,7 @@ export interface Term {
   probe: Encrypted
   /** who signs its batch tokens; absent: a term of before, whose tokens bear no signature */
   signers?: readonly TokenSigner[]
-  /** its not-after for batch tokens, whatever they say of themselves; absent: none */
+  /** when all its batch tokens ended, whatever they and any clock say; absent: they count */
   tokensUntil?: number
   /** since when nothing that is stored has been encrypted by it; absent: something may be */
   unusedSince?: number

@@ -20,20 +20,19 @@ export async function openBatch(
 
 /**
  * Why a batch token counts nowhere, whatever it says of itself: who only holds the keyring has no signer, and what a
- * retired term sealed has ended. One of `root` is made by nobody but a thief.
+ * retired term sealed has ended, whatever the clock says: one that was set back would bring it back. One of `root` is made
+ * by nobody but a thief.
  * @param term the item of the term that sealed it
- * @param now epoch milliseconds
  * @see docs/spec/keys.md#batch-tokens
  */
 export function batchFault(
   { token, sealed }: BatchToken,
   term: Item<'term'> | undefined,
-  now: number,
 ): 'batch-token-root' | 'batch-token-unsigned' | 'term-retired' | undefined {
   if (isRoot(token)) return 'batch-token-root'
-  const { signers = [], tokensUntil = Number.POSITIVE_INFINITY } = term?.data ?? {}
+  const { signers = [], tokensUntil } = term?.data ?? {}
   const { content, signature } = sealed
   const keys = signers.map(({ key }) => key)
   if (signature && !isSignedByOne(keys, content, signature)) return 'batch-token-unsigned'
-  return now >= tokensUntil ? 'term-retired' : undefined
+  return tokensUntil === undefined ? undefined : 'term-retired'
 }

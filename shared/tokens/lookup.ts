@@ -69,7 +69,7 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
     if (!batch) throw new ApiError('bad_token')
     const { token, sealed } = batch
     const [term] = await call.ports.store.read([key('term', sealed.term)])
-    if (batchFault(batch, term, call.now) || !isAlive(token, call) || !(await ancestorsLive(token, call)))
+    if (batchFault(batch, term) || !isAlive(token, call) || !(await ancestorsLive(token, call)))
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }

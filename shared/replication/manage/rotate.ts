@@ -43,7 +43,7 @@ const SHARES =
   'an earlier version stored the recovery key, and whoever was a member of the set may know it: such a one makes recovery shares, until POST sys/rotate/recovery/init and /update have made others'
 
 /**
- * A rotation, to be committed: with `retire` all older terms get a not-after of now, and the answer tells who has heard
+ * A rotation, to be committed: with `retire` all older terms are retired, and the answer tells who has heard
  * of it, and who else was given them.
  * @param more warnings of what calls this
  */
