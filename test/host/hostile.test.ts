@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { api, done, freshMount } from '../support/cluster.ts'
-import { endsService, filled, ways } from '../support/endpoints.ts'
+import { changesRole, filled, ways } from '../support/endpoints.ts'
 import { bodiesFor } from '../support/hostile.ts'
 import { ec2Role } from '../support/things.ts'
 
@@ -17,7 +17,7 @@ describe('no parameters make an endpoint fail on its own account', () => {
     token = await anotherRoot()
   })
 
-  const reading = ways.filter(({ endpoint: { method }, path }) => method === 'POST' && !endsService(path))
+  const reading = ways.filter(({ endpoint: { method }, path }) => method === 'POST' && !changesRole(path))
   test.each(reading)('$title', async way => {
     const path = filled(way.path, mount)
     // where a role is asked for, nothing but its absence would be found out

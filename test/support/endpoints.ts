@@ -20,6 +20,13 @@ export const ways: readonly Way[] = groups.flatMap(group =>
 /** What would make the cluster that tests share one that serves nobody: succeeds on clusters of their own alone. */
 export const endsService = (path: string): boolean => path === '/sys/replication/dr/primary/demote'
 
+/**
+ * What makes the cluster another one, on which for a moment nothing is served: not on a cluster that test files call at
+ * the same time.
+ */
+export const changesRole = (path: string): boolean =>
+  /^\/sys\/replication\/dr\/primary\/(enable|disable|demote)$/.test(path)
+
 /** A path of the template in which the mount is given and everything else is named as nothing else is. */
 export const filled = (template: string, mount: string): string =>
   template.replace(/:(\w+)/g, (_, name: string) =>

@@ -5,6 +5,8 @@ import { readActivation } from '../../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair, publicKeyText } from '../../../shared/link/pair.ts'
 import { auditText } from '../../support/audit.ts'
 import { drStatus } from '../../support/dr-status.ts'
+import { changesRole, ways } from '../../support/endpoints.ts'
+import { bodiesFor } from '../../support/hostile.ts'
 import { ownHost } from '../../support/own-host.ts'
 import { iamRole } from '../../support/things.ts'
 
@@ -12,6 +14,28 @@ const R = '/sys/replication/dr'
 let host: Awaited<ReturnType<typeof ownHost>>
 beforeEach(async () => {
   host = await ownHost()
+})
+
+describe('what changes the role of a cluster', () => {
+  const changing = ways.filter(({ endpoint: { method }, path }) => method === 'POST' && changesRole(path))
+
+  test.each(changing)('$title fails on its own account by no parameters', async ({ path, endpoint }) => {
+    for (const body of bodiesFor(endpoint.fields, 4)) {
+      const { status, text } = await host.api('POST', path, body)
+      expect([500, 503, 504], text).not.toContain(status)
+      await host.settled()
+    }
+  })
+
+  test.each(changing)('$title is PUT as well', async ({ path }) => {
+    const answers = []
+    for (const method of ['POST', 'PUT']) {
+      const one = await ownHost()
+      const { status, body } = await one.api(method, path, { policies: 7 })
+      answers.push([status, body?.errors])
+    }
+    expect(answers[1]).toEqual(answers[0])
+  })
 })
 
 const post = (path: string, body: object = {}) => host.api('POST', R + path, body)
