@@ -141,7 +141,7 @@ function gameOf(set: ClusterSet, random: () => number, operator: string): Game {
   }
   return {
     ...{ set, int, operator, names: NAMES, tokens: [], policies: policyNames },
-    ...{ forgeries: [], faults: [], mayHaveLostShares: false },
+    ...{ forgeries: [], faults: [], unansweredShares: 0 },
     shares: [{ threshold: 3, shares: set.at(NAMES[0]).shares }],
     newId: () => `n${ids++}`,
     chance: of => random() < of,

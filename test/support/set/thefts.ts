@@ -80,11 +80,12 @@ export const thefts: Readonly<Record<string, Action>> = {
         if (begun.status !== 200) return
         const { threshold, shares } = game.shares.at(-1) as KnownShares
         for (const share of shares.slice(0, threshold)) {
+          // whoever dies with the answer has the only new shares
+          game.unansweredShares += 1
           const given = await primary.request('POST', `${REKEY}/update`, {
             ...{ key: share, nonce: begun.body.data.nonce },
           })
-          // whoever dies with the answer has the only shares
-          if (given.status >= 500) game.mayHaveLostShares = true
+          if (given.status < 500) game.unansweredShares -= 1
           if (given.status !== 200) return
           const { complete, keys } = given.body.data
           if (complete) game.shares.push({ threshold: 2, shares: keys })
@@ -104,7 +105,7 @@ export async function checkKeys(game: Game, primary: SetMember): Promise<void> {
       faults.push(`${primary.name} takes what a member forged`)
   let known = 0
   for (const one of game.shares) if (await isShareOfPrimary(primary, one)) known += 1
-  if (known > 1 || (known === 0 && !game.mayHaveLostShares))
+  if (known > 1 || (known === 0 && game.unansweredShares === 0))
     faults.push(`shares of ${known} recovery keys count`)
   await primary.ok('POST', '/sys/rotate', { retire: true })
   await set.converge()
