@@ -37,7 +37,8 @@ interface Asked<K, V> {
 }
 
 /**
- * Keys, at most `MOST_SHARED` of them, read by a call that is sent after this was asked for, never by one that is under way already.
+ * Keys, at most `MOST_SHARED` of them, read by a call that is sent after this was asked for, never by one that is under
+ * way already.
  * @param large the one kind among them of which an item may be hundreds of kilobytes
  * @returns `alone`: the call was shared and has failed, or has not come in time: to be asked again, for oneself alone
  * @throws what a call throws that nobody shared
