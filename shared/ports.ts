@@ -4,6 +4,7 @@ import type { CarryTo } from './link/carry.ts'
 import type { ClusterRecord, Keyring } from './model/cluster.ts'
 import type { MountTable } from './model/mount.ts'
 import type { Term } from './model/term.ts'
+import type { KnownCertificate } from './model/trusted-key.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
@@ -404,6 +405,8 @@ export interface Memory {
   mounts?: { rev: string; table: MountTable }
   /** serves refusals that do not depend on it, and only for seconds */
   cluster?: ClusterRead
+  /** by mount and form of the proof, what vouched last: believed only where its revision is read with the login */
+  certificates?: Map<string, KnownCertificate>
   /** by why it was refused */
   refusals?: Map<string, Refusals>
   /** whether KMS opened the keyring when it was asked for health, epoch milliseconds */

@@ -2,7 +2,7 @@ import type { Anew, Call, Early, Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import type { Supplied } from '../api/fields.ts'
 import { notAccepted } from '../identity-proof/caller-identity.ts'
-import { proveDocument } from '../identity-proof/instance-document.ts'
+import { type InstanceDocument, proveDocument } from '../identity-proof/instance-document.ts'
 import { ageOf, readSignedRequest } from '../identity-proof/signed-request.ts'
 import { isMethod, type Mount, mountAt } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
@@ -13,7 +13,7 @@ import { noRole, refuse } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { ec2Keys, ec2RoleName, guessEc2Alias } from './login-ec2/gather.ts'
 import { loginEc2 } from './login-ec2/login.ts'
-import { type Ec2Proof, guessCertificate, proveEarly } from './login-ec2/proof.ts'
+import { type Ec2Proof, guessDocument, proveEarly } from './login-ec2/proof.ts'
 import { outboundOf } from './login-iam/gather.ts'
 import { type IamProof, loginIam } from './login-iam/login.ts'
 
@@ -65,7 +65,12 @@ export async function prepareLogin(
   const { given, ports, params } = early
   const proof = await readLogin(given, ports.deployment.legacySignatures)
   const accessor = rememberedMount(ports, params['mount'])?.accessor
-  return { prepared: proof, keys: accessor === undefined ? [] : keysOf(proof, accessor, early) }
+  if (accessor === undefined) return { prepared: proof, keys: [] }
+  if (proof.type === 'iam') return { prepared: proof, keys: [key('client-config', accessor)] }
+  const guess = proof.document ? undefined : guessDocument(ports, accessor, proof.proof)
+  const document = proof.document ?? guess?.says
+  const keys = [...(guess ? [guess.place] : []), ...(document ? keysOf(document, accessor, early) : [])]
+  return { prepared: { ...proof, guess }, keys }
 }
 
 function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
@@ -73,10 +78,12 @@ function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
   return mount && isMethod(mount) ? mount : undefined
 }
 
-function keysOf(proof: Proof, accessor: string, { given, ports }: Early<typeof loginFields>): Key[] {
-  if (proof.type === 'iam') return [key('client-config', accessor)]
-  const { document } = proof
-  if (!document) return guessCertificate(ports.keyHints, accessor, proof.proof)
+/** What is known of an instance's login by name, or guessed. */
+function keysOf(
+  document: InstanceDocument,
+  accessor: string,
+  { given, ports }: Early<typeof loginFields>,
+): Key[] {
   const roleName = ec2RoleName(given.role, document)
   return [
     ...ec2Keys(accessor, roleName, document),

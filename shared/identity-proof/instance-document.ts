@@ -1,12 +1,12 @@
 import { verify } from 'node:crypto'
 import { type Refusal, refusal } from '../api/errors.ts'
+import type { TrustedKey } from '../model/trusted-key.ts'
 import { decodeBase64, decodeWrappedBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { partitionOf } from '../values/region.ts'
 import { type Instant, parseInstant } from '../values/time.ts'
 import { verifySignedData } from './pkcs7.ts'
 import { readSignedData, type SignedData } from './signed-data.ts'
-import type { TrustedKey } from './trust.ts'
 
 /** What the provider says about an instance, signed by it. @see docs/spec/login-ec2.md#document */
 export interface InstanceDocument {

@@ -1,8 +1,8 @@
 import { createHash, verify } from 'node:crypto'
+import type { TrustedKey } from '../model/trusted-key.ts'
 import { sameSecret } from '../values/secret.ts'
 import { isModern } from './signature-algorithms.ts'
 import type { SignedData, Signer } from './signed-data.ts'
-import type { TrustedKey } from './trust.ts'
 
 /** Why a signature does not count. `unknown-signer` may become another verdict with more keys. */
 export type SignatureFault = 'unknown-signer' | 'sha1' | 'weak-key' | 'digest' | 'signature'

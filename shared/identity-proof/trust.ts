@@ -1,17 +1,6 @@
-import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPublicKey, X509Certificate } from 'node:crypto'
+import type { TrustedKey } from '../model/trusted-key.ts'
 import { readBer, TAG } from './ber.ts'
-
-/** A key that may vouch for identity documents. */
-export interface TrustedKey {
-  /** `registered` by an administrator, or one of the provider's published kinds */
-  origin: 'registered' | 'rsa2048' | 'dsa' | 'rsa'
-  /** DER of the issuer's name and content octets of the serial number, as hex */
-  issuer: string
-  serial: string
-  /** regions that the key speaks for; a registered one speaks for all */
-  regions?: readonly string[]
-  key: () => KeyObject
-}
 
 /** The published certificates in compact form: see certificates/README.md. */
 export interface Compiled {

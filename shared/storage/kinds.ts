@@ -135,6 +135,8 @@ interface Spec {
   expiry?: 'dies' | 'swept'
   /** stored as one JSON text, which is cheaper to read than a map of maps: for what every request reads */
   packed?: true
+  /** an item may well be hundreds of kilobytes: of such kinds no two are read by one call that several requests share */
+  large?: true
   /** a number of the data that stands beside them, so that whoever may count it down may change nothing else */
   counter?: string
   /** who may store one and who may delete one; absent: `write` */
@@ -152,7 +154,7 @@ const OF_LINK = { ...OWN, guard: 'link' } as const
 
 /** One row per kind of item. Adding a kind is its line here and its type in `Stored`. */
 export const kinds = {
-  mounts: { ...REPLICATED, pk: 'mounts', sk: 'auth', packed: true },
+  mounts: { ...REPLICATED, pk: 'mounts', sk: 'auth', packed: true, large: true },
   // written by every commit that writes the mounts, so that both have one revision
   'mounts-revision': { ...REPLICATED, pk: 'mounts-revision', sk: 'auth' },
   'client-config': {
@@ -209,10 +211,11 @@ export const kinds = {
     goesWith: 'login',
     sk: 'wrapped',
     expiry: 'dies',
+    large: true,
     guard: 'mint',
     encrypted: { response: 'reencrypt' },
   },
-  policy: { ...REPLICATED, pk: 'policy' },
+  policy: { ...REPLICATED, pk: 'policy', large: true },
   alias: {
     ...REPLICATED,
     pk: mount => `${mount}#alias`,
@@ -304,15 +307,15 @@ export const kinds = {
   'pending-link': { ...OF_LINK, pk: 'link', sk: 'pending-link', encrypted: { ownKey: 'forget' } },
   // what a secondary keeps of its own following: how far a sync is, what one took away, who is at it
   segment: { ...OWN, pk: 'sync', guard: 'apply' },
-  report: { ...OWN, pk: 'report', packed: true, guard: 'apply' },
+  report: { ...OWN, pk: 'report', packed: true, large: true, guard: 'apply' },
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
   diverging: { ...OWN, pk: 'puller', sk: 'diverging', guard: 'apply' },
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
   reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'genesis' },
-  'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, guard: 'link' },
-  'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, guard: 'link' },
+  'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, large: true, guard: 'link' },
+  'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, large: true, guard: 'link' },
 } as const satisfies { [K in Kind]: Spec & EncryptedColumn<Stored[K]> }
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]

@@ -94,7 +94,7 @@ function ec2Reads(mount: string, instanceId: string): Pick<FloorEvent, 'before' 
     key('tidy-settings', mount, 'identity-accesslist'),
     key('alias', mount, 'x'),
   ]
-  return { before: [plain(proof), plain(facts)], after: plain([...proof, ...facts]) }
+  return { before: [plain([...proof, ...facts])], after: plain([...proof, ...facts]) }
 }
 
 function iamReads(mount: string): Pick<FloorEvent, 'before' | 'after'> {

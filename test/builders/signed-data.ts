@@ -11,7 +11,7 @@ import {
   time,
   tlv,
 } from '../../infra/local/provider/documents/der.ts'
-import type { TrustedKey } from '../../shared/identity-proof/trust.ts'
+import type { TrustedKey } from '../../shared/model/trusted-key.ts'
 
 export type Digest = 'sha1' | 'sha256' | 'sha384' | 'sha512'
 

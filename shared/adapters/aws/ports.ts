@@ -33,7 +33,7 @@ export function awsPorts(
   const meter = callMeter()
   const entropy = systemEntropy
   const { tables } = environment
-  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, tablesClient)
+  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, tablesClient, true)
   const kms = lazyKms(meter)
   const calls = provider({ environment, clock, meter })
   const ports: Ports = {

@@ -7,14 +7,17 @@ import { type Dependencies, storageEngine } from './storage/engine.ts'
 import type { Journaling } from './storage/journaling.ts'
 import { plainWriter } from './storage/plain.ts'
 import { reads } from './storage/reads.ts'
+import { sharedReads } from './storage/shared-reads.ts'
 
 /**
  * The tables behind the SDK. Most clusters keep no journal: the code for it is loaded when it is first needed.
  * @param connect makes a client of the engine
+ * @param together whether reads that wait at the same time go out together: for all that one environment does
  */
 export function dynamoTables(
   dependencies: Dependencies,
   connect = () => new DynamoDBClient(ownService()),
+  together = false,
 ): {
   store: Store
   journal: Journal
@@ -29,7 +32,8 @@ export function dynamoTables(
     })
   const { commit: journaled } = part('writer')
   const commit = commits(engine, { plain: plainWriter(engine), journaled })
-  return { store: { ...reads(engine), commit }, journal: part('journal'), journalView: part('view') }
+  const find = together ? sharedReads(engine) : undefined
+  return { store: { ...reads(engine, find), commit }, journal: part('journal'), journalView: part('view') }
 }
 
 const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], true> } = {

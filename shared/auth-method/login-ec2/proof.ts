@@ -1,22 +1,27 @@
 import { type Call, mountOf } from '../../api/call.ts'
-import { invalid, type Refusal } from '../../api/errors.ts'
+import { invalid } from '../../api/errors.ts'
 import {
   type DocumentProof,
+  type InstanceDocument,
   needsMoreKeys,
   proveDocument,
   readProof,
   type VerifiedProof,
 } from '../../identity-proof/instance-document.ts'
 import { builtInKeys, registeredKey } from '../../identity-proof/trust.ts'
+import type { TrustedKey } from '../../model/trusted-key.ts'
+import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { refuse } from '../login/checks.ts'
-import { fetchItems, hintOf, remember } from '../login/fetch.ts'
+import { fetchItems } from '../login/fetch.ts'
 
 /** A proof that has been read; with `document`, the provider's own keys vouch for it. */
 export interface Ec2Proof {
   type: 'ec2'
   proof: DocumentProof
   document?: VerifiedProof
+  /** what a certificate of the mount may vouch for */
+  guess?: Guess | undefined
 }
 
 export interface Ec2Input {
@@ -38,14 +43,41 @@ export async function proveEarly(input: Ec2Input, legacy: boolean): Promise<Ec2P
   return needsMoreKeys(found) ? { type: 'ec2', proof } : refuse(found)
 }
 
-/** The certificate that vouched for the last document of this form, if any did. */
-export function guessCertificate(
-  keyHints: Map<string, string>,
+const MOST_CERTIFICATES = 1000
+const nameOf = (accessor: string, { form }: DocumentProof): string => `${accessor} ${form}`
+
+/**
+ * What a document says if a certificate vouches for it that has vouched before: it may have been deleted or replaced, on
+ * which the batch read decides. No certificate is parsed for it.
+ */
+export interface Guess {
+  place: Key<'certificate'>
+  says: InstanceDocument
+  /** the document, where the certificate stands as it stood when it was parsed */
+  confirmedBy: (stored: Item<'certificate'> | undefined) => VerifiedProof | undefined
+}
+
+export function guessDocument(
+  { memory, deployment }: Pick<Ports, 'memory' | 'deployment'>,
   accessor: string,
-  { form }: DocumentProof,
-): Key<'certificate'>[] {
-  const name = keyHints.get(hintOf.certificate(accessor, form))
-  return name === undefined ? [] : [key('certificate', accessor, name)]
+  proof: DocumentProof,
+): Guess | undefined {
+  const known = memory.certificates?.get(nameOf(accessor, proof))
+  const document = known && proveDocument(proof, [known.key], deployment.legacySignatures)
+  if (!document || 'why' in document) return undefined
+  const place = key('certificate', accessor, known.name)
+  return { place, says: document, confirmedBy: stored => (stored?.rev === known.rev ? document : undefined) }
+}
+
+function rememberVouching(
+  { memory }: Pick<Ports, 'memory'>,
+  name: string,
+  { sk, rev }: Item<'certificate'>,
+  trusted: TrustedKey,
+): void {
+  memory.certificates ??= new Map()
+  if (memory.certificates.size >= MOST_CERTIFICATES) memory.certificates.clear()
+  memory.certificates.set(name, { name: sk, rev, key: trusted })
 }
 
 /**
@@ -53,25 +85,31 @@ export function guessCertificate(
  * A certificate that vouched before is one item; otherwise all of them are looked at.
  * @throws ApiError `invalid_request`
  */
-export async function provenDocument(call: Call, { proof, document }: Ec2Proof): Promise<VerifiedProof> {
+export async function provenDocument(
+  call: Call,
+  { proof, document, guess: early }: Ec2Proof,
+): Promise<VerifiedProof> {
   if (document) return document
   const { accessor } = mountOf(call)
-  const { keyHints, store, deployment } = call.ports
-  const by = (items: readonly Item<'certificate'>[]): VerifiedProof | Refusal => {
-    const speaking = items.filter(item => item.data.type === proof.form)
-    return proveDocument(
-      proof,
-      speaking.map(item => registeredKey(item.data.pem)),
-      deployment.legacySignatures,
-    )
-  }
-  const [guessed] = await fetchItems(call, guessCertificate(keyHints, accessor, proof))
-  const early = guessed && by([guessed])
-  if (early && !('why' in early)) return early
+  const { store, deployment } = call.ports
+  // where the path names another mount by now, what was guessed was guessed for the other one
+  const ours = early?.place.pk === key('certificate', accessor, '').pk ? early : undefined
+  const guess = ours ?? guessDocument(call.ports, accessor, proof)
+  const [stored] = guess ? await fetchItems(call, [guess.place]) : []
+  const confirmed = guess?.confirmedBy(stored)
+  if (confirmed) return confirmed
   const registered = await store.list(partitions('certificate', accessor))
-  const found = by(registered)
+  const speaking = registered
+    .filter(item => item.data.type === proof.form)
+    .map(item => ({ item, trusted: registeredKey(item.data.pem) }))
+  const by = (keys: readonly TrustedKey[]) => proveDocument(proof, keys, deployment.legacySignatures)
+  const found = by(speaking.map(({ trusted }) => trusted))
   if ('why' in found) return refuse(found)
-  const alone = registered.find(item => !('why' in by([item])))
-  if (alone) remember(call.ports, hintOf.certificate(accessor, proof.form), alone.sk)
+  const alone = speaking.find(({ trusted }) => !('why' in by([trusted])))
+  if (alone) {
+    rememberVouching(call.ports, nameOf(accessor, proof), alone.item, alone.trusted)
+    // it was read in this attempt, and is read again with everything else
+    call.fetched.keep(key('certificate', accessor, alone.item.sk), alone.item)
+  }
   return found
 }

@@ -26,7 +26,6 @@ export function remember({ keyHints }: Pick<Ports, 'keyHints'>, name: string, va
 
 /** Names of what is remembered. */
 export const hintOf = {
-  certificate: (accessor: string, form: string) => `certificate ${accessor} ${form}`,
   aliasKind: (accessor: string, type: string) => `alias ${accessor} ${type}`,
   roleId: (accessor: string, role: string) => `role ${accessor} ${role}`,
 }

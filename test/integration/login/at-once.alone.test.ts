@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
+import { MOST_ATTEMPTS } from '../../../shared/adapters/aws/client.ts'
 import type { Reply } from '../../support/api.ts'
 import { auditText } from '../../support/audit.ts'
-import { api, cluster, done, fresh, freshMount } from '../../support/cluster.ts'
+import { api, cluster, done, fresh, freshMount, storage } from '../../support/cluster.ts'
+import { withoutWaiting } from '../../support/no-waiting.ts'
 import { workerOn } from '../../support/workers.ts'
 
 // A function may serve many requests at once in one environment: what belongs to one must not reach another.
+
+withoutWaiting()
 
 const EACH = 16
 
@@ -108,10 +112,14 @@ const audited = (id: string): Entry[] =>
 test('64 requests of four kinds at once: each has its own answer, log line, counted calls and audit entries', async () => {
   const sent = await mixed()
   expect(sent).toHaveLength(64)
+  await storage.reset()
   const replies = await Promise.all(sent.map(one => one.send()))
+  const reads = (await storage.calls()).filter(({ operation }) => operation === 'BatchGetItem')
   const lines = logged()
   const ids = replies.map(reply => reply.headers['x-request-id'] ?? '')
   expect(new Set(ids).size).toBe(64)
+  // two reads each, but for what is refused, and far fewer calls than that
+  expect(reads.length).toBeLessThan(40)
   for (const [index, one] of sent.entries()) {
     const [reply, id] = [replies[index] as Reply, ids[index] ?? '']
     expect(reply.status, `${one.title}: ${reply.text}`).toBe(one.status)
@@ -128,4 +136,34 @@ test('64 requests of four kinds at once: each has its own answer, log line, coun
     if (one.title !== 'login' && one.title !== 'create')
       for (const { request } of entries) expect(request.path).toContain(one.own)
   }
+})
+
+test('what waits for the same read does not fail with it', async () => {
+  const workers = await Promise.all(Array.from({ length: 8 }, () => workerOn(mount)))
+  const [first, second, ...rest] = workers.map(
+    ({ role }) =>
+      () =>
+        api('GET', `${mount}/role/${role}`),
+  )
+  await storage.reset()
+  const read = { operation: 'BatchGetItem', skip: 0 }
+  await storage.fault({ ...read, kind: 'hold', times: 2 })
+  // with all of the SDK's repetitions
+  await storage.fault({ ...read, kind: 'error', when: 'before', whole: true })
+  const held: (Promise<Reply> | undefined)[] = []
+  for (const send of [first, second]) {
+    held.push(send?.())
+    await storage.held(held.length)
+  }
+  const replies = await Promise.all(rest.map(send => send()))
+  const struck = (await storage.calls()).filter(call => call.struck)
+  await storage.mend()
+  const lines = logged()
+  for (const { status, headers } of replies) {
+    expect(status).toBe(200)
+    // the one that failed, the same for itself, and that of the role
+    expect(lines.get(headers['x-request-id'] ?? '')?.calls).toEqual({ dynamodb: 3 })
+  }
+  expect(struck).toHaveLength(held.length + MOST_ATTEMPTS)
+  for (const reply of await Promise.all(held)) expect(reply?.status).toBe(200)
 })

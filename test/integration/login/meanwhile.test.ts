@@ -10,6 +10,7 @@ import {
   localCertificate,
 } from '../../support/cluster.ts'
 import { errorsOf, launch, loginAs, loginWith } from '../../support/logins.ts'
+import { pem } from '../../support/things.ts'
 
 /** A mount whose own account is new, so that only its calls are delayed, with a role for each type of login. */
 async function ownWorld() {
@@ -45,9 +46,17 @@ const login = (world: World, role: Role): Promise<Reply> =>
     ? loginAs(world.mount, world.instance, { role, nonce: 'n' })
     : loginWith(world.mount, world.key, { role })
 
-/** The answer of a login while whose call to AWS was waited for something changed. */
-async function meanwhile(role: Role, change: (world: World) => Promise<unknown>) {
+/**
+ * The answer of a login while whose call to AWS was waited for something changed.
+ * @param before what was done earlier, in the same environment
+ */
+async function meanwhile(
+  role: Role,
+  change: (world: World) => Promise<unknown>,
+  before: (world: World) => Promise<unknown> = async () => undefined,
+) {
   const world = await ownWorld()
+  await before(world)
   const [service, action] = callOf[role]
   const { id } = await aws.fault({ service, action, account: world.account, kind: 'hold', times: 1 })
   let answered = false
@@ -104,11 +113,35 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
     expect(outcome).toMatch(/^400 (instance does not satisfy|principal is not bound)/)
   })
 
-  test('a certificate that was deleted', async () => {
-    const { outcome } = await meanwhile('web', ({ mount }) =>
-      done('DELETE', `${mount}/config/certificate/local`),
+  test.each([
+    ['that has not vouched before', async () => undefined],
+    ['that has vouched before', async (world: World) => login(world, 'web')],
+  ])('a certificate %s, and was deleted', async (_, before) => {
+    const { outcome } = await meanwhile(
+      'web',
+      ({ mount }) => done('DELETE', `${mount}/config/certificate/local`),
+      before,
     )
     expect(outcome).toMatch(/^400 the signature of the identity document could not be verified/)
+  })
+
+  test('a certificate that has vouched before, and was replaced under its name', async () => {
+    const { outcome } = await meanwhile(
+      'web',
+      ({ mount }) => done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: pem.rsa }),
+      world => login(world, 'web'),
+    )
+    expect(outcome).toMatch(/^400 the signature of the identity document could not be verified/)
+  })
+
+  test('a certificate that was registered again under its name: the login goes on', async () => {
+    const { reply } = await meanwhile(
+      'web',
+      async ({ mount }) =>
+        again(`${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() }),
+      world => login(world, 'web'),
+    )
+    expect(reply.status, reply.text).toBe(200)
   })
 
   test('a client configuration that shapes the call to STS: STS is asked as it says now', async () => {

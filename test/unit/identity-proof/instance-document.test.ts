@@ -6,7 +6,7 @@ import {
   proveDocument,
   readProof,
 } from '../../../shared/identity-proof/instance-document.ts'
-import type { TrustedKey } from '../../../shared/identity-proof/trust.ts'
+import type { TrustedKey } from '../../../shared/model/trusted-key.ts'
 import { documentText, usualDocument } from '../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../builders/keys.ts'
 import { ids, type SignerOptions, signedBy, trusted } from '../../builders/signed-data.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { derOctets, derOid, sequence, setOf, tagged } from '../../../infra/local/provider/documents/der.ts'
 import { verifySignedData } from '../../../shared/identity-proof/pkcs7.ts'
 import { readSignedData } from '../../../shared/identity-proof/signed-data.ts'
-import type { TrustedKey } from '../../../shared/identity-proof/trust.ts'
+import type { TrustedKey } from '../../../shared/model/trusted-key.ts'
 import { type KeyPair, keys } from '../../builders/keys.ts'
 import {
   attribute,

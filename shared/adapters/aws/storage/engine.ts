@@ -29,6 +29,23 @@ function quiet(client: DynamoDBClient): DynamoDBClient {
   return client
 }
 
+/** What one call has found, by `nameOf`, and the keys that the engine left for another one. */
+function broughtBy({ Responses = {}, UnprocessedKeys = {} }: BatchGetCommandOutput) {
+  const inTable = (table: string, { pk, sk }: Record<string, unknown>): TableKey => ({
+    table,
+    pk: String(pk),
+    sk: String(sk),
+  })
+  return {
+    found: Object.entries(Responses).flatMap(([table, items]) =>
+      items.map((item): [string, Record<string, unknown>] => [nameOf(inTable(table, item)), item]),
+    ),
+    left: Object.entries(UnprocessedKeys).flatMap(([table, { Keys = [] }]) =>
+      Keys.map(key => inTable(table, key)),
+    ),
+  }
+}
+
 /** The tables' engine behind the SDK, with what reading and writing have in common. */
 export function storageEngine(connect: () => DynamoDBClient, dependencies: Dependencies) {
   const { clock, entropy, meter } = dependencies
@@ -48,25 +65,30 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
   const seconds = () => Math.floor(clock.now() / 1000)
 
+  /** One call, for at most a hundred keys. */
+  const getOnce = async (keys: readonly TableKey[], numbers: 'rounded' | 'exact' = 'rounded') =>
+    broughtBy(
+      await sent(
+        (numbers === 'exact' ? exact() : documents).send(
+          new BatchGetCommand({ RequestItems: batchRead(keys) }),
+        ),
+      ),
+    )
+
   async function batchGet(
     keys: readonly TableKey[],
     numbers: 'rounded' | 'exact',
   ): Promise<[string, Record<string, unknown>][]> {
-    let wanted: BatchGetCommandOutput['UnprocessedKeys'] = batchRead(keys)
-    const found: [string, Record<string, unknown>][] = []
-    for (let tries = 0; Object.keys(wanted).length > 0; tries++) {
+    const all: [string, Record<string, unknown>][] = []
+    for (let [tries, wanted] = [0, keys]; wanted.length > 0; tries++) {
       if (tries === TRIES) throw busy()
       if (tries > 0) await pause(tries)
       meter.count('dynamodb')
-      const answer: BatchGetCommandOutput = await sent(
-        (numbers === 'exact' ? exact() : documents).send(new BatchGetCommand({ RequestItems: wanted })),
-      )
-      for (const [table, items] of Object.entries(answer.Responses ?? {}))
-        for (const item of items)
-          found.push([nameOf({ table, ...(item as { pk: string; sk: string }) }), item])
-      wanted = answer.UnprocessedKeys ?? {}
+      const { found, left } = await getOnce(wanted, numbers)
+      all.push(...found)
+      wanted = left
     }
-    return found
+    return all
   }
 
   /** Items of any keys by `nameOf`, read consistently, a hundred at a time. */
@@ -86,5 +108,5 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
     return new Map(found)
   }
 
-  return { ...dependencies, documents, exact, pause, seconds, get }
+  return { ...dependencies, documents, exact, pause, seconds, get, getOnce }
 }

@@ -5,20 +5,26 @@ import { fromStored, isKey, type StoredItem, type Tables, tableOf } from '../../
 import { defined } from '../../../values/defined.ts'
 import { type Engine, nameOf } from './engine.ts'
 import { pagesOf, scanned } from './pages.ts'
+import type { ReadItems } from './shared-reads.ts'
 
-/** Reading the tables. */
-export const reads = (engine: Engine): Omit<Store, 'commit'> => ({
-  read: keys => readItems(engine, keys),
+/** Reading the tables. @param find several at a time, maybe together with what others want */
+export const reads = (engine: Engine, find: ReadItems = keys => engine.get(keys)): Omit<Store, 'commit'> => ({
+  read: keys => readItems(engine, find, keys),
   list: (where, page) => listItems(engine, where, page),
   due: (where, before) => dueItems(engine, where, before),
   scan: (kinds, segment) => scanItems(engine, kinds, segment),
 })
 
 async function readItems<const K extends readonly Key[]>(
-  { tables, seconds, get }: Engine,
+  { tables, seconds }: Engine,
+  find: ReadItems,
   keys: K,
 ): Promise<Items<K>> {
-  const found = await get(tableKeysOf(tables, keys))
+  const places = tableKeysOf(tables, keys)
+  const found = await find(
+    places,
+    keys.map(({ kind }) => kind),
+  )
   return itemsIn(found, tables, keys, seconds()) as unknown as Items<K>
 }
 

@@ -7,8 +7,15 @@ import {
 } from '../../../../infra/local/provider/documents/certificate.ts'
 import { signedData } from '../../../../infra/local/provider/documents/cms.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { type Ec2Input, proveEarly, provenDocument } from '../../../../shared/auth-method/login-ec2/proof.ts'
+import {
+  type Ec2Input,
+  guessDocument,
+  proveEarly,
+  provenDocument,
+} from '../../../../shared/auth-method/login-ec2/proof.ts'
+import { readProof } from '../../../../shared/identity-proof/instance-document.ts'
 import { certificateName } from '../../../../shared/identity-proof/trust.ts'
+import type { Deployment, Memory } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { documentText } from '../../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../../builders/keys.ts'
@@ -33,15 +40,15 @@ const weak = signer(keys.rsa(1024))
 type Registered = [pem: string, type: 'pkcs7' | 'identity', mount?: string][]
 
 /** A login at a mount with some certificates. */
-function callAt(items: readonly Item[], legacySignatures = false, keyHints = new Map<string, string>()) {
+function callAt(items: readonly Item[], legacySignatures = false, memory: Memory = {}) {
   const { store, reads } = preparedStore(items)
   const lists: string[] = []
   const list: typeof store.list = where => {
     lists.push(where.kind)
     return store.list(where)
   }
-  const ports = { store: { ...store, list }, keyHints, deployment: { legacySignatures } }
-  return { call: callWith({ mount: mount(), fetched: fetchedItems(), ports }), reads, lists, keyHints }
+  const ports = { store: { ...store, list }, memory, deployment: { legacySignatures } }
+  return { call: callWith({ mount: mount(), fetched: fetchedItems(), ports }), reads, lists, memory }
 }
 
 /** How a proof fares: refused at once, with certificates of the mount, or verified by whom. */
@@ -139,28 +146,56 @@ describe('a certificate that vouched before', () => {
     return world
   }
 
-  test('is read alone the next time', async () => {
-    const { keyHints, lists } = await remembered()
-    expect(lists).toEqual(['certificate'])
-    const again = callAt([vouching], false, keyHints)
+  const guessed = ({ memory }: { memory: Memory }, at = accessor) => {
+    const proof = readProof({ pkcs7: own.pkcs7 })
+    if ('why' in proof) throw new Error(proof.why)
+    return guessDocument({ memory, deployment: { legacySignatures: false } as Deployment }, at, proof)
+  }
+
+  test('is read alone the next time, and not parsed again', async () => {
+    const { memory, lists, call } = await remembered()
+    expect([lists, call.fetched.keys()]).toEqual([['certificate'], [place]])
+    const again = callAt([{ ...vouching, data: { ...vouching.data, pem: 'no certificate' } }], false, memory)
     expect(await provenDocument(again.call, await early())).toMatchObject({ instanceId: expect.any(String) })
     expect([again.reads, again.lists]).toEqual([['certificate home'], []])
   })
 
+  test('says what the document is before it is read, and confirms that once it was', async () => {
+    const world = await remembered()
+    const guess = guessed(world)
+    expect(guess).toMatchObject({ place, says: { instanceId: expect.any(String) } })
+    expect(guess?.confirmedBy(vouching)).toEqual(guess?.says)
+    expect(guess?.confirmedBy({ ...vouching, rev: 'another' })).toBeUndefined()
+    expect(guess?.confirmedBy(undefined)).toBeUndefined()
+    expect([guessed({ memory: {} }), guessed(world, 'auth_another')]).toEqual([undefined, undefined])
+  })
+
   test.each<[string, Item<'certificate'>[]]>([
     ['deleted', []],
-    ['replaced by another one', [item(place, { pem: weak.pem, type: 'pkcs7' })]],
-    ['registered for the other form', [item(place, { pem: own.pem, type: 'identity' })]],
+    ['replaced by another one', [item(place, { pem: weak.pem, type: 'pkcs7' }, 'r2')]],
+    ['registered for the other form', [item(place, { pem: own.pem, type: 'identity' }, 'r2')]],
   ])('vouches no more once it is %s', async (_, items) => {
-    const { keyHints } = await remembered()
-    await expect(provenDocument(callAt(items, false, keyHints).call, await early())).rejects.toThrow(
-      'could not be verified',
-    )
+    const world = await remembered()
+    const refused = 'could not be verified'
+    const afresh = await early()
+    await expect(provenDocument(callAt(items, false, world.memory).call, afresh)).rejects.toThrow(refused)
+    const again = { ...(await early()), guess: guessed(world) }
+    await expect(provenDocument(callAt(items, false, world.memory).call, again)).rejects.toThrow(refused)
+  })
+
+  test('vouches for nothing at another mount, whatever that has registered under its name', async () => {
+    const world = await remembered()
+    const strange = item(key('certificate', 'auth_another', 'home'), { pem: weak.pem, type: 'pkcs7' })
+    const { call } = callAt([vouching, strange], false, world.memory)
+    const again = { ...(await early()), guess: guessed(world) }
+    await expect(
+      provenDocument({ ...call, mount: mount({ accessor: 'auth_another' }) }, again),
+    ).rejects.toThrow('could not be verified')
   })
 
   test('is not needed where another one vouches', async () => {
-    const { keyHints } = await remembered()
+    const { memory } = await remembered()
     const other = item(key('certificate', accessor, 'other'), { pem: own.pem, type: 'pkcs7' })
-    await provenDocument(callAt([other], false, keyHints).call, await early())
+    await provenDocument(callAt([other], false, memory).call, await early())
   })
 })

@@ -37,6 +37,7 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
     store,
     cipher: plainCipher,
     keyHints: new Map<string, string>(),
+    memory: {},
     clock: { now: () => NOW, sleep: async () => undefined },
     entropy: {
       uuid: () => `uuid-${++drawn.uuids}`,
