@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import type { FunctionModel } from './assembly.ts'
+import { byTick } from './by-tick.ts'
 
 /** What the front end sees of a failed invocation. */
 export class InvocationFault extends Error {
@@ -36,7 +37,15 @@ export interface EnvironmentOptions {
   onChange: () => void
 }
 
-/** What an environment says of an invocation that has ended. */
+/** What an environment is given: events of one turn together, for a message costs as much as what is done with it. */
+export interface Invocation {
+  id: string
+  event: unknown
+  /** epoch milliseconds */
+  deadline: number
+}
+
+/** What an environment says of an invocation that has ended; of those of one turn together. */
 export interface Settled {
   id: string
   result?: unknown
@@ -81,11 +90,14 @@ export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
     for (const id of [...pending.keys()])
       settled(id)?.reject(new InvocationFault(message, { type: 'Runtime.ExitError' }))
   }
-  worker.on('message', ({ id, result, error }: Settled) => {
-    const one = settled(id)
-    if (error === undefined) one?.resolve(result)
-    else one?.reject(new InvocationFault(error.message, { type: error.type }))
+  worker.on('message', (all: Settled[]) => {
+    for (const { id, result, error } of all) {
+      const one = settled(id)
+      if (error === undefined) one?.resolve(result)
+      else one?.reject(new InvocationFault(error.message, { type: error.type }))
+    }
   })
+  const post = byTick<Invocation>(all => worker.postMessage(all))
   // anything can be thrown
   worker.on('error', (error: unknown) => fail(error instanceof Error ? error.message : String(error)))
   worker.on('exit', () => {
@@ -120,7 +132,7 @@ export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
             reject(error)
           },
         })
-        worker.postMessage({ id, event, deadline: Date.now() + timeout * 1000 })
+        post({ id, event, deadline: Date.now() + timeout * 1000 })
       }),
     close: () => worker.terminate(),
   }

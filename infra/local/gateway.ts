@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { linkPath } from '../../shared/link/routes.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { InvocationFault } from './environment.ts'
 import { HOME } from './home.ts'
-import { acceptingList } from './list-verb.ts'
-import { listen } from './loopback.ts'
+import { acceptList } from './list-verb.ts'
+import { endServer, listen } from './loopback.ts'
+import { refuseUnreadable } from './unreadable.ts'
 
 export interface Route {
   key: string
@@ -75,13 +76,9 @@ export async function startGateway({
     }
   }
 
-  const sockets = new Set<Socket>()
-  const tcp = createTcpServer({ noDelay: true }, socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-    http.emit('connection', acceptingList(socket))
-  })
-  return { url: await listen(tcp, port), close: () => closeAll(tcp, sockets) }
+  http.on('connection', acceptList)
+  http.on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket))
+  return { url: await listen(http, port), close: () => endServer(http) }
 }
 
 interface Answer {
@@ -89,12 +86,6 @@ interface Answer {
   headers?: Record<string, string>
   body?: string
   isBase64Encoded?: boolean
-}
-
-// the HTTP server does not know the sockets behind its streams
-function closeAll(tcp: TcpServer, sockets: ReadonlySet<Socket>): Promise<void> {
-  for (const socket of sockets) socket.destroy()
-  return new Promise(resolve => tcp.close(() => resolve()))
 }
 
 /** What API Gateway itself answers. */

@@ -6,6 +6,7 @@ import { HOST_RETURNS } from '../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
 import { type Absence, startAbsence } from './absence.ts'
 import { type Model, readAssembly } from './assembly.ts'
+import { byTick } from './by-tick.ts'
 import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from './cluster-file.ts'
 import {
   type EngineCredentials,
@@ -364,12 +365,15 @@ function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void
 }
 
 function lineWriter({ onLine }: HostOptions, directory: string): (folder: string, line: string) => void {
-  return (folder, line) => {
+  const write = byTick<string>(lines => {
     try {
-      appendFileSync(`${directory}/functions.log`, `${line}\n`)
+      appendFileSync(`${directory}/functions.log`, `${lines.join('\n')}\n`)
     } catch {
       // a cluster that keeps nothing may be gone before the last line, and a full disk must not end the host
     }
+  })
+  return (folder, line) => {
+    write(line)
     onLine?.(folder, line)
   }
 }

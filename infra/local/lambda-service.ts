@@ -10,7 +10,9 @@ export interface LambdaService {
 const INVOKE = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/
 
 /** The Invoke call of AWS Lambda: functions start background jobs with it, and tests turn schedules by it. */
-export async function startLambdaService(lambdas: Omit<Lambdas, 'complain'>): Promise<LambdaService> {
+export async function startLambdaService(
+  lambdas: Omit<Lambdas, 'complain' | 'activity'>,
+): Promise<LambdaService> {
   const server = createServer((request, response) => {
     serve(lambdas, request, response).catch(() => response.destroy())
   })
@@ -18,7 +20,7 @@ export async function startLambdaService(lambdas: Omit<Lambdas, 'complain'>): Pr
 }
 
 async function serve(
-  lambdas: Omit<Lambdas, 'complain'>,
+  lambdas: Omit<Lambdas, 'complain' | 'activity'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

@@ -10,7 +10,7 @@ const [file = '', member = ''] = handler.split('.')
 /** @type {Promise<Record<string, (event: unknown, context: unknown) => unknown>>} */
 const loaded = import(`file://${code}/${file}.mjs`)
 
-/** @param {{ id: string, event: unknown, deadline: number }} invocation */
+/** @param {import('./environment.ts').Invocation} invocation */
 function serve({ id, event, deadline }) {
   const context = {
     functionName,
@@ -21,8 +21,6 @@ function serve({ id, event, deadline }) {
     callbackWaitsForEmptyEventLoop: true,
     getRemainingTimeInMillis: () => deadline - Date.now(),
   }
-  /** @param {import('./environment.ts').Settled} settled */
-  const tell = settled => parentPort?.postMessage(settled)
   /** @param {unknown} result */
   const answer = result => tell({ id, result })
   /** @param {unknown} error */
@@ -37,4 +35,28 @@ function serve({ id, event, deadline }) {
   loaded.then(module => module[member]?.(event, context)).then(answer, fail)
 }
 
-parentPort?.on('message', serve)
+/**
+ * As `by-tick.ts`, which this thread does without.
+ * @template T
+ * @param {(all: T[]) => void} take
+ */
+function byTick(take) {
+  /** @type {T[]} */
+  let waiting = []
+  /** @param {T} one */
+  return one => {
+    if (waiting.push(one) > 1) return
+    setImmediate(() => {
+      const all = waiting
+      waiting = []
+      take(all)
+    })
+  }
+}
+
+/** @type {(settled: import('./environment.ts').Settled) => void} */
+const tell = byTick(all => parentPort?.postMessage(all))
+
+parentPort?.on('message', invocations => {
+  for (const one of invocations) serve(one)
+})

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { type Activity, activityOf } from './activity.ts'
 import type { FunctionModel } from './assembly.ts'
 import { startEnvironment } from './environment.ts'
 import { type Capacity, type Pool, poolOf } from './pool.ts'
@@ -10,6 +11,8 @@ export interface Lambdas {
   /** an invocation that nobody waits for, repeated twice when it fails, as AWS does */
   start(functionName: string, event: unknown): void
   has(functionName: string): boolean
+  /** of its invocations */
+  activity: Activity
   /** writes what went wrong around a function to its log */
   complain(functionName: string, text: string): void
   /** waits a while for invocations under way, then ends all environments */
@@ -35,6 +38,7 @@ const GRACE_MS = 3000
 export function startLambdas(options: LambdaOptions): Lambdas {
   const pools = new Map(options.functions.map(model => [model.name, poolFor(model, options)]))
   const pending = new Set<Promise<unknown>>()
+  const activity = activityOf()
   let closing = false
   const trimming = setInterval(() => {
     for (const { pool } of pools.values()) pool.trim()
@@ -44,7 +48,7 @@ export function startLambdas(options: LambdaOptions): Lambdas {
   const invoke = async (functionName: string, event: unknown): Promise<unknown> => {
     const found = pools.get(functionName)
     if (!found) throw new Error(`there is no function ${functionName}`)
-    return tracked(found.pool.invoke(event))
+    return tracked(activity.during(found.pool.invoke(event)))
   }
 
   function tracked<T>(work: Promise<T>): Promise<T> {
@@ -81,6 +85,7 @@ export function startLambdas(options: LambdaOptions): Lambdas {
       void tracked(insist(functionName, event))
     },
     has: functionName => pools.has(functionName),
+    activity,
     complain,
     close: async () => {
       clearInterval(trimming)

@@ -1,57 +1,22 @@
 import type { Socket } from 'node:net'
-import { Duplex } from 'node:stream'
 
 /**
- * Node's HTTP parser does not know the verb LIST, which many clients send. This stream stands between a socket
- * and the parser and rewrites the request line of such requests to `GET …?list=true`, at every boundary of a
- * kept connection. Everything else passes as it came.
+ * Node's HTTP parser does not know the verb LIST, which many clients send. From now on the request line of such
+ * requests reaches the server of a connection as `GET …?list=true`, at every boundary of a kept connection.
+ * Everything else passes as it came.
+ * @param socket one that an HTTP server has just taken
  */
-export function acceptingList(socket: Socket): Duplex {
+export function acceptList(socket: Socket): void {
   const rewrite = requestRewriter()
-  const stream = new Duplex({
-    read: () => socket.resume(),
-    write: (chunk: Buffer, _encoding, done) => {
-      if (socket.write(chunk)) done()
-      else socket.once('drain', () => done())
-    },
-    final: done => {
-      socket.end(done)
-    },
-    destroy: (error, done) => {
-      socket.off('data', pass)
-      closeGently(socket)
-      done(error)
-    },
-  })
-  const pass = (chunk: Buffer): void => {
-    for (const piece of rewrite(chunk)) if (!stream.push(piece)) socket.pause()
+  const push = socket.push.bind(socket)
+  socket.push = (chunk: Buffer | null): boolean => {
+    if (chunk === null) return push(null)
+    let goesOn = true
+    for (const piece of rewrite(chunk)) goesOn = push(piece)
+    return goesOn
   }
-  // whoever reads the stream hears of its end; a parser that has let go of it must not end the process
-  stream.on('error', () => undefined)
-  socket.on('data', pass)
-  socket.on('end', () => stream.push(null))
-  socket.on('error', error => stream.destroy(error))
-  socket.on('close', () => stream.destroy())
-  // the server sets the time on the stream, which hands it on to the socket, and waits for the stream to tell its end
-  socket.on('timeout', () => stream.emit('timeout'))
-  // what Node's server reads of a socket
-  return Object.assign(stream, {
-    remoteAddress: socket.remoteAddress,
-    setTimeout: socket.setTimeout.bind(socket),
-    setNoDelay: () => stream,
-    setKeepAlive: () => stream,
-  })
-}
-
-const CLOSING_MS = 1000
-
-// A socket that is destroyed while something is still coming resets the connection, and the answer may be lost with it.
-function closeGently(socket: Socket): void {
-  socket.resume()
-  socket.end()
-  const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
-  timer.unref()
-  socket.once('close', () => clearTimeout(timer))
+  // the parser reads from the socket past its stream, until somebody listens to the stream
+  socket.on('data', () => undefined)
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')

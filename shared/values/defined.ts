@@ -9,5 +9,16 @@ type Defined<T> = {
 type MayMiss<V> = unknown extends V ? false : undefined extends V ? true : false
 
 /** The properties that have a value; those that are undefined are left out. */
-export const defined = <const T extends object>(properties: T): Defined<T> =>
-  Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as Defined<T>
+export function defined<const T extends object>(properties: T): Defined<T> {
+  const found: Record<string, unknown> = {}
+  for (const name of Object.keys(properties)) {
+    const value: unknown = properties[name as keyof T]
+    if (value === undefined) continue
+    // set like the others, it would be the prototype
+    if (name === '__proto__') Object.defineProperty(found, name, { ...OWN, value })
+    else found[name] = value
+  }
+  return found as Defined<T>
+}
+
+const OWN = { configurable: true, enumerable: true, writable: true }

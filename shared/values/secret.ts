@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { inspect } from 'node:util'
 
 const PLACEHOLDER = '[secret]'
@@ -30,7 +30,7 @@ declare const encrypted: unique symbol
 export type Encrypted = string & { readonly [encrypted]: true }
 
 /** SHA-256 of a text or of bytes. */
-export const sha256 = (value: string | Uint8Array): Buffer => createHash('sha256').update(value).digest()
+export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')
 
 /**
  * Whether two secrets are equal, in time that depends on neither of them.

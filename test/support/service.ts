@@ -210,7 +210,7 @@ function functionsOf(
   model: Model,
   environment: () => Environment,
   { clock = systemClock, timeouts = {}, client }: ServiceOptions & { client: TablesClient },
-): { lambdas: Omit<Lambdas, 'complain'>; settled: Service['settled'] } {
+): { lambdas: Omit<Lambdas, 'complain' | 'activity'>; settled: Service['settled'] } {
   const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
   const handlers = new Map<string, Handler>()
   const invoke = async (name: string, event: unknown): Promise<unknown> => {

@@ -19,11 +19,12 @@ interface PollerOptions {
   region: string
   credentials: EngineCredentials
   streams: readonly StreamModel[]
-  lambdas: Pick<Lambdas, 'invoke' | 'complain'>
+  lambdas: Pick<Lambdas, 'invoke' | 'complain' | 'activity'>
 }
 
-/** Between two looks at a stream that had nothing, and after a fault. */
+/** Between two looks at a stream that had nothing, also where no function could have written, and after a fault. */
 const IDLE_MS = 200
+const RESTING_MS = 2000
 const FAULT_MS = 1000
 
 /**
@@ -58,6 +59,7 @@ async function follow(
   while (!signal.aborted) {
     try {
       iterator ??= await iteratorOf(client, stream.table, seen)
+      const before = lambdas.activity.mark()
       const command = new GetRecordsCommand({ ShardIterator: iterator, Limit: stream.batchSize })
       const { Records = [], NextShardIterator } = await client.send(command, { abortSignal: signal })
       iterator = NextShardIterator
@@ -69,7 +71,9 @@ async function follow(
         refused: (_, error) => complain(error),
       })
       seen = Records.at(-1)?.dynamodb?.SequenceNumber ?? seen
-      if (Records.length === 0) await pause(IDLE_MS)
+      if (Records.length > 0) continue
+      await pause(IDLE_MS)
+      await lambdas.activity.rest(before, RESTING_MS, signal)
     } catch (error) {
       if (signal.aborted) return
       complain(error)

@@ -11,14 +11,44 @@ type Settings = Pick<Environment, 'auditFile' | 'framedJson'>
  * The audit log: to the runtime's console (from where a subscription carries it to its own log group), or as lines
  * of JSON to a file. An entry counts once it was handed over.
  */
-export function auditLog({ auditFile, framedJson }: Settings): Audit {
+export function auditLog({ auditFile, framedJson }: Settings, write: Write = writeSync): Audit {
   if (auditFile === '') return { write: async entry => toConsole(entry, framedJson) }
-  const target = openSync(auditFile, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, OWNER_ONLY)
+  const file = openSync(auditFile, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, OWNER_ONLY)
+  return byTurn(bytes => write(file, bytes))
+}
+
+/** Appends to an open file. @returns how many bytes were written */
+type Write = (file: number, bytes: Buffer) => number
+
+interface Handed {
+  line: Buffer
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** Entries of one turn of the event loop go in one write; each of them is waited for. */
+function byTurn(write: (bytes: Buffer) => number): Audit {
+  let waiting: Handed[] = []
+  function flush(): void {
+    const all = waiting
+    waiting = []
+    try {
+      let left = write(Buffer.concat(all.map(({ line }) => line)))
+      for (const { line, resolve, reject } of all) {
+        left -= line.length
+        if (left >= 0) resolve()
+        else reject(new Error('an audit entry was written in part'))
+      }
+    } catch (error) {
+      for (const { reject } of all) reject(error)
+    }
+  }
   return {
-    write: async entry => {
-      const line = Buffer.from(`${JSON.stringify(entry)}\n`)
-      if (writeSync(target, line) < line.length) throw new Error('an audit entry was written in part')
-    },
+    write: entry =>
+      new Promise((resolve, reject) => {
+        const line = Buffer.from(`${JSON.stringify(entry)}\n`)
+        if (waiting.push({ line, resolve, reject }) === 1) setImmediate(flush)
+      }),
   }
 }
 

@@ -41,7 +41,7 @@ export function awsPorts(
     journal,
     journalView,
     cipher: kmsCipher({ store, clock, entropy, kms }),
-    instances: ec2Instances(calls),
+    instances: ec2Instances(calls, { clock, meter }),
     principals: iamPrincipals(calls),
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
     accessKeys: iamAccessKeys({ provider: calls, region: environment.region, clock, meter }),

@@ -4,6 +4,8 @@ import type { Provider } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-iam')
 
+let loaded: Promise<Sdk> | undefined
+
 const UNKNOWN = ['NoSuchEntity', 'NoSuchEntityException']
 
 function absent(error: unknown): undefined {
@@ -40,7 +42,8 @@ export function iamPrincipals(provider: Provider): Principals {
     deadline: number,
     send: (sdk: Sdk, client: IAMClient, options: object) => Promise<T>,
   ): Promise<T | undefined> {
-    const sdk = await import('@aws-sdk/client-iam')
+    loaded ??= import('@aws-sdk/client-iam')
+    const sdk = await loaded
     return provider.call(
       'iam',
       target,

@@ -21,6 +21,10 @@ export interface SdkSettings {
 
 const DEFAULT_ATTEMPTS = 3
 
+/** How often a call is made at most. */
+export const attemptsOf = ({ maxRetries }: ProviderSettings): number =>
+  maxRetries < 0 ? DEFAULT_ATTEMPTS : maxRetries + 1
+
 /** What a mount's configuration says of a client. */
 export const settingsOf = (
   service: Service,
@@ -30,7 +34,7 @@ export const settingsOf = (
 ): SdkSettings => ({
   region,
   ...endpointOf(service, settings),
-  maxAttempts: settings.maxRetries < 0 ? DEFAULT_ATTEMPTS : settings.maxRetries + 1,
+  maxAttempts: attemptsOf(settings),
   credentials,
   requestHandler: requestHandler(),
 })

@@ -70,8 +70,12 @@ export function provider(dependencies: ProviderDependencies): Provider {
   }
 }
 
-const nameOfClient = (service: Service, { account, region, assume, client }: AwsTarget, pair: Pair): string =>
-  JSON.stringify([service, pair, region, account, assume ?? null, client.version])
+/** Targets of the same name are reached in the same way: region, account, and the access to it. */
+export const nameOfTarget = ({ account, region, assume, client }: AwsTarget): string =>
+  JSON.stringify([region, account, assume ?? null, client.version])
+
+const nameOfClient = (service: Service, target: AwsTarget, pair: Pair): string =>
+  `${service} ${pair} ${nameOfTarget(target)}`
 
 /** Settings of the client that looks at an account. */
 function targetSettings(

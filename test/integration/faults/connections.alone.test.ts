@@ -92,7 +92,7 @@ describe('between two invocations all connections die', () => {
       'STS, for a role to assume',
       () => iamPrincipals(calls).profile(newlyConfigured(satellite), 'none', deadline()),
     ],
-    ['EC2', () => ec2Instances(calls).describe(access, instanceId, deadline())],
+    ['EC2', () => ec2Instances(calls, { clock, meter }).describe(access, instanceId, deadline())],
     ['IAM', () => iamPrincipals(calls).find(access, { type: 'user', name: 'server' }, deadline())],
     [
       'IAM, for keys',

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { DynamoDBStreamsClient, GetRecordsCommand } from '@aws-sdk/client-dynamodb-streams'
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { activityOf, type Worked } from '../../../infra/local/activity.ts'
 import { clientOf, createTables } from '../../../infra/local/engine.ts'
 import { startStreams } from '../../../infra/local/streams/poller.ts'
 import { eventually } from '../../support/cluster.ts'
@@ -13,8 +16,15 @@ interface StreamEvent {
   Records: { eventName: string; dynamodb: { Keys: object; NewImage: Record<string, object> } }[]
 }
 
+/** As where a function is always at work: here it is tests that write. */
+function alwaysActive(): Worked {
+  const activity = activityOf()
+  void activity.during(new Promise(() => undefined))
+  return activity
+}
+
 /** A table with a stream, and a function that listens to it. */
-async function listening(take: (event: StreamEvent) => void) {
+async function listening(take: (event: StreamEvent) => void, activity = alwaysActive()) {
   const { engine, model } = inject('ground')
   const [template] = model.tables.filter(({ stream }) => stream)
   if (!template) throw new Error('no table has a stream')
@@ -30,6 +40,7 @@ async function listening(take: (event: StreamEvent) => void) {
       lambdas: {
         invoke: async (_, event) => take(event as StreamEvent),
         complain: (_, text) => complaints.push(text),
+        activity,
       },
       streams: [
         { table: name, functionName: 'f', batchSize: 10, bisect: true, retries: 1, filters: [cells] },
@@ -101,4 +112,21 @@ describe('a function that listens to a table', () => {
     expect(table.complaints).toHaveLength(1)
     expect(table.complaints[0]).toContain('cannot take it')
   })
+})
+
+test('where no function is at work nobody looks all the time; what one writes is seen as soon as it has begun', async () => {
+  const looks = vi.spyOn(DynamoDBStreamsClient.prototype, 'send')
+  onTestFinished(() => looks.mockRestore())
+  const looked = () => looks.mock.calls.filter(([command]) => command instanceof GetRecordsCommand).length
+  const [told, activity] = [new Set<string>(), activityOf()]
+  const table = await listening(({ Records }) => {
+    for (const { dynamodb } of Records) told.add(JSON.stringify(dynamodb.Keys))
+  }, activity)
+  table.begin()
+  await eventually(async () => looked() > 0)
+  const before = looked()
+  await setTimeout(1000)
+  expect(looked() - before, 'one look is the last before the rest').toBeLessThanOrEqual(1)
+  await activity.during(table.put('j#e', 'one'))
+  await eventually(async () => told.size === 1)
 })

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { auditLog } from '../../../shared/adapters/aws/audit.ts'
 import { readEnvironment } from '../../../shared/adapters/aws/environment.ts'
 
 /** The audit log of a function with these variables, and what its console is given. */
-function withVariables(variables: Record<string, string>) {
+function withVariables(variables: Record<string, string>, write?: Parameters<typeof auditLog>[1]) {
   const given: unknown[][] = []
   const console = vi.spyOn(globalThis.console, 'info').mockImplementation((...all) => void given.push(all))
   const output = vi.spyOn(process.stdout, 'write')
@@ -14,7 +14,7 @@ function withVariables(variables: Record<string, string>) {
     output.mockRestore()
   })
   const needed = { AWS_REGION: 'eu-west-1', DATA_TABLE: 'd', CLUSTER_TABLE: 'c' }
-  return { audit: auditLog(readEnvironment({ ...needed, ...variables })), given, output }
+  return { audit: auditLog(readEnvironment({ ...needed, ...variables }), write), given, output }
 }
 
 const entry = { audit: 'request', request: { path: 'a\nb', data: 'x'.repeat(30_000) } }
@@ -47,16 +47,62 @@ describe('entries of the audit log on Lambda', () => {
   })
 })
 
-test('entries in a file are one line each', async () => {
+/** An audit log in a file. */
+function inFile(write?: (file: number, bytes: Buffer) => number) {
   const directory = mkdtempSync(`${tmpdir()}/cloud-auth-audit-`)
   onTestFinished(() => rmSync(directory, { recursive: true }))
-  const { audit, given } = withVariables({ AUDIT_FILE: `${directory}/audit.log` })
-  await audit.write(entry)
-  await audit.write({ audit: 'response' })
-  expect(readFileSync(`${directory}/audit.log`, 'utf8').split('\n')).toEqual([
-    JSON.stringify(entry),
-    '{"audit":"response"}',
-    '',
-  ])
-  expect(given).toEqual([])
+  const file = `${directory}/audit.log`
+  return {
+    ...withVariables({ AUDIT_FILE: file }, write),
+    lines: () => readFileSync(file, 'utf8').split('\n'),
+  }
+}
+
+describe('entries in a file', () => {
+  test('are one line each', async () => {
+    const { audit, given, lines } = inFile()
+    await audit.write(entry)
+    await audit.write({ audit: 'response' })
+    expect(lines()).toEqual([JSON.stringify(entry), '{"audit":"response"}', ''])
+    expect(given).toEqual([])
+  })
+
+  test('of one turn go in one write, and count once they are written', async () => {
+    let writes = 0
+    const { audit, lines } = inFile((file, bytes) => {
+      writes += 1
+      return writeSync(file, bytes)
+    })
+    const written: number[] = []
+    const all = [1, 2, 3].map(number => audit.write({ number }).then(() => void written.push(number)))
+    await undefined
+    expect([written, lines()]).toEqual([[], ['']])
+    await Promise.all(all)
+    expect([written, lines()]).toEqual([
+      [1, 2, 3],
+      ['{"number":1}', '{"number":2}', '{"number":3}', ''],
+    ])
+    expect(writes).toBe(1)
+  })
+
+  test('count only as far as they are written whole', async () => {
+    const { audit } = inFile((file, bytes) => writeSync(file, bytes.subarray(0, 18)))
+    const told = await Promise.allSettled([1, 2, 3].map(number => audit.write({ number })))
+    expect(told.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  })
+
+  test('fail together where nothing can be written, and what cannot be text fails alone', async () => {
+    let fault: Error | undefined = new Error('no space is left')
+    const { audit, lines } = inFile((file, bytes) => {
+      if (fault) throw fault
+      return writeSync(file, bytes)
+    })
+    const told = await Promise.allSettled([1, 2].map(number => audit.write({ number })))
+    expect(told).toEqual([1, 2].map(() => ({ status: 'rejected', reason: fault })))
+    fault = undefined
+    const [one, other] = [audit.write({ number: 1n }), audit.write({ number: 2 })]
+    await expect(one).rejects.toThrow('BigInt')
+    await other
+    expect(lines()).toEqual(['{"number":2}', ''])
+  })
 })

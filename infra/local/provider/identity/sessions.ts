@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { iamId } from '../state/ids.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { IamRole } from '../state/state.ts'
@@ -65,7 +72,8 @@ export function readSession(aws: ImitatedAws, accessKeyId: string, token: string
 export const sessionArn = (role: IamRole, sessionName: string): string =>
   `arn:${role.partition}:sts::${role.account}:assumed-role/${role.name}/${sessionName}`
 
-const sealKeyOf = (aws: ImitatedAws): Buffer => Buffer.from(aws.state.sealKey, 'base64')
+/** What this AWS seals and proves with. */
+export const sealKeyOf = (aws: ImitatedAws): KeyObject => createSecretKey(aws.state.sealKey, 'base64')
 
 const secretOf = (aws: ImitatedAws, accessKeyId: string): string =>
   createHmac('sha256', sealKeyOf(aws)).update(accessKeyId).digest('base64').slice(0, 40)

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { documentOf, type SignedDocument, signDocument } from '../documents/document.ts'
 import { answerUnderDrill, type Exchange } from '../drills/exchange.ts'
-import { openSession } from '../identity/sessions.ts'
+import { openSession, sealKeyOf } from '../identity/sessions.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { findInstance } from '../state/instances.ts'
 import type { Ec2Instance, IamRole } from '../state/state.ts'
@@ -75,7 +75,7 @@ function issueToken(aws: ImitatedAws, instance: Ec2Instance, request: WireReques
 /** A token says when it ends and proves that it was made here, for this instance. */
 function tokenFor(aws: ImitatedAws, { account, region, instanceId }: Ec2Instance, endsAt: number): string {
   const content = `${account}/${region}/${instanceId}/${endsAt}`
-  const proof = createHmac('sha256', Buffer.from(aws.state.sealKey, 'base64')).update(content).digest()
+  const proof = createHmac('sha256', sealKeyOf(aws)).update(content).digest()
   return Buffer.concat([proof, Buffer.from(String(endsAt))]).toString('base64url')
 }
 

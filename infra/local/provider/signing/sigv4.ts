@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { type ErrorText, errorText } from '../wire/errors.ts'
 import { headerOf, type WireRequest } from '../wire/http.ts'
 import { canonicalRequest, sha256Hex } from './canonical.ts'
@@ -130,19 +130,20 @@ function sign(canonical: string, { timestamp, scope }: PresentedSignature, key: 
 }
 
 /** Signing keys by secret and scope: four of the five hashes of a verification, the same all day. */
-const signingKeys = new Map<string, Buffer>()
+const signingKeys = new Map<string, KeyObject>()
 const maxSigningKeys = 1000
 
-function signingKey(secret: string, scopeText: string): Buffer {
+function signingKey(secret: string, scopeText: string): KeyObject {
   const known = signingKeys.get(`${secret}/${scopeText}`)
   if (known !== undefined) return known
   if (signingKeys.size >= maxSigningKeys) signingKeys.clear()
-  const derived = scopeText.split('/').reduce(hmac, Buffer.from(`AWS4${secret}`))
+  const derived = createSecretKey(scopeText.split('/').reduce<Buffer>(hmac, Buffer.from(`AWS4${secret}`)))
   signingKeys.set(`${secret}/${scopeText}`, derived)
   return derived
 }
 
-const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+const hmac = (key: Buffer | KeyObject, text: string): Buffer =>
+  createHmac('sha256', key).update(text).digest()
 
 function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]

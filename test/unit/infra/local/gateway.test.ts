@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { routeFinder, startGateway } from '../../../../infra/local/gateway.ts'
 import { linkPath } from '../../../../shared/link/routes.ts'
@@ -60,6 +61,35 @@ test('requests wait as long as the cluster asks others whether it is the primary
     expect(served).toEqual([`${linkPath}Fence`])
     go()
     expect((await write).status).toBe(204)
+  } finally {
+    await gateway.close()
+  }
+})
+
+const MUCH = 'a'.repeat(5_000_000)
+
+test.each([
+  ['a head without end', `POST / HTTP/1.1\r\nHost: x\r\nX-A: ${MUCH}`, 431],
+  [
+    'a chunk of no length',
+    `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${MUCH}`,
+    400,
+  ],
+  ['no HTTP', `one two three${MUCH}`, 400],
+])('who sends %s is told so though it goes on sending', async (_, sent, status) => {
+  const gateway = await startGateway({ routes: [], port: 0, invoke: async () => ({ statusCode: 204 }) })
+  try {
+    const told = await new Promise((resolve, reject) => {
+      const client = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+      let answer = ''
+      client.on('data', chunk => {
+        answer += chunk.toString()
+      })
+      client.on('end', () => resolve(answer))
+      client.on('error', reject)
+      client.write(sent)
+    })
+    expect(told).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   } finally {
     await gateway.close()
   }

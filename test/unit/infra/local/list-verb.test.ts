@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { acceptingList, requestRewriter } from '../../../../infra/local/list-verb.ts'
+import { acceptList, requestRewriter } from '../../../../infra/local/list-verb.ts'
 
 /** What the parser sees of bytes that come in these pieces. */
 const seen = (...pieces: string[]): string => {
@@ -110,14 +110,14 @@ describe('the verb LIST on the embedded host', () => {
 test('a kept connection ends when it has rested for as long as the server keeps it', async () => {
   const http = createServer({ keepAliveTimeout: 1 }, (_, response) => response.end('served'))
   http.keepAliveTimeoutBuffer = 0
-  const tcp = createTcpServer(socket => http.emit('connection', acceptingList(socket))).listen(0, '127.0.0.1')
-  await once(tcp, 'listening')
-  const client = connect((tcp.address() as AddressInfo).port, '127.0.0.1')
+  http.on('connection', acceptList).listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  const client = connect((http.address() as AddressInfo).port, '127.0.0.1')
   const heard: Buffer[] = []
   client.on('data', chunk => heard.push(chunk))
   client.write(head('LIST /v1/x HTTP/1.1', 'Host: h'))
   await once(client, 'end')
   expect(Buffer.concat(heard).toString()).toMatch(/200 OK.*Connection: keep-alive.*served/s)
   client.destroy()
-  tcp.close()
+  http.close()
 })

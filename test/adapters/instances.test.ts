@@ -1,0 +1,182 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
+import type { Environment } from '../../shared/adapters/aws/environment.ts'
+import { ec2Instances } from '../../shared/adapters/aws/instances.ts'
+import { provider } from '../../shared/adapters/aws/provider.ts'
+import { callMeter, systemClock } from '../../shared/adapters/aws/system.ts'
+import type { AwsTarget } from '../../shared/ports.ts'
+import { Secret } from '../../shared/values/secret.ts'
+
+const HOME = '111122223333'
+const FOREIGN = '444455556666'
+const REGION = 'eu-west-1'
+const id = (number: number): string => `i-${number.toString(16).padStart(17, '0')}`
+const idsTo = (count: number): string[] => Array.from({ length: count }, (_, index) => id(index + 1))
+
+let aws: Aws
+let target: AwsTarget
+beforeAll(async () => {
+  aws = await startProvider({ home: { account: HOME, region: REGION } })
+  await aws.control.putUser({ account: HOME, name: 'server' })
+  const pair = await aws.control.createAccessKey({ account: HOME, user: 'server' })
+  const { arn } = await aws.control.putRole({ account: FOREIGN, name: 'reader' })
+  for (const instanceId of idsTo(130))
+    await aws.control.putInstance({ account: HOME, region: REGION, instanceId })
+  await aws.control.putInstance({ account: FOREIGN, region: REGION, instanceId: id(200) })
+  const client = {
+    ...{ version: 'v', maxRetries: -1, stsRegion: '' },
+    ...{ endpoint: aws.url, iamEndpoint: aws.url, stsEndpoint: aws.url },
+    credentials: { accessKey: pair.accessKeyId, secretKey: new Secret(pair.secretAccessKey) },
+  }
+  target = { account: HOME, region: REGION, client }
+  satellite = { ...target, account: FOREIGN, assume: { role: arn, externalId: '' } }
+  return () => aws.close()
+})
+let satellite: AwsTarget
+
+beforeEach(async () => {
+  await aws.control.clearFaults()
+  await aws.control.clearLimits()
+  await aws.control.resetCalls()
+})
+
+const meter = callMeter()
+
+/** Instances as a new environment sees them. */
+function instances() {
+  const environment = { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment
+  return ec2Instances(provider({ environment, clock: systemClock, meter }), { clock: systemClock, meter })
+}
+
+/** What was found, by its ID; a fault by its message. */
+async function found(all: readonly string[], { to = target, port = instances(), ms = 10_000 } = {}) {
+  const asked = all.map(one => port.describe(to, one, Date.now() + ms))
+  const told = await Promise.all(
+    asked.map(one =>
+      one.then(
+        instance => instance?.id ?? 'none',
+        (error: Error) => error.message,
+      ),
+    ),
+  )
+  return told
+}
+
+/** The IDs that each call to EC2 named: in a filter, or by themselves. */
+async function described(): Promise<string[]> {
+  const { calls } = await aws.control.calls()
+  const ec2 = calls.filter(({ action }) => action === 'DescribeInstances')
+  return ec2.map(({ body, status }) => {
+    const form = [...new URLSearchParams(body)]
+    const values = (name: RegExp) => form.filter(([key]) => name.test(key)).map(([, value]) => value)
+    const [filter] = values(/^Filter\.1\.Name$/)
+    const told = filter === 'instance-id' ? values(/^Filter\.1\.Value\.\d+$/) : values(/^InstanceId\.1$/)
+    return `${status} ${filter === undefined ? 'alone' : 'filter'} ${told.length > 2 ? told.length : told}`
+  })
+}
+
+describe('look-ups of instances that wait at the same time', () => {
+  test('are one call for the first, and one with a filter for the others', async () => {
+    expect(await found(idsTo(20))).toEqual(idsTo(20))
+    expect(await described()).toEqual([`200 alone ${id(1)}`, '200 filter 19'])
+  })
+
+  test('are a hundred in a call at most', async () => {
+    expect(await found(idsTo(130))).toEqual(idsTo(130))
+    expect(await described()).toEqual([`200 alone ${id(1)}`, '200 filter 100', '200 filter 29'])
+  })
+
+  test('one after the other share nothing, and nothing is kept', async () => {
+    const port = instances()
+    for (const one of [id(1), id(1), id(2)]) expect(await found([one], { port })).toEqual([one])
+    expect(await described()).toEqual([1, 1, 2].map(one => `200 alone ${id(one)}`))
+  })
+
+  test('an instance that EC2 does not know keeps nobody out, and is asked for alone', async () => {
+    expect(await found([id(1), id(2), id(999), id(3)])).toEqual([id(1), id(2), 'none', id(3)])
+    expect(await described()).toEqual([`200 alone ${id(1)}`, '200 filter 3', `400 alone ${id(999)}`])
+  })
+
+  test('what an answer tells of another account is none of ours: CVE-2025-11621', async () => {
+    const instance = (account: string, one: string) =>
+      `<item><reservationId>r-1</reservationId><ownerId>${account}</ownerId><instancesSet><item><instanceId>${one}</instanceId><instanceState><code>16</code><name>running</name></instanceState></item></instancesSet></item>`
+    const body = `<DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><reservationSet>${instance(HOME, id(2))}${instance(FOREIGN, id(999))}</reservationSet></DescribeInstancesResponse>`
+    const answer = { status: 200, contentType: 'text/xml', body }
+    await aws.control.fault({ service: 'ec2', kind: 'answer', skip: 1, answer })
+    expect(await found([id(1), id(2), id(999)])).toEqual([id(1), id(2), 'none'])
+    await aws.control.fault({ service: 'ec2', kind: 'answer', answer })
+    expect(await found([id(999)])).toEqual(['none'])
+  })
+
+  test('of other accounts, regions and configurations they share nothing', async () => {
+    const port = instances()
+    const others = [
+      { ...target, region: 'us-east-1' },
+      { ...target, client: { ...target.client, version: 'w' } },
+    ]
+    const all = [
+      found([id(1), id(2)], { port }),
+      found([id(200), id(201)], { port, to: satellite }),
+      ...others.map(to => found([id(3)], { port, to })),
+    ]
+    expect(await Promise.all(all)).toEqual([[id(1), id(2)], [id(200), 'none'], ['none'], [id(3)]])
+    expect((await described()).toSorted()).toEqual(
+      [
+        ...[id(1), id(2), id(200), id(3)].map(one => `200 alone ${one}`),
+        ...[id(201), id(3)].map(one => `400 alone ${one}`),
+      ].toSorted(),
+    )
+  })
+
+  test('a shared call that failed fails nobody', async () => {
+    await aws.control.fault({
+      service: 'ec2',
+      kind: 'error',
+      status: 403,
+      code: 'UnauthorizedOperation',
+      skip: 1,
+    })
+    expect(await found(idsTo(3))).toEqual(idsTo(3))
+    expect(await described()).toEqual([
+      `200 alone ${id(1)}`,
+      `403 filter ${id(2)},${id(3)}`,
+      `200 alone ${id(2)}`,
+      `200 alone ${id(3)}`,
+    ])
+  })
+
+  test('a shared call that is throttled is sent again by whoever has time, others are told', async () => {
+    const port = instances()
+    await aws.control.fault({ service: 'ec2', kind: 'throttle', times: 3, skip: 1 })
+    const first = found([id(1)], { port })
+    const hasty = found([id(2)], { port, ms: 150 })
+    const others = found(idsTo(9).slice(2), { port })
+    expect(await hasty).toEqual(['EC2 is throttling requests'])
+    expect([await first, await others]).toEqual([[id(1)], idsTo(9).slice(2)])
+    const calls = await described()
+    expect(calls.map(call => call.slice(0, 3))).toEqual(['200', '503', '503', '503', '200'])
+    expect(calls.at(-1)).toBe('200 filter 7')
+  })
+
+  test('one that asks alone is throttled as often as max_retries says', async () => {
+    const to = { ...target, client: { ...target.client, maxRetries: 1 } }
+    await aws.control.fault({ service: 'ec2', kind: 'throttle', times: 9 })
+    expect(await found([id(1)], { to })).toEqual(['EC2 is throttling requests'])
+    expect(await described()).toHaveLength(2)
+  })
+
+  test('each that asks counts a call for itself', async () => {
+    const port = instances()
+    const counts = idsTo(3).map(one => meter.measured(() => found([one], { port })))
+    const told = await Promise.all(counts)
+    expect(told.map(({ calls }) => calls['ec2'])).toEqual([1, 1, 1])
+  })
+
+  test('under a limit of 20 calls a second all of 300 are found by a few calls', async () => {
+    await aws.control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 20, burst: 2 })
+    const environments = Array.from({ length: 3 }, () => found(idsTo(100)))
+    for (const told of await Promise.all(environments)) expect(told).toEqual(idsTo(100))
+    const served = (await described()).filter(call => call.startsWith('200'))
+    expect(served.length, 'two for each environment').toBeLessThanOrEqual(6)
+  })
+})
