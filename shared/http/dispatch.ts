@@ -1,5 +1,5 @@
-import { type Answer, type Call, type Outcome, warned } from '../api/call.ts'
-import type { Endpoint, Group } from '../api/endpoint.ts'
+import { type AlwaysCall, type Answer, type Outcome, warned } from '../api/call.ts'
+import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { BY_ROLE, countRefusal, isByRole, tellRefusals } from '../journal/counted-refusals.ts'
 import { isActive } from '../model/cluster.ts'
@@ -118,7 +118,7 @@ async function attempt(
   for (let [lost, rounds] = [0, 0]; ; ) {
     const call = await admitted(intake, trail, ports, state, { first: lost + rounds === 0, kept, more })
     const { endpoint } = call
-    const outcome = await endpoint.handle(call)
+    const outcome = await handlerOf(endpoint, call)(call)
     if ('anew' in outcome) {
       rounds += 1
       if (rounds > ROUNDS)
@@ -154,7 +154,7 @@ async function attempt(
 const isIdle = ({ answer }: Outcome, changes: readonly Change[]): boolean =>
   changes.length === 0 && answer.kind !== 'auth'
 
-type Ready = Call & { endpoint: Endpoint }
+type Ready = AlwaysCall & { endpoint: Endpoint }
 
 interface Attempt {
   first: boolean
@@ -215,7 +215,7 @@ function checkWrapping({ cluster }: Base, { facts }: Intake): void {
 }
 
 /** Calls to the provider in one attempt; those of earlier attempts are not made again. */
-function provider(kept: Map<string, Promise<unknown>>): Pick<Call, 'once' | 'asked'> {
+function provider(kept: Map<string, Promise<unknown>>): Pick<AlwaysCall, 'once' | 'asked'> {
   const before = kept.size
   return {
     once: <T>(name: string, work: () => Promise<T>) => {

@@ -1,4 +1,4 @@
-import { type Call, mountOf } from '../../api/call.ts'
+import type { MountCall } from '../../api/call.ts'
 import { invalid, type Refusal } from '../../api/errors.ts'
 import {
   type DocumentProof,
@@ -10,7 +10,7 @@ import {
 import { builtInKeys, registeredKey } from '../../identity-proof/trust.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { refuse } from '../login/checks.ts'
-import { fetchItems, hintOf, remember } from '../login/fetch.ts'
+import { hintOf, remember } from '../login/fetch.ts'
 
 /** A proof that has been read; with `document`, the provider's own keys vouch for it. */
 export interface Ec2Proof {
@@ -53,9 +53,9 @@ export function guessCertificate(
  * A certificate that vouched before is one item; otherwise all of them are looked at.
  * @throws ApiError `invalid_request`
  */
-export async function provenDocument(call: Call, { proof, document }: Ec2Proof): Promise<VerifiedProof> {
+export async function provenDocument(call: MountCall, { proof, document }: Ec2Proof): Promise<VerifiedProof> {
   if (document) return document
-  const { accessor } = mountOf(call)
+  const { accessor } = call.mount
   const { keyHints, store, deployment } = call.ports
   const by = (items: readonly Item<'certificate'>[]): VerifiedProof | Refusal => {
     const speaking = items.filter(item => item.data.type === proof.form)
@@ -65,7 +65,7 @@ export async function provenDocument(call: Call, { proof, document }: Ec2Proof):
       deployment.legacySignatures,
     )
   }
-  const [guessed] = await fetchItems(call, guessCertificate(keyHints, accessor, proof))
+  const [guessed] = await call.fetched.read(guessCertificate(keyHints, accessor, proof))
   const early = guessed && by([guessed])
   if (early && !('why' in early)) return early
   const registered = await store.list(partitions('certificate', accessor))

@@ -1,17 +1,4 @@
-import type { Call } from '../../api/call.ts'
-import type { Items, Ports } from '../../ports.ts'
-import type { Key } from '../../storage/kinds.ts'
-
-/** Items of an attempt: those it has already, and one batch read of the others. */
-export async function fetchItems<const K extends readonly Key[]>(
-  call: Pick<Call, 'fetched' | 'ports'>,
-  keys: K,
-): Promise<Items<K>> {
-  const missing = keys.filter(key => !call.fetched.has(key))
-  const read = missing.length > 0 ? await call.ports.store.read(missing) : []
-  for (const [index, key] of missing.entries()) call.fetched.keep(key, read[index])
-  return keys.map(key => call.fetched.get(key)) as Items<K>
-}
+import type { Ports } from '../../ports.ts'
 
 const MOST_REMEMBERED = 10_000
 

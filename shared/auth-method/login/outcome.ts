@@ -1,4 +1,4 @@
-import { after, type Call, clusterOf, mountOf, type Outcome } from '../../api/call.ts'
+import { after, type MountCall, type Outcome } from '../../api/call.ts'
 import { ensureAlias } from '../../identity/ensure.ts'
 import { tokenText } from '../../model/token.ts'
 import type { Change } from '../../storage/changes.ts'
@@ -14,13 +14,13 @@ import { mintLogin } from '../../tokens/mint.ts'
  * @param stored the alias that the grant names, if it was there
  */
 export async function loggedIn(
-  call: Call,
+  call: MountCall,
   grant: Grant,
   stored: Item<'alias'> | undefined,
   more: readonly Change[] = [],
 ): Promise<Outcome> {
   const { entropy, cipher, store } = call.ports
-  const mount = mountOf(call)
+  const mount = call.mount
   const fresh = { entityId: entropy.uuid(), aliasId: entropy.uuid() }
   const sighting = { ...grant.alias, mount: mount.accessor, now: call.now, fresh }
   const { alias, created, metadata } = ensureAlias(stored, sighting)
@@ -30,6 +30,6 @@ export async function loggedIn(
   const { auth, changes, warnings } = await mintLogin(grant, facts, cipher)
   const outcome = after([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
   if (!metadata) return outcome
-  const write = async () => void (await store.commit([metadata], clusterOf(call), { tries: 1 }))
+  const write = async () => void (await store.commit([metadata], call.cluster, { tries: 1 }))
   return { ...outcome, afterwards: write }
 }

@@ -41,7 +41,7 @@ function callAt(items: readonly Item[], legacySignatures = false, keyHints = new
     return store.list(where)
   }
   const ports = { store: { ...store, list }, keyHints, deployment: { legacySignatures } }
-  return { call: callWith({ mount: mount(), fetched: fetchedItems(), ports }), reads, lists, keyHints }
+  return { call: callWith({ mount: mount(), fetched: fetchedItems(store), ports }), reads, lists, keyHints }
 }
 
 /** How a proof fares: refused at once, with certificates of the mount, or verified by whom. */
