@@ -195,9 +195,6 @@ export const after = (changes: readonly Change[], result: Answer = nothing()): O
   changes,
 })
 
-/** The cluster record of an endpoint that serves an initialised cluster. */
-export const clusterOf = (call: Pick<Call, 'cluster'>): ClusterRead => call.cluster
-
 /** The caller of an endpoint that is not anonymous. */
 export function callerOf(call: Pick<Call, 'caller'>): Caller {
   if (!call.caller) throw new ApiError('permission_denied')
