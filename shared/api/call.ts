@@ -103,6 +103,7 @@ export interface Fetched {
   keys(): readonly Key[]
   has(key: Key): boolean
   get<K extends Kind>(key: Key<K>): Item<K> | undefined
+  keep(key: Key, item: Item | undefined): void
   /** Items of these keys: those that were looked for already, and one batch read of the others. */
   read<const K extends readonly Key[]>(keys: K): Promise<Items<K>>
 }

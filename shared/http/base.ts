@@ -42,8 +42,35 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
     return read
   }
   if (isRefusedAnyway(intake)) return { ...(await recordOnly(ports)), presented }
-  const found = (await atNoMount(intake, ports)) ?? (await everything(intake, more, presented, ports))
-  return { ...found, presented }
+  const nowhere = await atNoMount(intake, ports)
+  if (nowhere) return { ...nowhere, presented }
+  const token = isStranger(intake) ? undefined : await presented()
+  const now = ports.clock.now()
+  const table = ports.memory.mounts ? [] : [key('mounts')]
+  const own = [token?.key, token?.term].filter(one => one !== undefined)
+  const keys = [key('cluster'), key('mounts-revision'), ...table, ...own, ...more]
+  const items = await (intake.read ?? ports.store.read)(keys)
+  const found = fetchedItems(
+    keys.map((one, index) => ({ key: one, item: items[index] })),
+    ports.store,
+  )
+  const record = found.get(key('cluster'))
+  const asked = more.map(one => ({ key: one, item: found.get(one) }))
+  return {
+    ...noted(record, now, ports),
+    mounts: record ? await mountsIn(found, ports) : noMounts,
+    presented,
+    tokenItem: token?.key && found.get(token.key),
+    termItem: token?.term && found.get(token.term),
+    fetched: fetchedItems(asked, ports.store),
+    now,
+  }
+}
+
+/** Whether a token sent along is not even looked at: with a login, say. */
+function isStranger({ found }: Intake): boolean {
+  const access = 'miss' in found ? undefined : found.endpoint.access
+  return access?.by === 'anyone' && knowsOf(access) === undefined
 }
 
 type Found = Omit<Base, 'presented'>
@@ -86,39 +113,6 @@ async function atNoMount({ found }: Intake, ports: Ports): Promise<Found | undef
   return { cluster, mounts: known.table, tokenItem: undefined, fetched: fetchedItems([], ports.store), now }
 }
 
-async function everything(
-  intake: Intake,
-  more: readonly Key[],
-  presented: Base['presented'],
-  ports: Ports,
-): Promise<Found> {
-  // a token sent along with a login is not even looked at
-  const access = 'miss' in intake.found ? undefined : intake.found.endpoint.access
-  const anonymous = access?.by === 'anyone' && knowsOf(access) === undefined
-  const token = anonymous ? undefined : await presented()
-  const now = ports.clock.now()
-  const table = ports.memory.mounts ? [] : [key('mounts')]
-  const own = [token?.key, token?.term].filter(one => one !== undefined)
-  const keys = [key('cluster'), key('mounts-revision'), ...table, ...own, ...more]
-  const items = await (intake.read ?? ports.store.read)(keys)
-  const found = fetchedItems(
-    keys.map((one, index) => ({ key: one, item: items[index] })),
-    ports.store,
-  )
-  const record = found.get(key('cluster'))
-  return {
-    ...noted(record, now, ports),
-    mounts: record ? await mountsIn(found, ports) : noMounts,
-    tokenItem: token?.key && found.get(token.key),
-    termItem: token?.term && found.get(token.term),
-    fetched: fetchedItems(
-      more.map(one => ({ key: one, item: found.get(one) })),
-      ports.store,
-    ),
-    now,
-  }
-}
-
 /** The cluster record as it was read now, remembered. */
 function noted(record: Item<'cluster'> | undefined, readAt: number, ports: Ports): Pick<Base, 'cluster'> {
   if (!record) return {}
@@ -142,14 +136,18 @@ async function mountsIn(found: Fetched, { memory, store }: Ports): Promise<Mount
 function fetchedItems(read: readonly { key: Key; item: Item | undefined }[], store: Ports['store']): Fetched {
   const nameOf = (one: Key) => `${one.kind}\n${one.pk}\n${one.sk}`
   const found = new Map(read.map(one => [nameOf(one.key), one]))
+  const keep = (one: Key, item: Item | undefined): void => {
+    found.set(nameOf(one), { key: one, item })
+  }
   return {
     keys: () => [...found.values()].map(one => one.key),
     has: one => found.has(nameOf(one)),
     get: <K extends Kind>(one: Key<K>) => found.get(nameOf(one))?.item as Item<K> | undefined,
+    keep,
     read: async <const K extends readonly Key[]>(keys: K) => {
       const missing = keys.filter(one => !found.has(nameOf(one)))
       const items = missing.length > 0 ? await store.read(missing) : []
-      for (const [index, one] of missing.entries()) found.set(nameOf(one), { key: one, item: items[index] })
+      for (const [index, one] of missing.entries()) keep(one, items[index])
       return keys.map(one => found.get(nameOf(one))?.item) as Items<K>
     },
   }

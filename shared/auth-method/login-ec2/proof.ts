@@ -10,7 +10,7 @@ import {
 import { builtInKeys, registeredKey } from '../../identity-proof/trust.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { refuse } from '../login/checks.ts'
-import { hintOf, remember } from '../login/fetch.ts'
+import { hintOf, remember } from '../login/hints.ts'
 
 /** A proof that has been read; with `document`, the provider's own keys vouch for it. */
 export interface Ec2Proof {

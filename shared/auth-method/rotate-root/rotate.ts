@@ -7,7 +7,7 @@ import type { KnownKey, ProviderSettings } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
-import { providerSettings } from '../config/client.ts'
+import { providerSettings } from '../config/accounts.ts'
 import { finishRotation } from './finish.ts'
 import { commitAll, giveBack, guardChange, noteMaking, noteNotMade, takeGuard } from './guard.ts'
 

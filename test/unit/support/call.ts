@@ -33,9 +33,7 @@ export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): Mou
   }) as unknown as MountCall<F>
 
 /** Items of an attempt, none to begin with; `keep` puts some there, as the first read does. */
-export function fetchedItems(
-  store?: Pick<Ports['store'], 'read'>,
-): Fetched & { keep: (key: Key, item: Item | undefined) => void } {
+export function fetchedItems(store?: Pick<Ports['store'], 'read'>): Fetched {
   const kept = new Map<string, { key: Key; item: Item | undefined }>()
   const nameOf = ({ kind, pk, sk }: Key) => JSON.stringify([kind, pk, sk])
   return {
