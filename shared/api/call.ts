@@ -2,7 +2,7 @@ import type { Acl } from '../model/acl.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Token } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
-import type { ClusterRead, Ports } from '../ports.ts'
+import type { ClusterRead, Items, Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
@@ -54,11 +54,11 @@ export interface RequestFacts {
 
 export type Operation = 'write' | 'read' | 'list' | 'delete'
 
-/** What a handler is given: facts that were read for it, and the ports. */
-export interface Call<F extends Fields = Fields> extends Early<F> {
+/** What the handler of an endpoint is given that serves `always`: facts that were read for it, and the ports. */
+export interface AlwaysCall<F extends Fields = Fields> extends Early<F> {
   /** epoch milliseconds, the same for the whole request */
   readonly now: number
-  /** absent before initialisation, which only endpoints that serve `always` see */
+  /** absent before initialisation */
   readonly cluster?: ClusterRead
   readonly mounts: MountTable
   /** the mount that the path names */
@@ -87,6 +87,16 @@ export interface Call<F extends Fields = Fields> extends Early<F> {
   asked(): boolean
 }
 
+/** What a handler is given: the cluster is initialised. */
+export interface Call<F extends Fields = Fields> extends AlwaysCall<F> {
+  readonly cluster: ClusterRead
+}
+
+/** What a handler below `auth/:mount` is given: the mount is there. */
+export interface MountCall<F extends Fields = Fields> extends Call<F> {
+  readonly mount: Mount
+}
+
 /** Items read so far in this attempt, by key. `has` tells "looked for and absent" from "not looked for". */
 export interface Fetched {
   /** all that were looked for */
@@ -94,6 +104,8 @@ export interface Fetched {
   has(key: Key): boolean
   get<K extends Kind>(key: Key<K>): Item<K> | undefined
   keep(key: Key, item: Item | undefined): void
+  /** Items of these keys: those that were looked for already, and one batch read of the others. */
+  read<const K extends readonly Key[]>(keys: K): Promise<Items<K>>
 }
 
 /** What a handler decided: an answer, and what has to be written before it may be given. */
@@ -183,18 +195,6 @@ export const after = (changes: readonly Change[], result: Answer = nothing()): O
   answer: result,
   changes,
 })
-
-/** The cluster record of an endpoint that serves an initialised cluster. */
-export function clusterOf(call: Pick<Call, 'cluster'>): ClusterRead {
-  if (!call.cluster) throw new ApiError('not_initialised')
-  return call.cluster
-}
-
-/** The mount of an endpoint below `auth/:mount`. */
-export function mountOf(call: Pick<Call, 'mount'>): Mount {
-  if (!call.mount) throw new ApiError('internal', 'an endpoint without mount asked for its mount')
-  return call.mount
-}
 
 /** The caller of an endpoint that is not anonymous. */
 export function callerOf(call: Pick<Call, 'caller'>): Caller {

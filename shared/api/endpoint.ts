@@ -1,6 +1,7 @@
 import type { Capability } from '../model/policy.ts'
 import type { Item, Key } from '../storage/kinds.ts'
-import type { Anew, Call, Early, Operation, Outcome } from './call.ts'
+import type { AlwaysCall, Anew, Call, Early, MountCall, Operation, Outcome } from './call.ts'
+import { ApiError } from './errors.ts'
 import { type Fields, text } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
 
@@ -152,7 +153,9 @@ export interface Endpoint {
   uniqueKeys?: true
   subject?: (place: SubjectPlace) => Key
   prepare?: (early: Early) => Promise<Prepared>
-  handle: (call: Call) => Handled | Promise<Handled>
+  handle: (call: AlwaysCall) => Handled | Promise<Handled>
+  /** instead of `handle`, where the mount that the path names does not exist and its endpoint is for anyone */
+  nowhere?: (call: AlwaysCall) => Handled | Promise<Handled>
 }
 
 type Handled = Outcome | Anew
@@ -170,22 +173,55 @@ export interface Group {
 /** What help and logs show of an endpoint: its row without the handler. */
 export type Named = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
 
-type Row<F extends Fields> = Omit<Endpoint, 'fields' | 'prepare' | 'handle' | 'serves' | 'uses'> & {
+type Handling = 'fields' | 'prepare' | 'handle' | 'nowhere' | 'path' | 'serves' | 'uses'
+
+/** What a row's handler is given, by the row's path and the clusters that it serves. */
+type CallOf<F extends Fields, P extends string, S extends Endpoint['serves']> = [S] extends ['always']
+  ? AlwaysCall<F>
+  : P extends `${typeof BELOW_MOUNT}${string}`
+    ? MountCall<F>
+    : Call<F>
+
+type Row<F extends Fields, P extends string, S extends Endpoint['serves']> = Omit<Endpoint, Handling> & {
+  path: P
   fields?: F
-  serves?: Endpoint['serves']
+  serves?: S
   uses?: Endpoint['uses']
   prepare?: (early: Early<F>) => Promise<Prepared>
-  handle: (call: Call<F>) => Handled | Promise<Handled>
+  handle: (call: CallOf<F, P, S>) => Handled | Promise<Handled>
+  nowhere?: (call: Call<F>) => Handled | Promise<Handled>
 }
 
-/** Declares an endpoint; its handler sees the fields with their types. */
-export const endpoint = <F extends Fields = Record<never, never>>(row: Row<F>): Endpoint =>
+/**
+ * Declares an endpoint; its handler sees the fields with their types, and the cluster and the mount where `handlerOf`
+ * makes sure of them.
+ */
+export const endpoint = <
+  P extends string,
+  F extends Fields = Record<never, never>,
+  S extends Endpoint['serves'] = 'active',
+>(
+  row: Row<F, P, S>,
+): Endpoint =>
   ({
     serves: 'active',
     uses: [],
     ...row,
     fields: { ...operationTokenFields(row), ...row.fields },
   }) as unknown as Endpoint
+
+const BELOW_MOUNT = '/auth/:mount/'
+
+/**
+ * What handles a call of a row: the cluster and the mount that its handler's type promises are there.
+ * @throws ApiError `not_initialised`
+ */
+export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysCall): Endpoint['handle'] {
+  if (row.serves !== 'always' && !cluster) throw new ApiError('not_initialised')
+  if (mount || !row.path.startsWith(BELOW_MOUNT)) return row.handle
+  if (!row.nowhere) throw new ApiError('internal', 'an endpoint below a mount was called without one')
+  return row.nowhere
+}
 
 export const anyone: AccessRule = { by: 'anyone' }
 

@@ -1,7 +1,7 @@
 import type { Page } from '../ports.ts'
 import { type KindGoingWith, type Partitions, partitions } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { answer, type Call, keys, mountOf, type Outcome } from './call.ts'
+import { answer, type Call, keys, type MountCall, type Outcome } from './call.ts'
 import { invalid } from './errors.ts'
 import { int, type Supplied, text } from './fields.ts'
 
@@ -14,8 +14,8 @@ export const listFields = {
 const LONGEST_NAME = 1024
 
 const listing =
-  (where: (call: Call<typeof listFields>) => Partitions) =>
-  async (call: Call<typeof listFields>): Promise<Outcome> => {
+  <C extends Call<typeof listFields>>(where: (call: C) => Partitions) =>
+  async (call: C): Promise<Outcome> => {
     const found = await call.ports.store.list(where(call), pageOf(call.given))
     return answer(keys(found.map(item => item.sk)))
   }
@@ -25,7 +25,7 @@ export const listOf = (kind: 'token-role' | 'entity') => listing(() => partition
 
 /** Lists the names of all items of a kind that the mount has, expired ones too. */
 export const listOfMount = (kind: KindGoingWith<'mount'>) =>
-  listing(call => partitions(kind, mountOf(call).accessor))
+  listing((call: MountCall<typeof listFields>) => partitions(kind, call.mount.accessor))
 
 export function pageOf(given: Supplied<typeof listFields>): Page {
   if (given.limit !== undefined && given.limit < 0) throw invalid('limit must not be negative')

@@ -1,14 +1,14 @@
-import { answer, type Call, data, mountOf, type Outcome } from '../api/call.ts'
+import { answer, data, type MountCall, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { storedOf } from '../api/subject.ts'
 import { ensureAlias } from '../identity/ensure.ts'
 import { type Algorithm, reportOn, triedAlgorithms } from '../identity-proof/algorithms.ts'
 import type { Item } from '../storage/kinds.ts'
-import type { Grant } from '../tokens/grant.ts'
-import { grantedToken } from '../tokens/mint.ts'
 import { defined } from '../values/defined.ts'
 import { enforce, failed, report, type Verdict } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
+import type { Grant } from './login/grant.ts'
+import { grantedToken } from './login/outcome.ts'
 import { readLogin } from './login.ts'
 import * as ec2 from './login-ec2/decide.ts'
 import { gatherEc2, seeEc2 } from './login-ec2/gather.ts'
@@ -17,7 +17,7 @@ import * as iam from './login-iam/decide.ts'
 import { askSts, gatherIam, seeIam } from './login-iam/gather.ts'
 import type { IamProof } from './login-iam/login.ts'
 
-type ExplainCall = Call<typeof loginFields>
+type ExplainCall = MountCall<typeof loginFields>
 
 /** Verdicts so far; a step that cannot be taken ends the report. */
 interface Report {
@@ -104,7 +104,7 @@ async function explainIam(call: ExplainCall, proof: IamProof, found: Report): Pr
 
 const passes = ({ checks }: Report): boolean => checks.every(check => check.verdict !== 'fail')
 
-const loginPath = (call: ExplainCall): string => `auth/${mountOf(call).path}/login`
+const loginPath = (call: ExplainCall): string => `auth/${call.mount.path}/login`
 
 /** The token that the login would give, where nothing stands in its way. */
 async function preview(
@@ -114,7 +114,7 @@ async function preview(
   found: Report,
 ): Promise<void> {
   const { now, ports } = call
-  const mount = mountOf(call)
+  const mount = call.mount
   const fresh = { entityId: ports.entropy.uuid(), aliasId: ports.entropy.uuid() }
   const { alias } = ensureAlias(stored, { ...grant.alias, mount: mount.accessor, now, fresh })
   found.token = await step(found, 'token', () => {

@@ -1,4 +1,4 @@
-import type { Anew, Call, Early, Outcome } from '../api/call.ts'
+import type { Anew, Call, Early, MountCall, Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import type { Supplied } from '../api/fields.ts'
 import { notAccepted } from '../identity-proof/caller-identity.ts'
@@ -92,19 +92,23 @@ function keysOf(
 }
 
 /** POST login. */
-export function login(call: Call<typeof loginFields>): Promise<Outcome | Anew> {
-  const proof = call.prepared as Proof | undefined
-  if (!proof) throw new ApiError('internal', 'a login without proof')
-  if (!call.mount) return refuseNowhere(call, proof)
+export function login(call: MountCall<typeof loginFields>): Promise<Outcome | Anew> {
+  const proof = proofOf(call)
   return proof.type === 'ec2' ? loginEc2(call, proof) : loginIam(call, proof)
+}
+
+function proofOf({ prepared }: Pick<Call, 'prepared'>): Proof {
+  if (!prepared) throw new ApiError('internal', 'a login without proof')
+  return prepared as Proof
 }
 
 /**
  * A login at a mount that does not exist: the answer of one that was never configured, where no role is and
  * nobody's certificate is trusted. AWS is not asked: without a valid proof the answer is the same.
  */
-function refuseNowhere(call: Call<typeof loginFields>, proof: Proof): never {
+export function loginNowhere(call: Call<typeof loginFields>): never {
   const { given, ports, now } = call
+  const proof = proofOf(call)
   const seen = { mount: 'none' }
   if (proof.type === 'iam') {
     const outbound = outboundOf(proof.request, defaultClient, call)

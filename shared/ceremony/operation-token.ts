@@ -1,4 +1,4 @@
-import { after, type Call, clusterOf, type Outcome } from '../api/call.ts'
+import { after, type Call, type Outcome } from '../api/call.ts'
 import { text } from '../api/fields.ts'
 import { tokenText } from '../model/token.ts'
 import { ceremonyFor, shareFields } from './attempt.ts'
@@ -17,7 +17,7 @@ export const operationCeremony = ceremonyFor({
   tell: tellWatcher,
   make: call => {
     const token = tokenText(call.ports.entropy.bytes)
-    return { text: token.reveal(), changes: [storeOperationToken(token, clusterOf(call).record, call.now)] }
+    return { text: token.reveal(), changes: [storeOperationToken(token, call.cluster.record, call.now)] }
   },
 })
 

@@ -1,4 +1,4 @@
-import { type Call, clusterOf } from '../api/call.ts'
+import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import type { Attempt, Rekey, Secrets, Slot } from '../model/ceremony.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
@@ -42,7 +42,7 @@ export const roleOf = ({
 export function gatherRekey(call: Pick<Call, 'fetched' | 'cluster'>): GatheredRekey {
   const [item, recovery] = [call.fetched.get(key('rekey')), call.fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
-  const [of, under] = [identityOf(recovery), roleOf(clusterOf(call).record)]
+  const [of, under] = [identityOf(recovery), roleOf(call.cluster.record)]
   const { attempt, ...stored } = item?.data ?? { tries: [] }
   const goesOn = attempt && isRekeying(attempt) && attempt.of === of && attempt.rekey.under === under
   return { item, slot: { ...triesOf(stored), ...(goesOn ? { attempt } : {}) }, recovery, of, under }

@@ -1,4 +1,4 @@
-import { answer, type Call, type Outcome } from '../api/call.ts'
+import { type AlwaysCall, answer, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { int, list, type Supplied, text } from '../api/fields.ts'
 import { type ClusterRecord, withKeyring } from '../model/cluster.ts'
@@ -35,7 +35,7 @@ const DEFAULTS: Division = { shares: 5, threshold: 3 }
  * PUT sys/init: makes the keyring, the recovery key, the root token and the mounts, once, in one commit.
  * @see docs/spec/cluster.md#initialisation
  */
-export async function initialise(call: Call<typeof initFields>): Promise<Outcome> {
+export async function initialise(call: AlwaysCall<typeof initFields>): Promise<Outcome> {
   const { given, ports, now } = call
   if (call.cluster) throw alreadyDone()
   const division = divisionOf(given)

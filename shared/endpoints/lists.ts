@@ -9,12 +9,12 @@ const access = {
   path: '/auth/:mount/identity-accesslist/:instance_id',
   formerly: '/auth/:mount/identity-whitelist/:instance_id',
   subject: ({ mount, params }: SubjectPlace) => key('access', mount, params['instance_id'] ?? ''),
-}
+} as const
 
 const denied = {
   path: '/auth/:mount/roletag-denylist/:role_tag',
   formerly: '/auth/:mount/roletag-blacklist/:role_tag',
-}
+} as const
 
 export const listsGroup: Group = {
   name: 'lists',

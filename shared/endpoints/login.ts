@@ -1,6 +1,6 @@
 import { anyone, endpoint, type Group } from '../api/endpoint.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
-import { login, prepareLogin } from '../auth-method/login.ts'
+import { login, loginNowhere, prepareLogin } from '../auth-method/login.ts'
 
 const LARGEST_LOGIN = 64 * 1024
 
@@ -19,6 +19,7 @@ export const loginGroup: Group = {
       uniqueKeys: true,
       prepare: prepareLogin,
       handle: login,
+      nowhere: loginNowhere,
     }),
   ],
 }

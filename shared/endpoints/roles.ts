@@ -10,7 +10,7 @@ import { key } from '../storage/kinds.ts'
 const role = {
   path: '/auth/:mount/role/:role',
   subject: ({ mount, params }: SubjectPlace) => key('role', mount, params['role'] ?? ''),
-}
+} as const
 
 export const rolesGroup: Group = {
   name: 'roles',

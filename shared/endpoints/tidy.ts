@@ -22,7 +22,7 @@ function endpointsOf(list: TidyList): Endpoint[] {
     path: `/auth/:mount/config/tidy/${list}`,
     formerly: `/auth/:mount/config/tidy/${former[list]}`,
     subject: ({ mount }: SubjectPlace) => key('tidy-settings', mount, list),
-  }
+  } as const
   return [
     endpoint({
       ...settings,

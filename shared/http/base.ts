@@ -2,7 +2,7 @@ import type { Fetched } from '../api/call.ts'
 import { knowsOf, takesOperationToken } from '../api/endpoint.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMethod, type MountTable, mountAt } from '../model/mount.ts'
-import type { ClusterRead, Ports } from '../ports.ts'
+import type { ClusterRead, Items, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 import { type Presented, present } from './authenticate.ts'
@@ -42,8 +42,35 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
     return read
   }
   if (isRefusedAnyway(intake)) return { ...(await recordOnly(ports)), presented }
-  const found = (await atNoMount(intake, ports)) ?? (await everything(intake, more, presented, ports))
-  return { ...found, presented }
+  const nowhere = await atNoMount(intake, ports)
+  if (nowhere) return { ...nowhere, presented }
+  const token = isStranger(intake) ? undefined : await presented()
+  const now = ports.clock.now()
+  const table = ports.memory.mounts ? [] : [key('mounts')]
+  const own = [token?.key, token?.term].filter(one => one !== undefined)
+  const keys = [key('cluster'), key('mounts-revision'), ...table, ...own, ...more]
+  const items = await (intake.read ?? ports.store.read)(keys)
+  const found = fetchedItems(
+    keys.map((one, index) => ({ key: one, item: items[index] })),
+    ports.store,
+  )
+  const record = found.get(key('cluster'))
+  const asked = more.map(one => ({ key: one, item: found.get(one) }))
+  return {
+    ...noted(record, now, ports),
+    mounts: record ? await mountsIn(found, ports) : noMounts,
+    presented,
+    tokenItem: token?.key && found.get(token.key),
+    termItem: token?.term && found.get(token.term),
+    fetched: fetchedItems(asked, ports.store),
+    now,
+  }
+}
+
+/** Whether a token sent along is not even looked at: with a login, say. */
+function isStranger({ found }: Intake): boolean {
+  const access = 'miss' in found ? undefined : found.endpoint.access
+  return access?.by === 'anyone' && knowsOf(access) === undefined
 }
 
 type Found = Omit<Base, 'presented'>
@@ -64,7 +91,7 @@ async function recordOnly(ports: Ports): Promise<Found> {
     ...noted(record, now, ports),
     mounts: noMounts,
     tokenItem: undefined,
-    fetched: fetchedItems([]),
+    fetched: fetchedItems([], ports.store),
     now,
   }
 }
@@ -83,34 +110,7 @@ async function atNoMount({ found }: Intake, ports: Ports): Promise<Found | undef
   if (!cluster || age < 0 || age > bounds.RECORD_REREAD_MS || !isActive(cluster.record)) return undefined
   const [revision] = await ports.store.read([key('mounts-revision')])
   if (revision?.rev !== known.rev) return undefined
-  return { cluster, mounts: known.table, tokenItem: undefined, fetched: fetchedItems([]), now }
-}
-
-async function everything(
-  intake: Intake,
-  more: readonly Key[],
-  presented: Base['presented'],
-  ports: Ports,
-): Promise<Found> {
-  // a token sent along with a login is not even looked at
-  const access = 'miss' in intake.found ? undefined : intake.found.endpoint.access
-  const anonymous = access?.by === 'anyone' && knowsOf(access) === undefined
-  const token = anonymous ? undefined : await presented()
-  const now = ports.clock.now()
-  const table = ports.memory.mounts ? [] : [key('mounts')]
-  const own = [token?.key, token?.term].filter(one => one !== undefined)
-  const keys = [key('cluster'), key('mounts-revision'), ...table, ...own, ...more]
-  const items = await (intake.read ?? ports.store.read)(keys)
-  const found = fetchedItems(keys.map((one, index) => ({ key: one, item: items[index] })))
-  const record = found.get(key('cluster'))
-  return {
-    ...noted(record, now, ports),
-    mounts: record ? await mountsIn(found, ports) : noMounts,
-    tokenItem: token?.key && found.get(token.key),
-    termItem: token?.term && found.get(token.term),
-    fetched: fetchedItems(more.map(one => ({ key: one, item: found.get(one) }))),
-    now,
-  }
+  return { cluster, mounts: known.table, tokenItem: undefined, fetched: fetchedItems([], ports.store), now }
 }
 
 /** The cluster record as it was read now, remembered. */
@@ -133,15 +133,22 @@ async function mountsIn(found: Fetched, { memory, store }: Ports): Promise<Mount
   return table?.data ?? noMounts
 }
 
-function fetchedItems(read: readonly { key: Key; item: Item | undefined }[]): Fetched {
+function fetchedItems(read: readonly { key: Key; item: Item | undefined }[], store: Ports['store']): Fetched {
   const nameOf = (one: Key) => `${one.kind}\n${one.pk}\n${one.sk}`
   const found = new Map(read.map(one => [nameOf(one.key), one]))
+  const keep = (one: Key, item: Item | undefined): void => {
+    found.set(nameOf(one), { key: one, item })
+  }
   return {
     keys: () => [...found.values()].map(one => one.key),
     has: one => found.has(nameOf(one)),
     get: <K extends Kind>(one: Key<K>) => found.get(nameOf(one))?.item as Item<K> | undefined,
-    keep: (one, item) => {
-      found.set(nameOf(one), { key: one, item })
+    keep,
+    read: async <const K extends readonly Key[]>(keys: K) => {
+      const missing = keys.filter(one => !found.has(nameOf(one)))
+      const items = missing.length > 0 ? await store.read(missing) : []
+      for (const [index, one] of missing.entries()) keep(one, items[index])
+      return keys.map(one => found.get(nameOf(one))?.item) as Items<K>
     },
   }
 }

@@ -1,5 +1,5 @@
-import { type Answer, type Call, type Outcome, warned } from '../api/call.ts'
-import type { Endpoint, Group } from '../api/endpoint.ts'
+import { type AlwaysCall, type Answer, type Outcome, warned } from '../api/call.ts'
+import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { BY_ROLE, countRefusal, isByRole, tellRefusals } from '../journal/counted-refusals.ts'
 import { isActive } from '../model/cluster.ts'
@@ -38,57 +38,38 @@ export const serve =
   (group: Group, ports: Ports) =>
   async (request: HttpRequest): Promise<Served> => {
     const id = ports.entropy.uuid()
-    const { response, ...served } = await servedAs(id, group, request, ports)
-    return { id, response: { ...response, headers: { ...response.headers, 'x-request-id': id } }, ...served }
+    let operation = 'refused early'
+    const served = ({ headers, ...response }: HttpResponse, accessor = '', error?: ApiError): Served =>
+      defined({
+        id,
+        response: { ...response, headers: { ...headers, 'x-request-id': id } },
+        operation,
+        accessor,
+        error,
+      })
+    try {
+      const intake = await takeIn(group, request, id, ports)
+      const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
+      const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
+      operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
+      await tellRefusals(ports)
+      const state: State = { accessor: '' }
+      try {
+        return served(await attempt(intake, trail, ports, state), state.accessor)
+      } catch (error) {
+        const known = asApiError(error)
+        if (isByRole(known)) await countRefusal(BY_ROLE, operation, ports)
+        else if (!state.uninitialised) await trail?.response({ error: known })
+        return served(renderError(known), state.accessor, known)
+      }
+    } catch (error) {
+      const known = asApiError(error)
+      return served(renderError(known), '', known)
+    }
   }
-
-async function servedAs(
-  id: string,
-  group: Group,
-  request: HttpRequest,
-  ports: Ports,
-): Promise<Omit<Served, 'id'>> {
-  let intake: Intake
-  try {
-    intake = await takeIn(group, request, id, ports)
-  } catch (error) {
-    return failure(error, 'refused early')
-  }
-  const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
-  const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
-  const operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
-  try {
-    await tellRefusals(ports)
-    const served = await answerAudited(intake, trail, ports)
-    if (served.error && isByRole(served.error)) await countRefusal(BY_ROLE, operation, ports)
-    return { operation, ...served }
-  } catch (error) {
-    return failure(error, operation)
-  }
-}
-
-const failure = (error: unknown, operation: string): Omit<Served, 'id'> => {
-  const known = asApiError(error)
-  return { response: renderError(known), operation, accessor: '', error: known }
-}
 
 const asApiError = (error: unknown): ApiError =>
   error instanceof ApiError ? error : new ApiError('internal', '', { cause: error })
-
-async function answerAudited(
-  intake: Intake,
-  trail: Trail | undefined,
-  ports: Ports,
-): Promise<Omit<Served, 'id' | 'operation'>> {
-  const state: State = { accessor: '' }
-  try {
-    return { response: await attempt(intake, trail, ports, state), accessor: state.accessor }
-  } catch (error) {
-    const known = asApiError(error)
-    if (!state.uninitialised && !isByRole(known)) await trail?.response({ error: known })
-    return { response: renderError(known), accessor: state.accessor, error: known }
-  }
-}
 
 /** What later attempts, and the log, know of earlier ones. */
 interface State {
@@ -118,7 +99,7 @@ async function attempt(
   for (let [lost, rounds] = [0, 0]; ; ) {
     const call = await admitted(intake, trail, ports, state, { first: lost + rounds === 0, kept, more })
     const { endpoint } = call
-    const outcome = await endpoint.handle(call)
+    const outcome = await handlerOf(endpoint, call)(call)
     if ('anew' in outcome) {
       rounds += 1
       if (rounds > ROUNDS)
@@ -154,7 +135,7 @@ async function attempt(
 const isIdle = ({ answer }: Outcome, changes: readonly Change[]): boolean =>
   changes.length === 0 && answer.kind !== 'auth'
 
-type Ready = Call & { endpoint: Endpoint }
+type Ready = AlwaysCall & { endpoint: Endpoint }
 
 interface Attempt {
   first: boolean
@@ -215,7 +196,7 @@ function checkWrapping({ cluster }: Base, { facts }: Intake): void {
 }
 
 /** Calls to the provider in one attempt; those of earlier attempts are not made again. */
-function provider(kept: Map<string, Promise<unknown>>): Pick<Call, 'once' | 'asked'> {
+function provider(kept: Map<string, Promise<unknown>>): Pick<AlwaysCall, 'once' | 'asked'> {
   const before = kept.size
   return {
     once: <T>(name: string, work: () => Promise<T>) => {

@@ -1,4 +1,4 @@
-import { type Answer, answer, type Call, type Early, type Outcome } from '../api/call.ts'
+import { type AlwaysCall, type Answer, answer, type Early, type Outcome } from '../api/call.ts'
 import { type JournalSeen, journalSeen, lookEarly } from '../api/early-look.ts'
 import { invalid } from '../api/errors.ts'
 import { bool, text } from '../api/fields.ts'
@@ -64,7 +64,7 @@ export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
 })
 
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
-export async function health(call: Call<typeof healthFields>): Promise<Outcome> {
+export async function health(call: AlwaysCall<typeof healthFields>): Promise<Outcome> {
   const bad = Object.entries(call.given).find(
     ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(String(value ?? '')),
   )
@@ -87,7 +87,7 @@ const KEYRING_MS = 10_000
  * to be looked at (`healthChecksKeyring`).
  */
 async function isSealed(
-  { ports, now }: Pick<Call, 'ports' | 'now'>,
+  { ports, now }: Pick<AlwaysCall, 'ports' | 'now'>,
   record: ClusterRecord,
 ): Promise<boolean> {
   const { deployment, memory, cipher, log } = ports
@@ -101,7 +101,7 @@ async function isSealed(
 }
 
 function healthOf(
-  { ports, now, fetched }: Call<typeof healthFields>,
+  { ports, now, fetched }: AlwaysCall<typeof healthFields>,
   record: ClusterRecord | undefined,
   head: Journaling | undefined,
 ): Record<string, unknown> {
@@ -133,7 +133,7 @@ function healthOf(
  * GET sys/seal-status. KMS keeps the keys: an initialised cluster is never sealed.
  * @see docs/spec/cluster.md#seal-status
  */
-export async function sealStatus(call: Call): Promise<Outcome> {
+export async function sealStatus(call: AlwaysCall): Promise<Outcome> {
   const record = call.cluster?.record
   const [recovery] = record ? await call.ports.store.read([key('recovery-key')]) : [undefined]
   return answer({
@@ -160,7 +160,7 @@ export async function sealStatus(call: Call): Promise<Outcome> {
 }
 
 /** GET sys/leader: there are no nodes, so the cluster leads itself. Other clusters know it by the address of its link. */
-export const leader = ({ request, cluster, ports: { deployment } }: Call): Outcome => {
+export const leader = ({ request, cluster, ports: { deployment } }: AlwaysCall): Outcome => {
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
   const asked = request.domain === '' ? '' : `${scheme}://${request.domain}`
   const address = deployment.apiAddress || asked
@@ -181,5 +181,5 @@ const leaderOf = (address: string, ofLink: string): Answer => ({
 })
 
 /** GET sys/init: whether the cluster is initialised. */
-export const initStatus = (call: Call): Outcome =>
+export const initStatus = (call: AlwaysCall): Outcome =>
   answer({ kind: 'plain', status: 200, body: { initialized: call.cluster !== undefined } })

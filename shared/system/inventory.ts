@@ -1,4 +1,4 @@
-import { answer, type Call, clusterOf, data, keys, type Outcome } from '../api/call.ts'
+import { answer, type Call, data, keys, type Outcome } from '../api/call.ts'
 import { printTime } from '../values/time.ts'
 
 /** GET sys/ha-status: there are no nodes, so the cluster is the one active node of itself. */
@@ -8,7 +8,7 @@ export const haStatus = (call: Call): Outcome => {
   const asked = call.request.domain === '' ? '' : `${scheme}://${call.request.domain}`
   const address = deployment.apiAddress || asked
   const node = {
-    hostname: clusterOf(call).record.name,
+    hostname: call.cluster.record.name,
     api_address: address,
     cluster_address: address,
     active_node: true,
@@ -24,7 +24,7 @@ export const haStatus = (call: Call): Outcome => {
 /** LIST sys/version-history: the version that is announced, since the cluster began. Earlier ones are not kept. */
 export const versionHistory = (call: Call): Outcome => {
   const { apiVersion } = call.ports.deployment
-  const installed = printTime(clusterOf(call).record.initialisedAt)
+  const installed = printTime(call.cluster.record.initialisedAt)
   const entry = { build_date: '', previous_version: null, timestamp_installed: installed }
   return answer(keys([apiVersion], { [apiVersion]: entry }))
 }

@@ -1,4 +1,4 @@
-import { after, answer, type Call, callerOf, clusterOf, nothing, type Outcome } from '../api/call.ts'
+import { after, answer, type Call, callerOf, nothing, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { currentCluster } from '../jobs/current-cluster.ts'
 import { accessorFor, BATCH_PREFIX, type Token } from '../model/token.ts'
@@ -48,7 +48,7 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
     for (let tries = 1; !(await orphanChildren(item, accessor, call.ports, cluster)); tries++)
       if (tries === TRIES) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
   }
-  await release(clusterOf(call))
+  await release(call.cluster)
   // these were made while it went; one that is made later still is dead
   const late = async () => release(await currentCluster(call.ports))
   return { ...after(gone(accessor, item.data)), afterwards: late }

@@ -1,7 +1,9 @@
 import type { AwsTarget, FieldCipher, ProviderSettings } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { providerSettings } from './client.ts'
+import type { Secret } from '../../values/secret.ts'
+import { defaultClient } from './client.ts'
+import { callSettings } from './client-settings.ts'
 
 /** Items that say how to reach an account. */
 export interface AccountItems {
@@ -20,11 +22,37 @@ export async function awsTarget(
   { client, sts }: AccountItems,
   cipher: FieldCipher,
 ): Promise<AwsTarget> {
-  const settings: ProviderSettings = await providerSettings(client, cipher)
   return defined({
     account,
     region,
-    client: settings,
+    client: await providerSettings(client, cipher),
     assume: sts ? { role: sts.data.role, externalId: sts.data.externalId } : undefined,
   })
+}
+
+/** The settings of a mount's calls to AWS, with its secrets opened. */
+export async function providerSettings(
+  stored: Item<'client-config'> | undefined,
+  cipher: FieldCipher,
+): Promise<ProviderSettings> {
+  const config = stored?.data ?? defaultClient
+  const credentials = await pair(stored, cipher, 'secretKey', config.accessKey)
+  const previous = await pair(stored, cipher, 'previousSecretKey', config.previousAccessKey ?? '')
+  return defined({
+    version: stored?.rev ?? 'none',
+    credentials,
+    previous,
+    ...callSettings(config),
+  })
+}
+
+async function pair(
+  stored: Item<'client-config'> | undefined,
+  cipher: FieldCipher,
+  field: 'secretKey' | 'previousSecretKey',
+  accessKey: string,
+): Promise<{ accessKey: string; secretKey: Secret } | undefined> {
+  const encrypted = stored?.data[field]
+  if (!stored || !encrypted || accessKey === '') return undefined
+  return { accessKey, secretKey: await cipher.decrypt(stored, field, encrypted) }
 }

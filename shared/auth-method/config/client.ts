@@ -2,18 +2,8 @@ import { after, answer, type Call, data, nothing, type Outcome } from '../../api
 import { bool, text, unsupported } from '../../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
 import type { ClientConfig } from '../../model/config.ts'
-import type { FieldCipher, ProviderSettings } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
-import type { Item } from '../../storage/kinds.ts'
-import { defined } from '../../values/defined.ts'
-import type { Secret } from '../../values/secret.ts'
-import {
-  callSettings,
-  defaultSettings,
-  mergeSettings,
-  settingFields,
-  settingsAnswer,
-} from './client-settings.ts'
+import { defaultSettings, mergeSettings, settingFields, settingsAnswer } from './client-settings.ts'
 
 const federation = 'Not supported: calls to AWS use keys or the credentials of the environment'
 const rotation = 'Not supported: keys are rotated by config/rotate-root'
@@ -62,30 +52,3 @@ const warningsOf = ({ stsEndpoint, stsRegion }: ClientConfig): string[] =>
 /** GET config/client: everything but the secret key. */
 export const readClient = (call: Call): Outcome =>
   answer(data(settingsAnswer(storedOf(call, 'client-config').data)))
-
-/** The settings of a mount's calls to AWS, with its secrets opened. */
-export async function providerSettings(
-  stored: Item<'client-config'> | undefined,
-  cipher: FieldCipher,
-): Promise<ProviderSettings> {
-  const config = stored?.data ?? defaultClient
-  const credentials = await pair(stored, cipher, 'secretKey', config.accessKey)
-  const previous = await pair(stored, cipher, 'previousSecretKey', config.previousAccessKey ?? '')
-  return defined({
-    version: stored?.rev ?? 'none',
-    credentials,
-    previous,
-    ...callSettings(config),
-  })
-}
-
-async function pair(
-  stored: Item<'client-config'> | undefined,
-  cipher: FieldCipher,
-  field: 'secretKey' | 'previousSecretKey',
-  accessKey: string,
-): Promise<{ accessKey: string; secretKey: Secret } | undefined> {
-  const encrypted = stored?.data[field]
-  if (!stored || !encrypted || accessKey === '') return undefined
-  return { accessKey, secretKey: await cipher.decrypt(stored, field, encrypted) }
-}

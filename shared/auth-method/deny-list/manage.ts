@@ -1,4 +1,4 @@
-import { after, answer, type Call, data, mountOf, type Outcome } from '../../api/call.ts'
+import { after, answer, data, type MountCall, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import type { DenyEntry } from '../../model/deny-entry.ts'
 import { maxTtlOf } from '../../model/mount.ts'
@@ -16,15 +16,15 @@ export function readings(given: string): string[] {
   return [...new Set([given, ...decoded])].filter(text => text !== undefined && text !== '') as string[]
 }
 
-const givenTag = (call: Call): string => {
+const givenTag = (call: MountCall): string => {
   const tag = call.params['role_tag'] ?? ''
   if (tag === '') throw invalid('role_tag is required')
   return tag
 }
 
 /** The stored entry under any reading. */
-async function findEntry(call: Call): Promise<Item<'deny'> | undefined> {
-  const { accessor } = mountOf(call)
+async function findEntry(call: MountCall): Promise<Item<'deny'> | undefined> {
+  const { accessor } = call.mount
   const found = await call.ports.store.read(readings(givenTag(call)).map(text => key('deny', accessor, text)))
   return found.find(item => item !== undefined)
 }
@@ -33,8 +33,8 @@ async function findEntry(call: Call): Promise<Item<'deny'> | undefined> {
  * POST roletag-denylist/:role_tag. Only a genuine tag of an existing role can be denied: anything else could not
  * be used anyway. @see docs/spec/role-tags.md#deny-list
  */
-export async function denyTag(call: Call): Promise<Outcome> {
-  const { accessor } = mountOf(call)
+export async function denyTag(call: MountCall): Promise<Outcome> {
+  const { accessor } = call.mount
   const parsed = readings(givenTag(call)).flatMap(text => {
     const tag = parseTag(text)
     return tag ? [{ text, ...tag }] : []
@@ -49,7 +49,7 @@ export async function denyTag(call: Call): Promise<Outcome> {
   if (!role) throw invalid('not a valid role tag: its role does not exist')
   const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
   if (!isSignedWith(parsed, tagKey)) throw invalid('not a valid role tag: it was not made for this role')
-  const longest = Math.max(parsed.tag.maxTtl, role.data.token.maxTtl, maxTtlOf(mountOf(call)))
+  const longest = Math.max(parsed.tag.maxTtl, role.data.token.maxTtl, maxTtlOf(call.mount))
   const entry: DenyEntry = {
     createdAt: stored?.data.createdAt ?? call.now,
     expiresAt: call.now + longest * 1000,
@@ -58,10 +58,10 @@ export async function denyTag(call: Call): Promise<Outcome> {
 }
 
 /** GET roletag-denylist/:role_tag: the entry, and in a warning what its times mean for the tag. */
-export async function readDenied(call: Call): Promise<Outcome> {
+export async function readDenied(call: MountCall): Promise<Outcome> {
   const [item, [tidy]] = await Promise.all([
     findEntry(call),
-    call.ports.store.read([key('tidy-settings', mountOf(call).accessor, 'roletag-denylist')]),
+    call.ports.store.read([key('tidy-settings', call.mount.accessor, 'roletag-denylist')]),
   ])
   if (!item) throw new ApiError('not_found')
   const { createdAt, expiresAt } = item.data
@@ -84,7 +84,7 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
 }
 
 /** DELETE roletag-denylist/:role_tag. */
-export async function allowTag(call: Call): Promise<Outcome> {
+export async function allowTag(call: MountCall): Promise<Outcome> {
   const item = await findEntry(call)
   return item ? after([remove(item)]) : answer({ kind: 'nothing' })
 }

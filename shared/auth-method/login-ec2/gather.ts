@@ -1,5 +1,4 @@
-import type { Call } from '../../api/call.ts'
-import { mountOf } from '../../api/call.ts'
+import type { MountCall } from '../../api/call.ts'
 import type { InstanceDocument, VerifiedProof } from '../../identity-proof/instance-document.ts'
 import type { IdentityConfig } from '../../model/config.ts'
 import { maxTtlOf } from '../../model/mount.ts'
@@ -9,15 +8,15 @@ import { lowerAscii } from '../../values/names.ts'
 import { awsTarget } from '../config/accounts.ts'
 import { defaultIdentity } from '../config/identity.ts'
 import { noRole, type Passed } from '../login/checks.ts'
-import { fetchItems, hintOf, remember } from '../login/fetch.ts'
 import type { loginFields } from '../login/fields.ts'
+import { hintOf, remember } from '../login/hints.ts'
 import type { SeenInstance } from '../login/instance.ts'
 import { instanceCall, seeInstance } from '../login/see-instance.ts'
 import { isSignedWith, parseTag } from '../role-tags/tag.ts'
 import { defaultTidy } from '../tidy/settings.ts'
 import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
 
-type LoginCall = Call<typeof loginFields>
+type LoginCall = MountCall<typeof loginFields>
 
 /** The items of an ec2 login that are known by name as soon as its document is read. */
 export const ec2Keys = (accessor: string, roleName: string, document: InstanceDocument) =>
@@ -64,9 +63,9 @@ export async function gatherEc2(
   document: VerifiedProof,
   freshNonce: string,
 ): Promise<GatheredEc2> {
-  const mount = mountOf(call)
+  const mount = call.mount
   const roleName = ec2RoleName(call.given.role, document)
-  const [client, config, role, sts, entry, tidy] = await fetchItems(call, [
+  const [client, config, role, sts, entry, tidy] = await call.fetched.read([
     ...ec2Keys(mount.accessor, roleName, document),
     ...guessEc2Alias(call.ports.keyHints, mount.accessor, roleName, document),
   ])
@@ -76,7 +75,7 @@ export async function gatherEc2(
   remember(call.ports, hintOf.roleId(mount.accessor, roleName), role.data.roleId)
   const alias = aliasName(identity.ec2Alias, role.data.roleId, document)
   const [aliasItem] =
-    alias === '' ? [undefined] : await fetchItems(call, [key('alias', mount.accessor, alias)])
+    alias === '' ? [undefined] : await call.fetched.read([key('alias', mount.accessor, alias)])
   const encryptedNonce = entry?.data.clientNonce
   const entryNonce =
     entry && encryptedNonce
@@ -119,7 +118,7 @@ async function lookUp(call: LoginCall, { facts, role, reach }: GatheredEc2): Pro
 /** The denial, if there is one, of the tag that the instance carries under the role's name for it. */
 export const denialOf = (call: LoginCall, { role }: GatheredEc2, seen: SeenInstance): Key<'deny'>[] => {
   const value = tagOf(role, seen)
-  return value ? [key('deny', mountOf(call).accessor, value)] : []
+  return value ? [key('deny', call.mount.accessor, value)] : []
 }
 
 /** What EC2, IAM and the instance's role tag say; what the facts have passed so far stays with them. */
@@ -144,6 +143,6 @@ async function seeTag(call: LoginCall, gathered: GatheredEc2, seen: SeenInstance
   const parsed = value ? parseTag(value) : undefined
   if (!value || !parsed) return defined({ value: value || undefined, genuine: false, denied: false })
   const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
-  const [denial] = await fetchItems(call, denialOf(call, gathered, seen))
+  const [denial] = await call.fetched.read(denialOf(call, gathered, seen))
   return { value, tag: parsed.tag, genuine: isSignedWith(parsed, tagKey), denied: denial !== undefined }
 }

@@ -1,4 +1,4 @@
-import { type Anew, type Call, mountOf, type Outcome } from '../../api/call.ts'
+import type { Anew, MountCall, Outcome } from '../../api/call.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
 import type { TidySettings } from '../../model/tidy.ts'
 import { type Change, replace } from '../../storage/changes.ts'
@@ -11,7 +11,7 @@ import { decideEc2Login, type Ec2Decision, ec2ChecksAfter, ec2ChecksBefore } fro
 import { askEc2, denialOf, gatherEc2, seeEc2 } from './gather.ts'
 import { type Ec2Proof, provenDocument } from './proof.ts'
 
-type LoginCall = Call<typeof loginFields>
+type LoginCall = MountCall<typeof loginFields>
 
 /**
  * Login by signed identity document. It is judged by what is stored once EC2 has answered. Token, new entity and
@@ -36,7 +36,7 @@ async function entryChange(
   { entry, nonce, grant }: Ec2Decision,
   tidy: TidySettings,
 ): Promise<Change> {
-  const place = key('access', mountOf(call).accessor, grant.login.instanceId ?? '')
+  const place = key('access', call.mount.accessor, grant.login.instanceId ?? '')
   const kept: AccessEntry =
     nonce === ''
       ? entry

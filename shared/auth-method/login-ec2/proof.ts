@@ -1,4 +1,4 @@
-import { type Call, mountOf } from '../../api/call.ts'
+import type { MountCall } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import {
   type DocumentProof,
@@ -13,7 +13,6 @@ import type { TrustedKey } from '../../model/trusted-key.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { refuse } from '../login/checks.ts'
-import { fetchItems } from '../login/fetch.ts'
 
 /** A proof that has been read; with `document`, the provider's own keys vouch for it. */
 export interface Ec2Proof {
@@ -86,16 +85,16 @@ function rememberVouching(
  * @throws ApiError `invalid_request`
  */
 export async function provenDocument(
-  call: Call,
+  call: MountCall,
   { proof, document, guess: early }: Ec2Proof,
 ): Promise<VerifiedProof> {
   if (document) return document
-  const { accessor } = mountOf(call)
+  const { accessor } = call.mount
   const { store, deployment } = call.ports
   // where the path names another mount by now, what was guessed was guessed for the other one
   const ours = early?.place.pk === key('certificate', accessor, '').pk ? early : undefined
   const guess = ours ?? guessDocument(call.ports, accessor, proof)
-  const [stored] = guess ? await fetchItems(call, [guess.place]) : []
+  const [stored] = guess ? await call.fetched.read([guess.place]) : []
   const confirmed = guess?.confirmedBy(stored)
   if (confirmed) return confirmed
   const registered = await store.list(partitions('certificate', accessor))

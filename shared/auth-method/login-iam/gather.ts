@@ -1,4 +1,4 @@
-import { type Call, mountOf } from '../../api/call.ts'
+import type { Call, MountCall } from '../../api/call.ts'
 import {
   type Identity,
   readCallerIdentity,
@@ -16,14 +16,14 @@ import { type AccountItems, awsTarget } from '../config/accounts.ts'
 import { defaultClient } from '../config/client.ts'
 import { defaultIdentity } from '../config/identity.ts'
 import { noRole, refuse } from '../login/checks.ts'
-import { fetchItems, hintOf, remember } from '../login/fetch.ts'
 import type { loginFields } from '../login/fields.ts'
+import { hintOf, remember } from '../login/hints.ts'
 import { instanceCall, seeInstance } from '../login/see-instance.ts'
 import type { IamFacts, InferredInstance, SeenIamFacts } from './facts.ts'
 import { fullArnOf } from './full-arn.ts'
 import { admits, inferredId } from './principal.ts'
 
-type LoginCall = Call<typeof loginFields>
+type LoginCall = MountCall<typeof loginFields>
 
 /** The items of an iam login that are known by name once STS has named the caller. */
 const iamKeys = (accessor: string, roleName: string) =>
@@ -31,7 +31,7 @@ const iamKeys = (accessor: string, roleName: string) =>
 
 /** What a login of this caller will look at, as far as it can be known or guessed. */
 export function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
-  const { accessor } = mountOf(call)
+  const { accessor } = call.mount
   const { keyHints } = call.ports
   const roleName = roleNameOf(call, caller)
   const kind = keyHints.get(hintOf.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
@@ -45,7 +45,7 @@ const roleNameOf = ({ given }: LoginCall, { entity }: Identity): string =>
 
 /** Sends the caller's request to STS and reads who it is. @throws ApiError */
 export async function askSts(call: LoginCall, request: SignedRequest): Promise<VerifiedIdentity> {
-  const [client] = await fetchItems(call, [key('client-config', mountOf(call).accessor)])
+  const [client] = await call.fetched.read([key('client-config', call.mount.accessor)])
   const outbound = outboundOf(request, client?.data ?? defaultClient, call)
   if ('why' in outbound) return refuse(outbound)
   const answer = await call.once(`sts ${client?.rev ?? ''}`, () =>
@@ -59,7 +59,7 @@ export async function askSts(call: LoginCall, request: SignedRequest): Promise<V
 export const outboundOf = (
   request: SignedRequest,
   config: ClientConfig,
-  { ports: { deployment }, mount }: Pick<LoginCall, 'ports' | 'mount'>,
+  { ports: { deployment }, mount }: Pick<Call, 'ports' | 'mount'>,
 ) =>
   rebuildRequest(request, {
     serverId: config.serverId,
@@ -80,16 +80,16 @@ export interface GatheredIam<F extends IamFacts = IamFacts> {
 
 /** Reads what a login of this caller depends on. @throws ApiError when there is no such role */
 export async function gatherIam(call: LoginCall, caller: VerifiedIdentity): Promise<GatheredIam> {
-  const mount = mountOf(call)
+  const mount = call.mount
   const roleName = roleNameOf(call, caller)
   const { accessor } = mount
-  const [client, config, role] = await fetchItems(call, iamKeys(accessor, roleName))
+  const [client, config, role] = await call.fetched.read(iamKeys(accessor, roleName))
   if (!role) throw noRole(roleName)
   const identity = config?.data ?? defaultIdentity
   remember(call.ports, hintOf.aliasKind(mount.accessor, 'iam'), identity.iamAlias)
   remember(call.ports, hintOf.roleId(mount.accessor, roleName), role.data.roleId)
   const aliasName = aliasOf(identity.iamAlias, role.data.roleId, caller)
-  const [alias] = await fetchItems(call, [key('alias', mount.accessor, aliasName)])
+  const [alias] = await call.fetched.read([key('alias', mount.accessor, aliasName)])
   const { source } = call.request
   const facts: IamFacts = {
     type: 'iam',
@@ -126,7 +126,7 @@ export async function seeIam<F extends IamFacts>(
   const instanceId = role.inferredEntityType === '' ? undefined : inferredId(caller)
   if (!lookUp && instanceId === undefined) return { ...facts, fullArn: undefined, inferred: undefined }
   const { account, partition } = caller.entity
-  const [sts] = await fetchItems(call, [key('sts-role', mountOf(call).accessor, account)])
+  const [sts] = await call.fetched.read([key('sts-role', call.mount.accessor, account)])
   const items = { client, sts }
   const reach = (region: string) => awsTarget(account, region, items, call.ports.cipher)
   const fullArn = lookUp

@@ -1,4 +1,4 @@
-import type { Anew, Call, Outcome } from '../../api/call.ts'
+import type { Anew, MountCall, Outcome } from '../../api/call.ts'
 import type { SignedRequest } from '../../identity-proof/signed-request.ts'
 import { enforce } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
@@ -16,7 +16,10 @@ export interface IamProof {
  * Login by signed caller-identity request. Before STS has answered only the configuration that shapes the call is
  * read; the login is judged by what is stored afterwards. @see docs/spec/login-iam.md#judged-twice
  */
-export async function loginIam(call: Call<typeof loginFields>, proof: IamProof): Promise<Outcome | Anew> {
+export async function loginIam(
+  call: MountCall<typeof loginFields>,
+  proof: IamProof,
+): Promise<Outcome | Anew> {
   const caller = await askSts(call, proof.request)
   if (call.asked()) return { anew: keysOfCaller(call, caller) }
   const gathered = await gatherIam(call, caller)

@@ -1,10 +1,20 @@
-import { after, type Call, clusterOf, mountOf, type Outcome } from '../../api/call.ts'
+import { type Auth, after, type MountCall, type Outcome } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
 import { ensureAlias } from '../../identity/ensure.ts'
-import { tokenText } from '../../model/token.ts'
+import type { Alias } from '../../model/alias.ts'
+import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
+import { secondsOf, type Token, tokenText } from '../../model/token.ts'
+import { sanitisePolicies, withDefault } from '../../policies/names.ts'
+import type { FieldCipher } from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
-import type { Grant } from '../../tokens/grant.ts'
-import { mintLogin } from '../../tokens/mint.ts'
+import { authOf, displayName, issueBatch, issueService } from '../../tokens/mint.ts'
+import { networksOf } from '../../tokens/networks.ts'
+import { keptTerms } from '../../tokens/parameters.ts'
+import type { TokenParameters } from '../../tokens/terms.ts'
+import { lifetime } from '../../tokens/ttl.ts'
+import type { Secret } from '../../values/secret.ts'
+import type { Grant } from './grant.ts'
 
 /**
  * What a login that passed every check comes to. Token, entity and `more` are committed together. Metadata of an
@@ -14,13 +24,13 @@ import { mintLogin } from '../../tokens/mint.ts'
  * @param stored the alias that the grant names, if it was there
  */
 export async function loggedIn(
-  call: Call,
+  call: MountCall,
   grant: Grant,
   stored: Item<'alias'> | undefined,
   more: readonly Change[] = [],
 ): Promise<Outcome> {
   const { entropy, cipher, store } = call.ports
-  const mount = mountOf(call)
+  const mount = call.mount
   const fresh = { entityId: entropy.uuid(), aliasId: entropy.uuid() }
   const sighting = { ...grant.alias, mount: mount.accessor, now: call.now, fresh }
   const { alias, created, metadata } = ensureAlias(stored, sighting)
@@ -30,6 +40,88 @@ export async function loggedIn(
   const { auth, changes, warnings } = await mintLogin(grant, facts, cipher)
   const outcome = after([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
   if (!metadata) return outcome
-  const write = async () => void (await store.commit([metadata], clusterOf(call), { tries: 1 }))
+  const write = async () => void (await store.commit([metadata], call.cluster, { tries: 1 }))
   return { ...outcome, afterwards: write }
+}
+
+/** Everything else that minting a login's token depends on. */
+export interface MintFacts {
+  mount: Mount
+  alias: Alias
+  /** epoch milliseconds */
+  now: number
+  /** text of the new token; a batch token has another one */
+  text: Secret
+}
+
+export interface Minted {
+  auth: Auth
+  changes: readonly Change[]
+  warnings: readonly string[]
+}
+
+/** Mints the token of a login. A service token is one item to write, a batch token none. */
+export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCipher): Promise<Minted> {
+  const { token, warnings } = grantedToken(grant, facts)
+  const minted = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, facts.text)
+  const identityPolicies = sanitisePolicies(facts.alias.policies)
+  return {
+    ...minted,
+    auth: authOf(minted.token, minted.text, { ...token.meta, ...grant.disclosed }, identityPolicies),
+    warnings,
+  }
+}
+
+/**
+ * The token that a grant comes to, not issued yet.
+ * @throws ApiError when there can be none: the entity is disabled, or the mount and the role do not go together
+ */
+export function grantedToken(
+  grant: Grant,
+  { mount, alias, now }: Omit<MintFacts, 'text'>,
+): { token: Token; warnings: string[] } {
+  if (alias.disabled) throw new ApiError('permission_denied', '', { reason: { why: 'entity-disabled' } })
+  const { terms } = grant
+  const type = tokenTypeOf(terms.type, mount)
+  const granted = lifetime(
+    {
+      increment: 0,
+      ttl: terms.ttl,
+      period: terms.period,
+      methodMax: terms.maxTtl,
+      explicitMax: terms.explicitMaxTtl,
+    },
+    { default: defaultTtlOf(mount), max: maxTtlOf(mount) },
+    secondsOf(now),
+    secondsOf(now),
+  )
+  if ('why' in granted) throw invalid(granted.text)
+  if (type === 'batch' && (terms.period > 0 || terms.numUses > 0)) {
+    throw invalid('the role asks for a periodic or limited-use token, but the mount gives batch tokens')
+  }
+  const token: Token = {
+    type,
+    hash: '',
+    path: grant.path,
+    displayName: displayName(mount.path, grant.displayName),
+    policies: withDefault(terms.policies, terms.noDefaultPolicy),
+    meta: grant.metadata,
+    mount: mount.accessor,
+    entity: { id: alias.entityId, mount: alias.mount, alias: alias.name },
+    login: grant.login,
+    depth: 0,
+    renewable: type === 'service',
+    createdAt: now,
+    ttl: granted.ttl,
+    creationTtl: granted.ttl,
+    ...keptTerms({ ...terms, boundCidrs: networksOf(terms, grant.source) }),
+  }
+  return { token, warnings: granted.warnings }
+}
+
+/** What a role's or mount's token type comes to. */
+export function tokenTypeOf(wanted: TokenParameters['type'], mount: Pick<Mount, 'tokenType'>): Token['type'] {
+  if (mount.tokenType === 'service' || mount.tokenType === 'batch') return mount.tokenType
+  if (wanted !== 'default') return wanted
+  return mount.tokenType === 'default-batch' ? 'batch' : 'service'
 }

@@ -1,4 +1,4 @@
-import { answer, type Call, data, mountOf, type Outcome } from '../../api/call.ts'
+import { answer, data, type MountCall, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { bool, duration, list, lowerText } from '../../api/fields.ts'
 import { subjectOf } from '../../api/subject.ts'
@@ -22,7 +22,7 @@ export const roleTagFields = {
 const NONCE_BYTES = 8
 
 /** POST role/:role/tag: a new tag's key and value; nothing is stored. @see docs/spec/role-tags.md#making */
-export async function createRoleTag(call: Call<typeof roleTagFields>): Promise<Outcome> {
+export async function createRoleTag(call: MountCall<typeof roleTagFields>): Promise<Outcome> {
   const item = subjectOf(call, 'role')
   if (!item) throw invalid('role not found')
   const role = item.data
@@ -46,7 +46,7 @@ export async function createRoleTag(call: Call<typeof roleTagFields>): Promise<O
   if (value.length > LONGEST_TAG)
     throw invalid(`the tag is longer than the ${LONGEST_TAG} characters that a tag’s value may have`)
   return answer(
-    data({ tag_key: role.roleTag, tag_value: value }, warningsOf(tag, role, maxTtlOf(mountOf(call)))),
+    data({ tag_key: role.roleTag, tag_value: value }, warningsOf(tag, role, maxTtlOf(call.mount))),
   )
 }
 

@@ -1,4 +1,4 @@
-import { after, type Call, mountOf, nothing, type Outcome } from '../../api/call.ts'
+import { after, type MountCall, nothing, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import { placeOf, subjectOf } from '../../api/subject.ts'
 import { isLegacyEc2, maxTtlOf } from '../../model/mount.ts'
@@ -14,8 +14,8 @@ import type { roleFields } from './fields.ts'
 import { planRole } from './plan.ts'
 
 /** POST role/:role. @see docs/spec/roles.md#write */
-export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome> {
-  const mount = mountOf(call)
+export async function writeRole(call: MountCall<typeof roleFields>): Promise<Outcome> {
+  const mount = call.mount
   const stored = subjectOf(call, 'role')
   const place = placeOf(call, 'role')
   const plan = planRole(
@@ -36,12 +36,12 @@ export async function writeRole(call: Call<typeof roleFields>): Promise<Outcome>
   return after([replace(place, stored, role)], nothing(plan.warnings))
 }
 
-const newTagKey = (call: Call<typeof roleFields>, place: Key<'role'>): Promise<Encrypted> =>
+const newTagKey = (call: MountCall<typeof roleFields>, place: Key<'role'>): Promise<Encrypted> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
 
 /** The unique IDs of principals, in their order. @see docs/spec/roles.md#unique-ids */
-async function resolveAll(call: Call<typeof roleFields>, arns: readonly string[]): Promise<string[]> {
-  const accessor = mountOf(call).accessor
+async function resolveAll(call: MountCall<typeof roleFields>, arns: readonly string[]): Promise<string[]> {
+  const accessor = call.mount.accessor
   const entities = arns.map(arn => resolvable(arn))
   const accounts = [...new Set(entities.map(entity => entity.account))]
   const [client, ...associations] = await call.ports.store.read([
@@ -66,7 +66,7 @@ function resolvable(arn: string): Entity {
 }
 
 async function resolve(
-  call: Call<typeof roleFields>,
+  call: MountCall<typeof roleFields>,
   entity: Entity,
   items: Parameters<typeof awsTarget>[2],
 ): Promise<string> {

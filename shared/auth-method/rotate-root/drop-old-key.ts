@@ -1,6 +1,6 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import { key } from '../../storage/kinds.ts'
-import { providerSettings } from '../config/client.ts'
+import { providerSettings } from '../config/accounts.ts'
 import { finishRotation } from './finish.ts'
 
 const PATIENCE_MS = 15_000

@@ -2,7 +2,7 @@ import type { Ports, ProviderSettings } from '../../ports.ts'
 import { isAcknowledged } from '../../replication/manage/acknowledged.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { providerSettings } from '../config/client.ts'
+import { providerSettings } from '../config/accounts.ts'
 
 /** What became of the key before the last rotation. */
 export type Finish =

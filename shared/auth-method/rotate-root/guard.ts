@@ -1,4 +1,4 @@
-import { type Call, mountOf } from '../../api/call.ts'
+import type { MountCall } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import { currentCluster } from '../../jobs/current-cluster.ts'
 import type { Rotation } from '../../model/rotation.ts'
@@ -8,14 +8,14 @@ import { key } from '../../storage/kinds.ts'
 
 const LEASE_MS = 60_000
 
-const keyOf = (call: Call) => key('rotation', mountOf(call).accessor)
+const keyOf = (call: MountCall) => key('rotation', call.mount.accessor)
 
 /**
  * Takes the guard: one rotation at a time.
  * @returns when an earlier rotation was about to make a key that it then never stored; 0: never
  * @throws ApiError `invalid_request` when one is running
  */
-export async function takeGuard(call: Call): Promise<number> {
+export async function takeGuard(call: MountCall): Promise<number> {
   const { store, clock } = call.ports
   const running = invalid('a rotation is already running')
   const [held] = await store.read([keyOf(call)])
@@ -27,14 +27,14 @@ export async function takeGuard(call: Call): Promise<number> {
   return makingSince
 }
 
-const guardUntil = (call: Call, leaseUntil: number, makingSince: number): Rotation => ({
+const guardUntil = (call: MountCall, leaseUntil: number, makingSince: number): Rotation => ({
   leaseUntil,
   makingSince,
   owner: call.request.id,
 })
 
 /** The guard for some more time, to be committed with whatever makes true what it says of a key being made. */
-export const guardChange = (call: Call, makingSince: number): Change => ({
+export const guardChange = (call: MountCall, makingSince: number): Change => ({
   put: keyOf(call),
   data: guardUntil(call, call.ports.clock.now() + LEASE_MS, makingSince),
   expected: 'any',
@@ -42,17 +42,17 @@ export const guardChange = (call: Call, makingSince: number): Change => ({
 })
 
 /** Notes that a key is about to be made. */
-export const noteMaking = (call: Call): Promise<void> =>
+export const noteMaking = (call: MountCall): Promise<void> =>
   commitAll(call, [guardChange(call, call.ports.clock.now())])
 
 /** Notes that no key was made. */
-export const noteNotMade = (call: Call): Promise<void> => commitAll(call, [guardChange(call, 0)])
+export const noteNotMade = (call: MountCall): Promise<void> => commitAll(call, [guardChange(call, 0)])
 
 /**
  * Gives the guard back, if this request holds it; what it says of a lost key stays. Where that fails, the guard
  * ends by itself.
  */
-export async function giveBack(call: Call): Promise<void> {
+export async function giveBack(call: MountCall): Promise<void> {
   try {
     const [held] = await call.ports.store.read([keyOf(call)])
     if (held?.data.owner !== call.request.id) return
@@ -63,7 +63,7 @@ export async function giveBack(call: Call): Promise<void> {
 }
 
 /** @throws ApiError `busy` when something else changed the same items */
-export async function commitAll(call: Call, changes: readonly Change[]): Promise<void> {
+export async function commitAll(call: MountCall, changes: readonly Change[]): Promise<void> {
   if ((await call.ports.store.commit(changes, await currentCluster(call.ports))) === 'done') return
   throw new ApiError('busy', 'the client configuration is being changed', { retryAfter: 1 })
 }

@@ -1,4 +1,4 @@
-import { type Answer, answer, type Call, data, type Outcome } from '../../api/call.ts'
+import { type Answer, answer, data, type MountCall, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import { placeOf, subjectOf } from '../../api/subject.ts'
 import { currentCluster } from '../../jobs/current-cluster.ts'
@@ -7,7 +7,7 @@ import type { KnownKey, ProviderSettings } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
-import { providerSettings } from '../config/client.ts'
+import { providerSettings } from '../config/accounts.ts'
 import { finishRotation } from './finish.ts'
 import { commitAll, giveBack, guardChange, noteMaking, noteNotMade, takeGuard } from './guard.ts'
 
@@ -21,7 +21,7 @@ const PATIENCE_MS = 10_000
  * comes, the configuration holds a key that works, and the next call clears up.
  * @see docs/spec/configuration.md#rotation-of-the-root-key
  */
-export async function rotateRoot(call: Call): Promise<Outcome> {
+export async function rotateRoot(call: MountCall): Promise<Outcome> {
   configured(subjectOf(call, 'client-config'))
   try {
     const lostSince = await takeGuard(call)
@@ -39,7 +39,7 @@ function configured(config: Config | undefined): Config {
   return config
 }
 
-async function rotate(call: Call, given: Config, lostSince: number): Promise<Answer> {
+async function rotate(call: MountCall, given: Config, lostSince: number): Promise<Answer> {
   const { cipher, accessKeys, clock } = call.ports
   const settings = await providerSettings(given, cipher)
   const { userName } = await accessKeys.owner(settings, clock.now() + CALL_MS)
@@ -66,7 +66,7 @@ function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: str
 }
 
 /** An earlier rotation has left its old key: it has to go before the user can have another new one. */
-async function clearUp(call: Call, config: Config, userName: string): Promise<Config> {
+async function clearUp(call: MountCall, config: Config, userName: string): Promise<Config> {
   const finish = await finishRotation(config, userName, call.ports, CALL_MS)
   if (finish.state !== 'finished') {
     throw invalid(
@@ -82,7 +82,7 @@ const LOST_WITHIN = { before: 60_000, after: 60_000 }
 
 /** The user may have one key only; one that an earlier rotation made and lost is deleted. */
 async function makeRoom(
-  call: Call,
+  call: MountCall,
   settings: ProviderSettings,
   userName: string,
   current: string,
@@ -115,7 +115,7 @@ interface NewKey {
 }
 
 /** Never repeated: when the answer is lost, the key it told of is found and deleted by the next rotation. */
-async function makeKey(call: Call, settings: ProviderSettings, userName: string): Promise<NewKey> {
+async function makeKey(call: MountCall, settings: ProviderSettings, userName: string): Promise<NewKey> {
   const { accessKeys, clock } = call.ports
   try {
     return await accessKeys.create(settings, userName, clock.now() + CALL_MS)
@@ -128,7 +128,7 @@ async function makeKey(call: Call, settings: ProviderSettings, userName: string)
 
 /** Stores the new pair, with the old one behind it; if that fails, the new key is deleted again. */
 async function storeKey(
-  call: Call,
+  call: MountCall,
   config: Config,
   settings: ProviderSettings,
   userName: string,
@@ -161,7 +161,7 @@ async function storeKey(
 
 const changed = () => invalid('the client configuration changed during the rotation; nothing was rotated')
 
-async function readConfig(call: Call): Promise<Config> {
+async function readConfig(call: MountCall): Promise<Config> {
   const [config] = await call.ports.store.read([placeOf(call, 'client-config')])
   if (!config) throw changed()
   return config

@@ -1,14 +1,4 @@
-import {
-  accepted,
-  after,
-  answer,
-  type Call,
-  clusterOf,
-  data,
-  mountOf,
-  nothing,
-  type Outcome,
-} from '../../api/call.ts'
+import { accepted, after, answer, data, type MountCall, nothing, type Outcome } from '../../api/call.ts'
 import { bool, duration } from '../../api/fields.ts'
 import { placeOf, removeStored, storedOf, subjectOf } from '../../api/subject.ts'
 import type { TidySettings } from '../../model/tidy.ts'
@@ -31,7 +21,7 @@ export const tidyFields = { safety_buffer: tidySettingsFields.safety_buffer }
 /** POST config/tidy/<list>: fields that are not supplied keep their values. */
 export const writeTidySettings =
   (list: TidyList) =>
-  (call: Call<typeof tidySettingsFields>): Outcome => {
+  (call: MountCall<typeof tidySettingsFields>): Outcome => {
     const stored = subjectOf(call, 'tidy-settings')
     const before = stored?.data ?? defaultTidy
     const next: TidySettings = {
@@ -47,7 +37,7 @@ export const writeTidySettings =
   }
 
 /** GET config/tidy/<list>. */
-export function readTidySettings(call: Call): Outcome {
+export function readTidySettings(call: MountCall): Outcome {
   const { safetyBuffer, disablePeriodicTidy } = storedOf(call, 'tidy-settings').data
   return answer(data({ safety_buffer: safetyBuffer, disable_periodic_tidy: disablePeriodicTidy }))
 }
@@ -55,16 +45,16 @@ export function readTidySettings(call: Call): Outcome {
 /** DELETE config/tidy/<list>: defaults apply again. */
 export const deleteTidySettings =
   (list: TidyList) =>
-  (call: Call): Outcome =>
+  (call: MountCall): Outcome =>
     restamped(call, list, removeStored(call))
 
 /** Entries carry times that follow from the settings: a job brings them up to date, and the next rounds check. */
-const restamped = (call: Call, list: TidyList, outcome: Outcome): Outcome => ({
+const restamped = (call: MountCall, list: TidyList, outcome: Outcome): Outcome => ({
   ...outcome,
   afterwards: () =>
     call.ports.background.start({
       job: 'restamp',
-      mount: mountOf(call).accessor,
+      mount: call.mount.accessor,
       list,
       ...fromTheStart,
     }),
@@ -77,17 +67,17 @@ const STARTED =
 /** POST tidy/<list>: starts a run, whatever the settings say. @see docs/spec/configuration.md#tidying */
 export const startTidy =
   (list: TidyList) =>
-  async (call: Call<typeof tidyFields>): Promise<Outcome> => {
+  async (call: MountCall<typeof tidyFields>): Promise<Outcome> => {
     const { ports } = call
-    const mount = mountOf(call).accessor
+    const mount = call.mount.accessor
     const buffer = call.given.safety_buffer ?? SAFETY_BUFFER
-    if (!(await startRun(ports, clusterOf(call), { mount, list, buffer }))) return answer(nothing([RUNNING]))
+    if (!(await startRun(ports, call.cluster, { mount, list, buffer }))) return answer(nothing([RUNNING]))
     return answer(accepted(STARTED))
   }
 
 /** GET tidy-status (an addition of ours): the last run over each list, and the next one. */
-export async function tidyStatus(call: Call): Promise<Outcome> {
-  const mount = mountOf(call).accessor
+export async function tidyStatus(call: MountCall): Promise<Outcome> {
+  const mount = call.mount.accessor
   const { store } = call.ports
   const runs = await store.read(tidyLists.map(list => key('tidy-run', mount, list)))
   const settings = await store.read(tidyLists.map(list => key('tidy-settings', mount, list)))

@@ -1,4 +1,4 @@
-import { type Call, clusterOf, type Outcome } from '../../api/call.ts'
+import type { Call, Outcome } from '../../api/call.ts'
 import { awaitOperation, beginOperation, newOperation } from './operate.ts'
 import { recordOf } from './record.ts'
 import { givenUp } from './refusals.ts'
@@ -12,7 +12,7 @@ export async function demotePrimary(call: Call): Promise<Outcome> {
   const { ports } = call
   const item = recordOf(call)
   checkTransition('primary/demote', item.data)
-  if (clusterOf(call).record.mode === 'secondary') return ended(call, ALREADY)
+  if (call.cluster.record.mode === 'secondary') return ended(call, ALREADY)
   const operating = newOperation(ports)
   await beginOperation(operating, item, { name: 'demotion', step: 'close' }, call)
   const { status, fault } = await awaitOperation(operating.id, ports)

@@ -1,4 +1,4 @@
-import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { awaitOperation, beginOperation, newOperation } from './operate.ts'
 import { recordOf } from './record.ts'
 import { givenUp } from './refusals.ts'
@@ -11,7 +11,7 @@ import { checkTransition } from './transitions.ts'
 export async function disableSecondary(call: Call): Promise<Outcome> {
   const { ports } = call
   const item = recordOf(call)
-  checkTransition('secondary/disable', clusterOf(call).record)
+  checkTransition('secondary/disable', call.cluster.record)
   const before = await ports.journal.head()
   const whole = before?.dirty === null && before.mode !== 'syncing'
   const operating = newOperation(ports)

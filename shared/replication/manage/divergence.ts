@@ -1,4 +1,4 @@
-import { type Call, clusterOf, data, type Early, type Outcome } from '../../api/call.ts'
+import { type Call, data, type Early, type Outcome } from '../../api/call.ts'
 import { journalSeen, lookEarly } from '../../api/early-look.ts'
 import { listFields, pageOf } from '../../api/listing.ts'
 import type { Head } from '../../journal/head.ts'
@@ -67,7 +67,7 @@ export const prepareDivergence = async ({ ports }: Pick<Early, 'ports'>) => ({
  * primary.
  */
 export async function showDivergence(call: Call<typeof divergenceFields>): Promise<Outcome> {
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   // before the reports: what makes them complete comes behind the last of them
   const { head } = await journalSeen(call, undefined)
   const waits = waitsFor(record, head)

@@ -1,4 +1,4 @@
-import type { Call, Early } from '../../api/call.ts'
+import type { AlwaysCall, Early } from '../../api/call.ts'
 import { type JournalSeen, journalSeen, lookEarly } from '../../api/early-look.ts'
 import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
@@ -33,7 +33,7 @@ const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failed'> | und
   return id === undefined ? [] : [key('operation', id)]
 }
 
-type Looking = Pick<Call, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
+type Looking = Pick<AlwaysCall, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
   ports: Pick<Ports, 'store' | 'journalView' | 'deployment'>
 }
 

@@ -1,4 +1,4 @@
-import { type Call, clusterOf } from '../../api/call.ts'
+import type { Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { OperationState } from '../../model/operation.ts'
@@ -51,7 +51,7 @@ export async function beginOperation(
     ...[create(place, state), replace(record, record, data), ...ends],
     ...(adopted ? [remove(adopted)] : []),
   ]
-  const begun = await ports.store.commit(changes, clusterOf(call))
+  const begun = await ports.store.commit(changes, call.cluster)
   if (begun !== 'done') throw roleChanging()
   await runWorkflow(name, id, adopted, ports)
 }

@@ -1,4 +1,4 @@
-import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { text } from '../../api/fields.ts'
 import { noteEvent } from '../../journal/events.ts'
 import type { Element } from '../../journal/journal.ts'
@@ -103,5 +103,5 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
 }
 
 async function forget(changes: readonly Change[], call: Call): Promise<void> {
-  await call.ports.store.commit(changes, clusterOf(call))
+  await call.ports.store.commit(changes, call.cluster)
 }

@@ -1,4 +1,4 @@
-import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { primaryOf } from '../../model/cluster.ts'
 import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
@@ -9,7 +9,7 @@ import { notInASet } from './refusals.ts'
  * stopped, because its syncs came to nothing, begins again with its next run.
  */
 export function recoverLink({ ports, now, ...call }: Call): Outcome {
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   if (record.mode === 'disabled') throw notInASet()
   if (record.mode === 'primary') return { answer: nothing([IS_PRIMARY]) }
   if (!primaryOf(record)) return { answer: nothing([ALONE]) }

@@ -1,4 +1,4 @@
-import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
 import { noteEvent } from '../../journal/events.ts'
 import { revocation } from '../../link/admin/secondaries.ts'
@@ -44,7 +44,7 @@ const SHARES =
 async function revoked(call: Call<typeof revokeFields>): Promise<boolean> {
   const { given, ports, now, request } = call
   const { id = '' } = given
-  const cluster = clusterOf(call)
+  const cluster = call.cluster
   checkTransition('primary/revoke-secondary', cluster.record)
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await ports.clock.sleep(PAUSE_MS * 2 ** tries)

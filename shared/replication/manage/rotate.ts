@@ -1,4 +1,4 @@
-import { after, answer, type Call, clusterOf, data, nothing, type Outcome } from '../../api/call.ts'
+import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import { retiredTerms } from '../../cluster/terms.ts'
@@ -110,7 +110,7 @@ export async function keyStatus(call: Call): Promise<Outcome> {
 
 function keysOf(call: Call) {
   const [record, keyring] = [call.fetched.get(key('cluster')), call.fetched.get(key('keyring'))]
-  if (!record || !keyring || keyring.data.id !== clusterOf(call).record.keyring)
+  if (!record || !keyring || keyring.data.id !== call.cluster.record.keyring)
     throw new ApiError('not_initialised')
   return { record, keyring }
 }

@@ -1,4 +1,4 @@
-import { after, type Call, clusterOf, data, type Early, type Outcome } from '../../api/call.ts'
+import { after, type Call, data, type Early, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { duration, text } from '../../api/fields.ts'
 import { activationToken, isTaken, tokenKeys } from '../../link/admin/activation.ts'
@@ -38,7 +38,7 @@ export const prepareToken = async ({ given }: Early<typeof secondaryTokenFields>
 export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<Outcome> {
   const { id, ttl, publicKey } = wanted(call.given)
   const { ports, now, request } = call
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   checkTransition('primary/secondary-token', record)
   const [secondaryKey, signerKey] = tokenKeys(id)
   const items = { secondary: call.fetched.get(secondaryKey), tokenKey: call.fetched.get(signerKey) }
@@ -88,7 +88,7 @@ function wanted({
  * made before. A link that lives keeps its own.
  */
 export async function generatePublicKey(call: Call): Promise<Outcome> {
-  checkTransition('secondary/generate-public-key', clusterOf(call).record)
+  checkTransition('secondary/generate-public-key', call.cluster.record)
   const { publicKey, changes } = await newPublicKey(call.now, call.ports)
   return after(changes, data({ secondary_public_key: publicKey }))
 }

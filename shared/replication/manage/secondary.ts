@@ -1,4 +1,4 @@
-import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { text, unsupported } from '../../api/fields.ts'
 import { noteEvent } from '../../journal/events.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
@@ -36,7 +36,7 @@ export const prepareActivation = async () => ({
  */
 export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
   const { ports, request } = call
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   const item = recordOf(call)
   checkTransition('secondary/enable', record)
   const operating = newOperation(ports)
@@ -62,7 +62,7 @@ export async function activationInput(
   ofSet?: string,
 ): Promise<ActivationInput> {
   const { given, ports, request } = call
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   const ca = await authoritiesOf(given, ports.authorities)
   const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr', ports.deployment)
   const token = await usableToken(given.token ?? '', call, ofSet)

@@ -1,4 +1,4 @@
-import { answer, type Call, data, type Outcome } from '../../api/call.ts'
+import { type AlwaysCall, answer, data, type Outcome } from '../../api/call.ts'
 import { lookAt } from './look.ts'
 import { statusOf } from './status.ts'
 
@@ -6,11 +6,12 @@ import { statusOf } from './status.ts'
 const performance = { mode: 'disabled' }
 
 /** GET sys/replication/dr/status */
-export const showDrStatus = async (call: Call): Promise<Outcome> => answer(data(statusOf(await lookAt(call))))
+export const showDrStatus = async (call: AlwaysCall): Promise<Outcome> =>
+  answer(data(statusOf(await lookAt(call))))
 
 /** GET sys/replication/performance/status */
 export const showPerformanceStatus = (): Outcome => answer(data(performance))
 
 /** GET sys/replication/status: of both kinds, as most clients ask */
-export const showStatus = async (call: Call): Promise<Outcome> =>
+export const showStatus = async (call: AlwaysCall): Promise<Outcome> =>
   answer(data({ dr: statusOf(await lookAt(call)), performance }))

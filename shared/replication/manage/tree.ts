@@ -1,4 +1,4 @@
-import { answer, type Call, clusterOf, data, nothing, type Outcome } from '../../api/call.ts'
+import { answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
 import { bool } from '../../api/fields.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
@@ -24,7 +24,7 @@ const TRIES = 3
 
 /** Of whichever role, by whoever asks. @throws ApiError where there is no tree that is whole */
 function lifeOf(call: Pick<Call, 'cluster'>): string {
-  const { mode, life, built } = clusterOf(call).record
+  const { mode, life, built } = call.cluster.record
   if (life === undefined || mode === 'disabled') throw noTree(mode)
   if (built === false) throw treeGrows()
   return life
@@ -32,7 +32,7 @@ function lifeOf(call: Pick<Call, 'cluster'>): string {
 
 /** POST sys/replication/dr/secondary/merkle-check */
 export function checkSecondaryTree(call: Call): Promise<Outcome> {
-  checkTransition('secondary/merkle-check', clusterOf(call).record)
+  checkTransition('secondary/merkle-check', call.cluster.record)
   return checkMerkleTree(call)
 }
 
@@ -106,14 +106,14 @@ async function begin(
   const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...more }
   const adopted = await waitingExecution(name, ports)
   const changes = [create(place, state), note(id), ...(adopted ? [remove(adopted)] : [])]
-  if ((await ports.store.commit(changes, clusterOf(call))) !== 'done') return undefined
+  if ((await ports.store.commit(changes, call.cluster)) !== 'done') return undefined
   try {
     await runWorkflow(name, id, adopted, ports)
   } catch (error) {
     // nobody goes on with it: the next request begins another one
     const [item] = await ports.store.read([place])
     if (item)
-      await ports.store.commit([replace(item, item, { ...item.data, status: 'failed' })], clusterOf(call))
+      await ports.store.commit([replace(item, item, { ...item.data, status: 'failed' })], call.cluster)
     throw error
   }
   return id
@@ -127,7 +127,7 @@ export const reindexFields = {
 
 /** POST sys/replication/dr/secondary/reindex */
 export function reindexSecondary(call: Call<typeof reindexFields>): Promise<Outcome> {
-  checkTransition('secondary/reindex', clusterOf(call).record)
+  checkTransition('secondary/reindex', call.cluster.record)
   return reindexTree(call)
 }
 
@@ -135,7 +135,7 @@ export function reindexSecondary(call: Call<typeof reindexFields>): Promise<Outc
 export async function reindexTree(call: Call<typeof reindexFields>): Promise<Outcome> {
   const { given, now } = call
   const life = lifeOf(call)
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   const { diff = false, force = false, skip_flush: skipFlush = false } = given
   if (diff && (record.mode !== 'secondary' || !record.link?.primaryKey)) throw diffNeedsPrimary()
   const before = call.fetched.get(key('tree-reindex'))

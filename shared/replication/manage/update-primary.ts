@@ -1,4 +1,4 @@
-import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { list } from '../../api/fields.ts'
 import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
@@ -56,7 +56,7 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
   const { ports } = call
   const update = wantedUpdate(call, call.ports.deployment)
   const item = recordOf(call)
-  checkTransition('secondary/update-primary', clusterOf(call).record, {
+  checkTransition('secondary/update-primary', call.cluster.record, {
     byAddresses: update.form === 'addresses',
   })
   const operating = newOperation(ports)

@@ -1,4 +1,4 @@
-import { type Call, clusterOf, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { bool, text } from '../../api/fields.ts'
 import type { OperationState, PromotionState } from '../../model/operation.ts'
@@ -33,7 +33,7 @@ const REMEMBERED = 600_000
  */
 export async function promote(call: Call<typeof promoteFields>): Promise<Outcome> {
   const { ports, given } = call
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   const item = call.fetched.get(key('cluster'))
   if (!item) throw new ApiError('not_initialised')
   const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', call.ports.deployment)

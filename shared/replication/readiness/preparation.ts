@@ -1,4 +1,4 @@
-import { type Call, clusterOf } from '../../api/call.ts'
+import type { Call } from '../../api/call.ts'
 import { isGeneratedIn } from '../../ceremony/generated-token.ts'
 import { endOf, isRoot, secondsLeftOf, type Token } from '../../model/token.ts'
 import { permits } from '../../policies/access.ts'
@@ -31,7 +31,7 @@ export async function preparationOf(call: Call, mode: string): Promise<Preparati
   const able = policies
     .filter(item => permits(compileAccess([item.sk], [item]), { path: PROMOTE, capability: 'update' }))
     .map(({ sk }) => sk)
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   const generated = stored && isGeneratedIn(stored.data, record) ? stored.data : undefined
   return {
     generated: generated

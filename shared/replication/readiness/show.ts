@@ -1,4 +1,4 @@
-import { answer, type Call, clusterOf, data, type Outcome } from '../../api/call.ts'
+import { answer, type Call, data, type Outcome } from '../../api/call.ts'
 import type { Head } from '../../journal/head.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { CarryTo } from '../../link/carry.ts'
@@ -22,7 +22,7 @@ const PATIENCE = 6000
 
 /** GET sys/replication/dr/readiness: on a primary what a planned switch would find, on a secondary what a promotion would. */
 export async function showReadiness(call: Call): Promise<Outcome> {
-  const { record } = clusterOf(call)
+  const { record } = call.cluster
   if (record.mode === 'secondary') return showSecondaryReadiness(call)
   if (record.mode === 'primary') return answer(data(await primaryReadiness(call, record)))
   throw notInASet()
@@ -33,7 +33,7 @@ export async function showReadiness(call: Call): Promise<Outcome> {
  * Nothing is written here; the primary notes a heartbeat.
  */
 export async function showSecondaryReadiness(call: Call): Promise<Outcome> {
-  return answer(data(await secondaryReadiness(call, clusterOf(call).record)))
+  return answer(data(await secondaryReadiness(call, call.cluster.record)))
 }
 
 async function secondaryReadiness(call: Call, record: ClusterRecord) {

@@ -55,8 +55,4 @@ describe('a listing', () => {
     const call = callWith<never>({ ports: { store } })
     expect((await listOf('entity')(call)).answer).toEqual({ kind: 'keys', keys: ['e'] })
   })
-
-  test('of a mount is none without one', async () => {
-    await expect(listOfMount('role')(callWith<never>({ ports: { store } }))).rejects.toThrow('without mount')
-  })
 })

@@ -53,7 +53,8 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
   }
   const mounted = (rev: string, ...paths: string[]) =>
     [tableItem(rev, ...paths), revisionItem(rev)].forEach(place)
-  return { base, place, mounted, memory, clock }
+  const attempt = (given: Intake, more: readonly Key[]) => readBase(given, more, ports)
+  return { base, attempt, reads, place, mounted, memory, clock }
 }
 
 const row = (access: typeof anyone) =>
@@ -159,5 +160,34 @@ describe('the table of mounts', () => {
     const { base, memory } = environment([tableItem('r1', 'cloud'), revisionItem('r1')])
     expect(await base(login())).toMatchObject({ mount: undefined, cluster: undefined })
     expect(memory).toEqual({})
+  })
+})
+
+test('a token that is sent along with a login is not even looked at', async () => {
+  const { base } = environment()
+  expect((await base(intake({ token }))).reads).toEqual([['cluster', 'mounts-revision', 'mounts']])
+  expect((await base(guarded({ token }))).reads).toEqual([['cluster', 'mounts-revision', 'token']])
+})
+
+describe('items of an attempt', () => {
+  test('are read in one batch, without those that were looked for already', async () => {
+    const role = key('role', 'auth_cloud_1', 'dev')
+    const alias = key('alias', 'auth_cloud_1', 'r-1')
+    const tidy = key('tidy-settings', 'auth_cloud_1', 'identity-accesslist')
+    const roleItem = { ...role, rev: 'r', data: {} } as unknown as Item
+    const { attempt, reads } = environment([
+      recordItem(),
+      tableItem('r1', 'cloud'),
+      revisionItem('r1'),
+      roleItem,
+    ])
+    const { fetched } = await attempt(login(), [role])
+    reads.length = 0
+    expect(await fetched.read([alias, role, tidy])).toEqual([undefined, roleItem, undefined])
+    expect(reads).toEqual([['alias', 'tidy-settings']])
+    // what was looked for and absent is not looked for again
+    expect(await fetched.read([tidy, role])).toEqual([undefined, roleItem])
+    expect(reads).toHaveLength(1)
+    expect(fetched.keys()).toEqual([role, alias, tidy])
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Auth, after, answer, type Call, data, type Outcome } from '../../../shared/api/call.ts'
+import { type AlwaysCall, type Auth, after, answer, data, type Outcome } from '../../../shared/api/call.ts'
 import { anyone, type Endpoint, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
 import { duration } from '../../../shared/api/fields.ts'
@@ -13,7 +13,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { memoryStore } from '../support/memory-store.ts'
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
-const changing = (call: Call): Outcome =>
+const changing = (call: AlwaysCall): Outcome =>
   after([replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) })])
 
 const group = (handle: Endpoint['handle']): Group => ({
@@ -35,6 +35,7 @@ const group = (handle: Endpoint['handle']): Group => ({
       access: anyone,
       answers: 'data',
       handle,
+      nowhere: () => answer(data({ nowhere: true })),
     }),
     endpoint({
       method: 'GET',
@@ -237,15 +238,16 @@ describe('the order of checks', () => {
 
   test('a missing mount is left to an endpoint for anyone, which refuses as it likes', async () => {
     const mounts: unknown[] = []
-    const open = (path: string) =>
-      send({ headers: {}, path }, call => {
+    const open = async (path: string) => {
+      const reply = await send({ headers: {}, path }, call => {
         mounts.push(call.mount?.path)
-        return answer(data({}))
+        return answer(data({ at: call.mount?.path }))
       })
-    expect([(await open('/v1/auth/no/open')).status, (await open('/v1/auth/cloud/open')).status]).toEqual([
-      200, 200,
-    ])
-    expect(mounts).toEqual([undefined, 'cloud'])
+      return [reply.status, (reply.body as { data?: unknown } | undefined)?.data]
+    }
+    expect(await open('/v1/auth/no/open')).toEqual([200, { nowhere: true }])
+    expect(await open('/v1/auth/cloud/open')).toEqual([200, { at: 'cloud' }])
+    expect(mounts).toEqual(['cloud'])
   })
 
   test('a token sent along with an anonymous request is not looked at', async () => {
@@ -328,7 +330,7 @@ describe('commits', () => {
 
   const asking = (name: () => string) => {
     const seen: unknown[] = []
-    const handle = async (call: Call) => {
+    const handle = async (call: AlwaysCall) => {
       seen.push(call.fetched.get(key('policy', 'x'))?.rev)
       await call.once(name(), async () => undefined)
       return call.asked() ? { anew: [key('policy', 'x')] } : changing(call)
@@ -355,12 +357,12 @@ describe('commits', () => {
   test('a token that nothing is written of is not given on a record that has aged', async () => {
     const auth = { client_token: 'hvb.1' } as Auth
     const commit = () => Promise.reject(new ApiError('busy', 'the storage is busy'))
-    const issue = (call: Call) => {
+    const issue = (call: AlwaysCall) => {
       Object.assign(call.ports.store, { commit })
       return answer({ kind: 'auth', auth })
     }
     expect((await send({}, issue)).status).toBe(503)
-    const read = (call: Call) => {
+    const read = (call: AlwaysCall) => {
       Object.assign(call.ports.store, { commit })
       return answer(data({}))
     }
@@ -385,7 +387,7 @@ describe('commits', () => {
 
   test('cleaning up comes after the commit, and not without it', async () => {
     const order: string[] = []
-    const outcome = (call: Call): Outcome => ({
+    const outcome = (call: AlwaysCall): Outcome => ({
       ...changing(call),
       afterwards: async () => void order.push('cleaned'),
     })

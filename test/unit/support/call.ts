@@ -1,11 +1,12 @@
-import type { Call, Fetched } from '../../../shared/api/call.ts'
+import type { Fetched, MountCall } from '../../../shared/api/call.ts'
 import type { Fields } from '../../../shared/api/fields.ts'
+import type { Items, Ports } from '../../../shared/ports.ts'
 import type { Item, Key } from '../../../shared/storage/kinds.ts'
 
 type Loose<T> = { [K in keyof T]?: unknown }
 
 /** A request as handlers see it, with the parts that a test names; what it does not name is empty. */
-export const callWith = <F extends Fields>(parts: Loose<Call<F>> = {}): Call<F> =>
+export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): MountCall<F> =>
   ({
     now: 1_000_000_000_000,
     params: {},
@@ -22,23 +23,29 @@ export const callWith = <F extends Fields>(parts: Loose<Call<F>> = {}): Call<F> 
       domain: 'abc.example.com',
       deadline: 0,
     },
-    fetched: { keys: () => [], has: () => false, get: () => undefined, keep: () => undefined },
+    fetched: fetchedItems((parts.ports as Partial<Ports> | undefined)?.store),
     prepared: undefined,
     once: (_: string, work: () => Promise<unknown>) => work(),
     asked: () => false,
     // an item stands where the row’s subject says
     subjectKey: parts.subject,
     ...parts,
-  }) as unknown as Call<F>
+  }) as unknown as MountCall<F>
 
-/** Items of an attempt, none to begin with. */
-export function fetchedItems(): Fetched {
+/** Items of an attempt, none to begin with; `keep` puts some there, as the first read does. */
+export function fetchedItems(store?: Pick<Ports['store'], 'read'>): Fetched {
   const kept = new Map<string, { key: Key; item: Item | undefined }>()
   const nameOf = ({ kind, pk, sk }: Key) => JSON.stringify([kind, pk, sk])
   return {
     keys: () => [...kept.values()].map(one => one.key),
     has: key => kept.has(nameOf(key)),
     get: (key => kept.get(nameOf(key))?.item) as Fetched['get'],
+    read: async <const K extends readonly Key[]>(keys: K) => {
+      const missing = keys.filter(key => !kept.has(nameOf(key)))
+      const items = missing.length > 0 ? await store?.read(missing) : []
+      for (const [index, key] of missing.entries()) kept.set(nameOf(key), { key, item: items?.[index] })
+      return keys.map(key => kept.get(nameOf(key))?.item) as Items<K>
+    },
     keep: (key, item) => void kept.set(nameOf(key), { key, item }),
   }
 }

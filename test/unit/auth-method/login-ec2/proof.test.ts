@@ -48,7 +48,7 @@ function callAt(items: readonly Item[], legacySignatures = false, memory: Memory
     return store.list(where)
   }
   const ports = { store: { ...store, list }, memory, deployment: { legacySignatures } }
-  return { call: callWith({ mount: mount(), fetched: fetchedItems(), ports }), reads, lists, memory }
+  return { call: callWith({ mount: mount(), fetched: fetchedItems(store), ports }), reads, lists, memory }
 }
 
 /** How a proof fares: refused at once, with certificates of the mount, or verified by whom. */

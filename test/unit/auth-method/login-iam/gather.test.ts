@@ -38,7 +38,7 @@ function world({
   const call = callWith<typeof loginFields>({
     mount: mount({ maxLeaseTtl: 1000 }),
     given,
-    fetched: fetchedItems(),
+    fetched: fetchedItems(prepared.store),
     ports: {
       store: prepared.store,
       cipher: plainCipher,

@@ -1,5 +1,6 @@
-import type { Anew, Call, Outcome } from '../../../../shared/api/call.ts'
+import type { Anew, MountCall, Outcome } from '../../../../shared/api/call.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
+import type { Ports } from '../../../../shared/ports.ts'
 import { keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith, fetchedItems } from '../../support/call.ts'
@@ -7,7 +8,7 @@ import { memoryStore } from '../../support/memory-store.ts'
 import { plainCipher } from '../../support/store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
-type LoginCall = Call<typeof loginFields>
+type LoginCall = MountCall<typeof loginFields>
 
 /** What a test lets a login meet. */
 export interface Surroundings {
@@ -54,7 +55,7 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
       mount: mount({ maxLeaseTtl: 1000 }),
       cluster: { record: {}, readAt: NOW },
       given,
-      fetched: fetchedItems(),
+      fetched: fetchedItems(store as unknown as Ports['store']),
       ports,
       once: (name: string, work: () => Promise<unknown>) => {
         const answer = kept.get(name) ?? work()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Call } from '../../../../shared/api/call.ts'
+import type { MountCall } from '../../../../shared/api/call.ts'
 import {
   commitAll,
   giveBack,
@@ -24,7 +24,7 @@ function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
     mount: mount(),
     ports: { store, clock: { now: () => NOW }, cipher: { expect: () => undefined } },
   })
-  return { call: call as Call, written: () => commits.flat() }
+  return { call: call as MountCall, written: () => commits.flat() }
 }
 
 describe('one rotation at a time', () => {

@@ -1,5 +1,5 @@
-import type { LoginRecord } from '../model/token.ts'
-import type { TokenParameters } from './terms.ts'
+import type { LoginRecord } from '../../model/token.ts'
+import type { TokenParameters } from '../../tokens/terms.ts'
 
 /** What a login method wants minted. @see docs/spec/tokens.md#minting */
 export interface Grant {
