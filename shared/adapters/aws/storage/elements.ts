@@ -4,6 +4,7 @@ import type { Head } from '../../../journal/head.ts'
 import type { Condition, Element, Place, Test } from '../../../journal/journal.ts'
 import { type Position, seqText } from '../../../journal/position.ts'
 import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
+import { byOwnNames, byStoredNames } from '../../../storage/stored-names.ts'
 import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
 import { bucketRenewal, bucketUpdate } from './buckets.ts'
@@ -101,39 +102,22 @@ function conditionText(condition: Condition, all: Terms): string {
 export function headUpdate(expect: Partial<Head> | 'none', next: Partial<Head>) {
   const all = termsOf()
   const { name, value } = all
+  const equal = (fields: Partial<Head>): string[] =>
+    Object.entries(byStoredNames('head', fields)).map(
+      ([attribute, wanted]) => `${name(attribute)} = ${value(wanted)}`,
+    )
   const ConditionExpression =
     expect === 'none'
       ? `attribute_not_exists(${name('pk')})`
-      : [
-          `attribute_exists(${name('pk')})`,
-          ...Object.entries(expect).map(([attribute, wanted]) => `${name(attribute)} = ${value(wanted)}`),
-        ].join(' AND ')
-  const sets = Object.entries(expect === 'none' ? { kind: 'head', ...next } : next).map(
-    ([attribute, set]) => `${name(attribute)} = ${value(set)}`,
-  )
+      : [`attribute_exists(${name('pk')})`, ...equal(expect)].join(' AND ')
+  const kind = expect === 'none' ? [`${name('kind')} = ${value('head')}`] : []
+  const sets = [...kind, ...equal(next)]
   return { Key: headKey, ConditionExpression, UpdateExpression: `SET ${sets.join()}`, ...all.parts() }
 }
 
 /** The head as it stands in the table. */
-export function headFrom({
-  mode,
-  epoch,
-  own,
-  seq,
-  done,
-  hold,
-  line,
-  from,
-  until,
-  dirty,
-  dirtyFrom,
-  n,
-  heir = '',
-  link = '',
-  stagedAt,
-}: Raw): Head {
-  const stored = { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n, heir, link }
-  return defined({ ...stored, stagedAt }) as unknown as Head
+export function headFrom({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head {
+  return byOwnNames('head', { heir: '', link: '', ...stored }) as unknown as Head
 }
 
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
