@@ -8,7 +8,7 @@ import { openSegments, readSegments } from './segments.ts'
  * comes. What it has touched stays noted in the head.
  * @returns the head, still `syncing`, under a hold of its own; undefined when somebody else has changed it
  */
-export async function stopSync(own: Own, life: string, head: Head): Promise<Head | undefined> {
+export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
   const { mode, hold, seq } = head
   // what it has fetched may be of epochs that no cell here is of
   const lines = (await readSegments(own)).flatMap(({ data }) => data?.line ?? [])
@@ -17,7 +17,7 @@ export async function stopSync(own: Own, life: string, head: Head): Promise<Head
   if (moved === 'refused') return undefined
   // of no lineage: nobody takes it for a sync to go on with
   const segments = await openSegments(own, {
-    ...{ hold: moved.hold, life, what: 'touched', start: seq, line: [] },
+    ...{ hold: moved.hold, treeId, what: 'touched', start: seq, line: [] },
     ...{ phase: 'closed', seen: 0 },
   })
   return segments === 'lost' ? undefined : moved

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { noopCell } from '../../../shared/journal/cell.ts'
 import { ttlOf } from '../../../shared/journal/generation.ts'
 import { epochName } from '../../../shared/journal/position.ts'
-import { leafInLife } from '../../../shared/journal/tree.ts'
+import { leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import {
   type Change,
@@ -45,7 +45,7 @@ async function sound(): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   expect(await differences(journal, own)).toEqual([])
-  expect(await wrongSums(journal, record.life ?? '')).toEqual([])
+  expect(await wrongSums(journal, record.treeId ?? '')).toEqual([])
 }
 
 beforeEach(async () => {
@@ -181,7 +181,7 @@ describe('times', () => {
     const item = await raw(cluster, key('token', `${owner}x`))
     const generation = Math.ceil((now + 600) / 345_600)
     expect(item?.['ttl']).toBe(ttlOf(generation))
-    expect(leafInLife(item as never, record.life ?? '')?.gen).toBe(generation)
+    expect(leafInTree(item as never, record.treeId ?? '')?.gen).toBe(generation)
     await sound()
   })
 
@@ -191,7 +191,7 @@ describe('times', () => {
       create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
     )
     const item = await raw(cluster, key('token', `${owner}x`))
-    expect([item?.['ttl'], leafInLife(item as never, record.life ?? '')?.gen]).toEqual([undefined, null])
+    expect([item?.['ttl'], leafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([undefined, null])
     await sound()
   })
 
@@ -211,12 +211,12 @@ describe('times', () => {
     const item = (await standing(journal)).find(one => one.kind === 'token' && own(one))
     if (!item?.ttl) throw new Error('no ttl')
     await journal.transact([{ item, put: null, if: { rev: item.rev } }])
-    expect(await wrongSums(journal, record.life ?? '', item.ttl)).toEqual([])
+    expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
     clock.ms = item.ttl * 1000
     expect(
       await commit(create(key('token', `${owner}x`), { createdAt: 2 } as never, { expires: item.ttl + 600 })),
     ).toBe('done')
-    expect(await wrongSums(journal, record.life ?? '', item.ttl)).toEqual([])
+    expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
   })
 })
 
@@ -317,12 +317,12 @@ describe('positions', () => {
 
   test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
     await commit(put('a'))
-    const { epoch = '', life = '' } = record
+    const { epoch = '', treeId = '' } = record
     const [a] = (await standing(journal)).filter(own)
     const at = a?.bucket?.lastIndexOf('/') ?? 0
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
     await journal.transact([{ bucket, sums: new Map(), mark: `000000001/${epoch}/000000000003` }])
-    expect(bucket.pk).toContain(life)
+    expect(bucket.pk).toContain(treeId)
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
     expect((await journal.head())?.seq).toBe(4)
     await sound()
