@@ -5,12 +5,25 @@
  */
 const storedNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cluster: { treeId: 'life' },
-  segment: { treeId: 'life' },
+  segment: { treeId: 'life', incarnation: 'hold', lineage: 'line' },
   diverging: { treeId: 'life' },
   'tree-check': { treeId: 'life' },
   'tree-reindex': { treeId: 'life' },
   reindex: { treeId: 'life' },
   job: { treeId: 'life' },
+  head: {
+    last: 'seq',
+    applied: 'done',
+    incarnation: 'hold',
+    maxEpoch: 'n',
+    retainedFrom: 'from',
+    replayUntil: 'until',
+    unfinishedSync: 'dirty',
+    unfinishedSyncEpoch: 'dirtyFrom',
+    lineage: 'line',
+    successor: 'heir',
+  },
+  'primary-closed': { successor: 'heir' },
 }
 
 const renamed = (value: object, names: ReadonlyMap<string, string>): Record<string, unknown> =>

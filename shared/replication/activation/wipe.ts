@@ -154,17 +154,17 @@ export const linkedBy = (
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */
 async function emptyHead({ ports }: OperationRun, head: Head | undefined, id: string): Promise<boolean> {
   if (head && isEmpty(head, id)) return true
-  const hold = (head?.hold ?? 0) + 1
+  const incarnation = (head?.incarnation ?? 0) + 1
   const next: Head = {
-    ...firstHead('', head?.n ?? 0),
-    ...{ mode: 'syncing', own: '', line: [], hold, dirty: 'all', link: id },
+    ...firstHead('', head?.maxEpoch ?? 0),
+    ...{ mode: 'syncing', own: '', lineage: [], incarnation, unfinishedSync: 'all', link: id },
   }
-  const expect = head ? { mode: head.mode, hold: head.hold, seq: head.seq } : 'none'
+  const expect = head ? { mode: head.mode, incarnation: head.incarnation, last: head.last } : 'none'
   return (await ports.journal.moveHead(expect, next)) !== 'refused'
 }
 
-const isEmpty = ({ mode, line, dirty, link }: Head, id: string): boolean =>
-  mode === 'syncing' && line.length === 0 && dirty === 'all' && link === id
+const isEmpty = ({ mode, lineage, unfinishedSync, link }: Head, id: string): boolean =>
+  mode === 'syncing' && lineage.length === 0 && unfinishedSync === 'all' && link === id
 
 const SEGMENTS = 4
 

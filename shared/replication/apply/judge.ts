@@ -12,9 +12,9 @@ export interface Setting {
   /** id of the own tree */
   readonly treeId: string
   /** of the head: the first part of all marks */
-  readonly hold: number
+  readonly incarnation: number
   /** end of the replay after a sync: up to there items may be ahead of the cells */
-  readonly until: number
+  readonly replayUntil: number
   /** epoch seconds */
   readonly now: number
   /** keys that are made what cells say, whatever stands there, as texts of `placeText` */
@@ -63,8 +63,8 @@ export function asWritten(piece: Piece, setting: Setting): Steps {
  * expected again by the transaction, also what stays as it is.
  */
 export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
-  if (found.mark >= markText(setting.hold, piece.pos)) return 'applied'
-  const syncing = piece.seq <= setting.until
+  if (found.mark >= markText(setting.incarnation, piece.pos)) return 'applied'
+  const syncing = piece.seq <= setting.replayUntil
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
     ? []
@@ -116,10 +116,10 @@ const step = (change: CellChange, treeId: string, found: If): ItemStep => ({
 
 function steps(
   { bucket, pos }: Piece,
-  { treeId, hold, now }: Setting,
+  { treeId, incarnation, now }: Setting,
   items: readonly ItemStep[],
   leaves: readonly LeafChange[],
 ): Steps {
   const [delta = { bucket, sums: new Map() }] = deltasOf(treeId, leaves, now)
-  return { items, bucket: delta, mark: markText(hold, pos) }
+  return { items, bucket: delta, mark: markText(incarnation, pos) }
 }

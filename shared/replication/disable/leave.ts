@@ -1,7 +1,7 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
 import { noteEvent } from '../../journal/events.ts'
-import type { Head } from '../../journal/head.ts'
+import { type Head, lastPosition } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
 import { storing } from '../../journal/storing.ts'
@@ -45,8 +45,8 @@ export const leave: OperationStep = async (run, id) => {
     await closeSegments(run.ports, segments)
     return AGAIN
   }
-  const lines = segments.flatMap(({ data }) => data?.line ?? [])
-  const seen = Math.max(head.n, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
+  const lines = segments.flatMap(({ data }) => data?.lineage ?? [])
+  const seen = Math.max(head.maxEpoch, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
   return left(run, { record, operation }, { head, n: seen + 1 })
 }
 
@@ -69,14 +69,21 @@ async function left(
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
   const terms = noteTerms(made.terms, known, now, id)
-  const position = posText(head)
+  const position = posText(lastPosition(head))
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
-  const { mode, hold, seq, done, link } = head
+  const { mode, incarnation, last, applied, link } = head
   const result = await ports.journal.transact([
     {
-      head: { mode: 'closed', own: '', until: 0, dirty: null, dirtyFrom: '', n },
-      expect: { mode, hold, seq, done, link },
+      head: {
+        mode: 'closed',
+        own: '',
+        replayUntil: 0,
+        unfinishedSync: null,
+        unfinishedSyncEpoch: '',
+        maxEpoch: n,
+      },
+      expect: { mode, incarnation, last, applied, link },
     },
     ...storing(
       [

@@ -20,10 +20,10 @@ export async function beginJournal(
   { id }: Pick<ClusterRecord, 'id'>,
 ): Promise<{ epoch: string; treeId: string; head: Element }> {
   const old = await journal.head()
-  const n = (old?.n ?? 0) + 1
+  const n = (old?.maxEpoch ?? 0) + 1
   const epoch = epochName(n, id)
-  const head = { ...firstHead(epoch, n), hold: (old?.hold ?? 0) + 1 }
-  const expect = old ? { n: old.n, hold: old.hold, mode: old.mode } : 'none'
+  const head = { ...firstHead(epoch, n), incarnation: (old?.incarnation ?? 0) + 1 }
+  const expect = old ? { maxEpoch: old.maxEpoch, incarnation: old.incarnation, mode: old.mode } : 'none'
   return { epoch, treeId: entropy.bytes(TREE_ID_BYTES).toString('hex'), head: { head, expect } }
 }
 

@@ -34,12 +34,18 @@ export const claim: OperationStep = async (run, id) => {
 
 /** Without force nothing may be missing. @throws OperationFailed */
 export function checkWhole(
-  { dirty, until, seq, epoch }: Pick<Head, 'dirty' | 'until' | 'seq' | 'epoch'>,
+  {
+    unfinishedSync,
+    replayUntil,
+    last,
+    epoch,
+  }: Pick<Head, 'unfinishedSync' | 'replayUntil' | 'last' | 'epoch'>,
   { force, end }: Pick<PromotionState, 'force' | 'end'>,
 ): void {
   if (force) return
-  if (dirty !== null || until > 0) throw syncBegan()
-  if (end && (end.seq !== seq || end.epoch !== epoch)) throw endsDiffer(posText(end), posText({ epoch, seq }))
+  if (unfinishedSync !== null || replayUntil > 0) throw syncBegan()
+  if (end && (end.seq !== last || end.epoch !== epoch))
+    throw endsDiffer(posText(end), posText({ epoch, seq: last }))
 }
 
 async function claimed(
@@ -50,7 +56,7 @@ async function claimed(
 ): Promise<typeof DONE | typeof AGAIN> {
   const { ports } = run
   const { record, operation, promotion } = stand
-  const { n, mode, hold, seq, done, epoch: last, dirty } = head
+  const { maxEpoch, mode, incarnation, last: seq, applied, epoch: last, unfinishedSync } = head
   const [contact] = await ports.store.read([key('contact')])
   const epoch = nextEpoch(head, [promotion.end?.of, contact?.data.epoch], record.data.id)
   const membership = await claimMembership(ports, record.data, epoch)
@@ -79,7 +85,10 @@ async function claimed(
   const { force } = promotion
   await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
-    { head: claimedHead(head, epoch), expect: { mode, hold, seq, done, epoch: last, n, dirty } },
+    {
+      head: claimedHead(head, epoch),
+      expect: { mode, incarnation, last: seq, applied, epoch: last, maxEpoch, unfinishedSync },
+    },
     ...storing([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
     membership.member,
   ]
@@ -90,27 +99,37 @@ async function claimed(
 }
 
 /**
- * The epoch in which a cluster takes over: above all that it has ever seen, and above that of the heir of its own,
+ * The epoch in which a cluster takes over: above all that it has ever seen, and above that of the successor of its own,
  * which may have taken over long ago without being heard of.
  */
 export function nextEpoch(
-  { n, mode, epoch, heir }: Pick<Head, 'n' | 'mode' | 'epoch' | 'heir'>,
+  { maxEpoch, mode, epoch, successor }: Pick<Head, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
   seen: readonly (Epoch | undefined)[],
   cluster: string,
 ): Epoch {
-  const ofHeir = mode === 'closed' && heir !== '' ? epochNumber(epoch) + 1 : 0
-  return epochName(Math.max(n, ofHeir, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
+  const ofSuccessor = mode === 'closed' && successor !== '' ? epochNumber(epoch) + 1 : 0
+  return epochName(Math.max(maxEpoch, ofSuccessor, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
 }
 
 /** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
-export function claimedHead({ line, seq, hold, dirty }: Head, epoch: Epoch): Partial<Head> {
-  const known = line.filter(([, start]) => start <= seq)
+export function claimedHead(
+  { lineage, last, incarnation, unfinishedSync }: Head,
+  epoch: Epoch,
+): Partial<Head> {
+  const known = lineage.filter(([, start]) => start <= last)
   return {
-    ...{ mode: 'writing', epoch, own: epoch, n: epochNumber(epoch), hold: hold + 1, done: seq },
-    ...{ until: 0, dirty: null, dirtyFrom: '' },
-    ...(dirty === null
-      ? { line: withEpoch(known, epoch, seq + 1) }
-      : { line: [[epoch, seq + 1]], from: seq }),
+    ...{
+      mode: 'writing',
+      epoch,
+      own: epoch,
+      maxEpoch: epochNumber(epoch),
+      incarnation: incarnation + 1,
+      applied: last,
+    },
+    ...{ replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
+    ...(unfinishedSync === null
+      ? { lineage: withEpoch(known, epoch, last + 1) }
+      : { lineage: [[epoch, last + 1]], retainedFrom: last }),
   }
 }
 

@@ -2,6 +2,7 @@ import { posText } from '../../journal/position.ts'
 import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
 import { noSecondaryNow, OperationFailed, primaryPassed, restMissing } from '../operation/faults.ts'
+import { lastPosition } from '../../journal/head.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
 import type { Follower } from '../secondary/follower.ts'
@@ -30,7 +31,7 @@ export const drainAll: OperationStep = async (run, id) => {
   if ((await received(run, before, { follower, until })) === 'time') return AGAIN
   const ready = await readyHead(ports, follower, before)
   if (!ready) return AGAIN
-  const position = posText(ready.head)
+  const position = posText(lastPosition(ready.head))
   // waiting may have taken minutes, and nothing is committed by a record that is old
   const stand = await promotionAt(run, id, 'drain')
   if (!stand) return DONE
@@ -47,10 +48,10 @@ async function received(
   const { clock, journal, store } = run.ports
   while (end) {
     const head = await journal.head()
-    if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.seq >= end.seq) break
+    if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.last >= end.seq) break
     if (clock.now() >= until) {
       if (force) break
-      throw restMissing(end.seq, head.seq)
+      throw restMissing(end.seq, head.last)
     }
     if (clock.now() >= run.deadline) return 'time'
     // somebody may have given it up meanwhile

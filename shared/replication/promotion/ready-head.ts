@@ -54,15 +54,18 @@ async function again(own: Own): Promise<undefined> {
 
 async function resting(journal: Own['journal'], mode: Head['mode']): Promise<Ready | undefined> {
   const head = await journal.head()
-  return head?.mode === mode && head.done === head.seq ? { head, warnings: [] } : undefined
+  return head?.mode === mode && head.applied === head.last ? { head, warnings: [] } : undefined
 }
 
 /** With force: nobody will ever apply it. What stands here may be half of it, so no journal leads from it to anywhere. */
 async function leftAsItIs({ journal }: Own, what: string): Promise<Ready | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined
-  const { mode, hold, seq, done } = head
-  const moved = await journal.moveHead({ mode, hold, seq, done }, { done: seq, dirty: 'all', dirtyFrom: '' })
-  const warning = `overridden by force: what was received behind position ${done} could not be applied (${what})`
+  const { mode, incarnation, last, applied } = head
+  const moved = await journal.moveHead(
+    { mode, incarnation, last, applied },
+    { applied: last, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
+  )
+  const warning = `overridden by force: what was received behind position ${applied} could not be applied (${what})`
   return moved === 'refused' ? undefined : { head: moved, warnings: [warning] }
 }

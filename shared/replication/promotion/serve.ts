@@ -28,7 +28,7 @@ export const open: OperationStep = async (run, id) => {
   const { journal, clock } = run.ports
   const { claimed } = stand.promotion
   const head = await journal.head()
-  if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.seq === claimed.seq) {
+  if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.last === claimed.seq) {
     const given = await journal.allocate(claimed.epoch)
     if (given !== 'refused')
       await journal.putCell(noopCell({ epoch: claimed.epoch, seq: given.seq }, clock.now()))
@@ -130,5 +130,5 @@ const waysOut = ({ end }: PromotionStand['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
 /** Goes on to follow. */
-const resumed = async ({ ports: { journal } }: OperationRun, { hold }: Head): Promise<boolean> =>
-  (await journal.moveHead({ mode: 'draining', hold }, { mode: 'applying' })) !== 'refused'
+const resumed = async ({ ports: { journal } }: OperationRun, { incarnation }: Head): Promise<boolean> =>
+  (await journal.moveHead({ mode: 'draining', incarnation }, { mode: 'applying' })) !== 'refused'

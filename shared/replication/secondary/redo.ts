@@ -20,18 +20,21 @@ export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch
  * @param staged the cells, where the caller has them in hand
  */
 export async function redo(own: Own, treeId: string, head: Head, staged?: readonly Cell[]): Promise<Redone> {
-  const { mode, hold, done, seq, until, line } = head
-  if (done >= seq) return 'done'
-  const cells = staged ?? (await own.journal.cells(line, done, seq))
+  const { mode, incarnation, applied: done, last, replayUntil, lineage } = head
+  if (done >= last) return 'done'
+  const cells = staged ?? (await own.journal.cells(lineage, done, last))
   const whole = cells.filter(cell => cell !== undefined)
-  if (whole.length < seq - done) return 'missing'
-  const setting = { treeId, hold, until, now: Math.floor(own.clock.now() / 1000) }
+  if (whole.length < last - done) return 'missing'
+  const setting = { treeId, incarnation, replayUntil, now: Math.floor(own.clock.now() / 1000) }
   const applied = await applyTolerantly(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
-  const over = until > 0 && seq >= until
-  const next = { done: seq, ...(over ? { until: 0, dirty: null, dirtyFrom: '' as const } : {}) }
-  const moved = await own.journal.moveHead({ mode, hold, done }, next)
+  const over = replayUntil > 0 && last >= replayUntil
+  const next = {
+    applied: last,
+    ...(over ? { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' as const } : {}),
+  }
+  const moved = await own.journal.moveHead({ mode, incarnation, applied: done }, next)
   return moved === 'refused' ? 'moved' : 'done'
 }
 
@@ -63,12 +66,12 @@ export async function drain(own: Own, treeId: string, link?: string): Promise<Re
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return 'moved'
     if (head?.mode === 'applying') {
-      const { mode, hold } = head
-      await own.journal.moveHead({ mode, hold, link: head.link }, { mode: 'draining' })
+      const { mode, incarnation } = head
+      await own.journal.moveHead({ mode, incarnation, link: head.link }, { mode: 'draining' })
       continue
     }
     if (head?.mode !== 'draining') return 'moved'
-    if (head.done >= head.seq) return 'done'
+    if (head.applied >= head.last) return 'done'
     why = await redo(own, treeId, head)
     if (typeof why === 'object') return why
   }

@@ -1,7 +1,7 @@
 import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { common, epochAt, epochNumber, type Line } from '../../journal/position.ts'
+import { common, epochAt, epochNumber, type Lineage } from '../../journal/position.ts'
 
 /** Cells that are staged, and then applied, together. */
 const WINDOW = 1000
@@ -16,13 +16,13 @@ class WrongCells extends Error {
  * source's lineage says, and the lineage goes on from the own one.
  * @throws WrongCells
  */
-export function nextCells(head: Head, answer: { cells: readonly Cell[]; line: Line }): readonly Cell[] {
+export function nextCells(head: Head, answer: { cells: readonly Cell[]; lineage: Lineage }): readonly Cell[] {
   const { diverged, cut } = common(answer, head)
-  if (diverged || cut < head.seq) throw new WrongCells('the lineage of these cells is another one')
+  if (diverged || cut < head.last) throw new WrongCells('the lineage of these cells is another one')
   const cells = answer.cells.slice(0, WINDOW)
   for (const [index, { epoch, seq }] of cells.entries()) {
-    if (seq !== head.seq + 1 + index) throw new WrongCells(`cell ${seq} is not the next one`)
-    if (epoch !== epochAt(answer.line, seq)) throw new WrongCells(`cell ${seq} is of another epoch`)
+    if (seq !== head.last + 1 + index) throw new WrongCells(`cell ${seq} is not the next one`)
+    if (epoch !== epochAt(answer.lineage, seq)) throw new WrongCells(`cell ${seq} is of another epoch`)
   }
   return cells
 }
@@ -36,20 +36,20 @@ export function nextCells(head: Head, answer: { cells: readonly Cell[]; line: Li
 export async function stage(
   journal: Journal,
   head: Head,
-  { cells, line, stored = false }: { cells: readonly Cell[]; line: Line; stored?: boolean },
+  { cells, lineage, stored = false }: { cells: readonly Cell[]; lineage: Lineage; stored?: boolean },
 ): Promise<Head | 'refused'> {
   const last = cells.at(-1)
   if (!last) return head
   const there = stored ? 'done' : await journal.putCells(cells)
   if (there !== 'done') throw new WrongCells(`another cell stands at ${there.epoch}/${there.seq}`)
-  const { hold, seq, epoch, done, link } = head
+  const { incarnation, last: seq, epoch, applied, link } = head
   return journal.moveHead(
-    { mode: 'applying', hold, seq, epoch, done, link },
+    { mode: 'applying', incarnation, last: seq, epoch, applied, link },
     {
-      seq: last.seq,
+      last: last.seq,
       epoch: last.epoch,
-      line: line.filter(([, start]) => start <= last.seq),
-      n: Math.max(head.n, epochNumber(last.epoch)),
+      lineage: lineage.filter(([, start]) => start <= last.seq),
+      maxEpoch: Math.max(head.maxEpoch, epochNumber(last.epoch)),
       stagedAt: last.at,
     },
   )

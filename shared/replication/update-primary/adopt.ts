@@ -74,8 +74,11 @@ export const finish: OperationStep = async (run, id) => {
   if (stand.operation.data.status !== 'running') return DONE
   if (form === 'clear') {
     const head = await ports.journal.head()
-    if (head?.mode === 'draining' && head.done === head.seq)
-      await ports.journal.moveHead({ mode: 'draining', link: id, done: head.done }, { mode: 'applying' })
+    if (head?.mode === 'draining' && head.applied === head.last)
+      await ports.journal.moveHead(
+        { mode: 'draining', link: id, applied: head.applied },
+        { mode: 'applying' },
+      )
   }
   const ended = await endOperation(run, id)
   // else the puller begins within a minute

@@ -37,10 +37,10 @@ export const changeLink: OperationStep = async (run, id) => {
 
 /** The head names the new link, and is not `applying` any more. */
 async function stopped({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
-  const { mode, hold, link } = head
+  const { mode, incarnation, link } = head
   if (link === id && mode !== 'applying') return true
   const next = mode === 'applying' ? 'draining' : mode
-  return (await ports.journal.moveHead({ mode, hold, link }, { mode: next, link: id })) !== 'refused'
+  return (await ports.journal.moveHead({ mode, incarnation, link }, { mode: next, link: id })) !== 'refused'
 }
 
 /**
@@ -49,7 +49,7 @@ async function stopped({ ports }: OperationRun, head: Head, id: string): Promise
  */
 async function settled(
   { ports }: OperationRun,
-  { mode, hold, epoch }: Head,
+  { mode, incarnation, epoch }: Head,
   treeId: string,
 ): Promise<boolean> {
   if (mode === 'syncing') return true
@@ -59,8 +59,8 @@ async function settled(
   if (applied !== 'missing' && typeof applied !== 'object') return false
   ports.log.error('what was staged cannot be applied: everything is fetched anew', { applied })
   const moved = await ports.journal.moveHead(
-    { mode: 'draining', hold },
-    { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' },
+    { mode: 'draining', incarnation },
+    { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
   )
   return moved !== 'refused'
 }

@@ -93,7 +93,7 @@ test('an item that the primary gives otherwise each time is given up after three
   }
   // a sync of everything, as after a long absence
   const { journal } = set.at('west').ports
-  await journal.moveHead({ mode: 'applying' }, { dirty: 'all', dirtyFrom: '' })
+  await journal.moveHead({ mode: 'applying' }, { unfinishedSync: 'all', unfinishedSyncEpoch: '' })
   await set.at('west').pull()
   await missynced('a', item => ({ ...item, data: { text: 'other' } }))
   for (let rounds = 0; rounds < 8 && (await isDue()); rounds++) {

@@ -84,8 +84,11 @@ describe('a secondary that leaves its set', () => {
 
   test('says so where its copy is not complete, and takes nothing of a sync that comes late', async () => {
     const { ports, head } = set.at('west')
-    const { hold } = await head()
-    await ports.journal.moveHead({ hold }, { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' })
+    const { incarnation } = await head()
+    await ports.journal.moveHead(
+      { incarnation },
+      { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
+    )
     await set.at('east').ok('POST', '/sys/policies/acl/late', POLICY)
     const { reached, thaw } = set.freezeAt({
       ...{ cluster: 'west', process: 'on-pull', step: 'Scan', at: 1, when: 'after' },

@@ -72,13 +72,19 @@ describe('a secondary', () => {
     const one = await follower(west, linkTo(east))
     await caughtUp(one)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 30, done: 30, until: 0, dirty: null })
+    expect(await headOf(west)).toMatchObject({
+      mode: 'applying',
+      last: 30,
+      applied: 30,
+      replayUntil: 0,
+      unfinishedSync: null,
+    })
     await commit(east, [a, '1'], [b, '1'], [apart, '1'])
     await commit(east, [a, null], [apart, '2'])
     await commit(east, [policyAt('p3'), null])
     await caughtUp(one)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ seq: 33, done: 33, epoch: (await headOf(east)).epoch })
+    expect(await headOf(west)).toMatchObject({ last: 33, applied: 33, epoch: (await headOf(east)).epoch })
   })
 
   test('rewinds what it has and the set has not, and the report names it', async () => {
@@ -96,7 +102,13 @@ describe('a secondary', () => {
     await caughtUp(back)
     await isEqual(east, west)
     const head = await headOf(east)
-    expect(head).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null, until: 0 })
+    expect(head).toMatchObject({
+      mode: 'applying',
+      last: 3,
+      applied: 3,
+      unfinishedSync: null,
+      replayUntil: 0,
+    })
   })
 })
 
@@ -133,7 +145,7 @@ describe('a secondary that is killed', () => {
     })
     expect(deaths).toBeGreaterThan(8)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', until: 0, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', replayUntil: 0, unfinishedSync: null })
   })
 
   test('at any call of a rewind has what the set has', async () => {
@@ -178,16 +190,16 @@ describe('a secondary under load', () => {
     await synced()
     await isEqual()
     const [mine, theirs] = [await headOf(west), await headOf(east)]
-    expect([mine.seq, mine.done, mine.epoch]).toEqual([theirs.seq, theirs.seq, theirs.epoch])
+    expect([mine.last, mine.applied, mine.epoch]).toEqual([theirs.last, theirs.last, theirs.epoch])
   })
 
   test('is the same after applying twice at once', async () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
-    const answer = await linkTo(east).cells({ line: (await headOf(west)).line, from: 0, bytes: 1 })
+    const answer = await linkTo(east).cells({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
     if (!('cells' in answer)) throw new Error('no cells')
     for (const cell of answer.cells) await west.journal.putCell(cell)
-    await west.journal.moveHead({ mode: 'applying' }, { seq: 10 })
+    await west.journal.moveHead({ mode: 'applying' }, { last: 10 })
     const head = await headOf(west)
     const own = (await follower(west, undefined)).own
     const all = await Promise.all([1, 2, 3].map(() => redo(own, west.treeId, head)))
@@ -207,11 +219,13 @@ describe('a secondary that is far behind', () => {
   }> {
     await synced()
     for (let index = 0; index < 3; index++) await commit(east, [a, `${index}`])
-    const { epoch, seq } = await headOf(east)
+    const { epoch, last } = await headOf(east)
     await east.journal.putCells(
-      Array.from({ length: 2 * EACH }, (_, index) => noopCell({ epoch, seq: seq + 1 + index }, east.turn.ms)),
+      Array.from({ length: 2 * EACH }, (_, index) =>
+        noopCell({ epoch, seq: last + 1 + index }, east.turn.ms),
+      ),
     )
-    await east.journal.moveHead({ seq }, { seq: seq + 2 * EACH })
+    await east.journal.moveHead({ last }, { last: last + 2 * EACH })
     await commit(east, [b, 'last'])
     const asked: number[] = []
     const failing = { next: false }
@@ -235,7 +249,7 @@ describe('a secondary that is far behind', () => {
     const one = await withJournal(
       {
         moveHead: (expect, next) => {
-          if (next.done !== undefined) before.push(asked.length)
+          if (next.applied !== undefined) before.push(asked.length)
           return west.journal.moveHead(expect, next)
         },
       },
@@ -262,7 +276,7 @@ describe('a secondary that is far behind', () => {
           return stored
         },
         moveHead: (expect, next) => {
-          if (next.seq !== undefined && expect !== 'none') events.push(`here ${next.seq}`)
+          if (next.last !== undefined && expect !== 'none') events.push(`here ${next.last}`)
           return west.journal.moveHead(expect, next)
         },
       },
@@ -323,8 +337,8 @@ describe('a secondary that is far behind', () => {
     const { link, asked } = await farAhead()
     const one = await follower(west, link)
     await followOn(one)
-    const { seq, hold } = await headOf(west)
-    await west.journal.moveHead({ seq, hold }, { hold: hold + 1 })
+    const { last, incarnation } = await headOf(west)
+    await west.journal.moveHead({ last, incarnation }, { incarnation: incarnation + 1 })
     await caughtUp(one)
     expect(asked).toEqual([0, 210, 210, 420, 424])
     await isEqual()
@@ -358,9 +372,9 @@ describe('rules of the applier', () => {
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
     await expect(followOn(said)).rejects.toThrow(Crash)
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 1, done: 0 })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 1, applied: 0 })
     expect(await drain((await follower(west, undefined)).own, west.treeId)).toBe('done')
-    expect(await headOf(west)).toMatchObject({ mode: 'draining', seq: 1, done: 1 })
+    expect(await headOf(west)).toMatchObject({ mode: 'draining', last: 1, applied: 1 })
     await isEqual()
   })
 
@@ -396,7 +410,7 @@ describe('rules of the applier', () => {
     await caughtUp({ ...one, own: { ...one.own, log } })
     expect(errors).toEqual([{ count: 1, items: ['policy policy/x'] }])
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 2, done: 2, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 2, applied: 2, unfinishedSync: null })
   })
 
   test('what cannot be brought in line is given up after three rounds; all else goes on', async () => {
@@ -430,12 +444,12 @@ describe('rules of the applier', () => {
     const [diverging] = await west.store.read([key('diverging')])
     expect(diverging?.data.keys).toEqual([expect.objectContaining({ sk: 'x', rounds: 4 })])
     expect(one.told).not.toHaveProperty('fault')
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null })
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
     // by now it is what the journal says, and nobody has to be asked any more
     await commit(east, [x, '4'], [a, '4'])
     await caughtUp(one)
-    expect([syncs, (await headOf(west)).done]).toEqual([3, 4])
+    expect([syncs, (await headOf(west)).applied]).toEqual([3, 4])
     // what does not stay as it is, is taken as cells say
     const again = (await itemOf(west, x)) ?? expect.unreachable()
     await west.journal.transact([{ item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } }])
@@ -447,7 +461,7 @@ describe('rules of the applier', () => {
 })
 
 describe('rules of a sync', () => {
-  test('what a primary said before this cluster was one itself begins none: an heir may fetch the rest of the journal', async () => {
+  test('what a primary said before this cluster was one itself begins none: a successor may fetch the rest of the journal', async () => {
     const one = await follower(west, linkTo(east))
     await ask(one)
     await caughtUp(one)
@@ -456,7 +470,7 @@ describe('rules of a sync', () => {
     await commit(west, [a, '1'])
     await closeHead(west)
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ mode: 'closed', seq: 1 })
+    expect(await headOf(west)).toMatchObject({ mode: 'closed', last: 1 })
   })
 
   /** A follower that keeps the first write of a page to itself, and dies; what it kept may be written later. */
@@ -506,17 +520,20 @@ describe('rules of a sync', () => {
     const link = linkTo(east)
     const one = await follower(west, link)
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ seq: 1 })
+    expect(await headOf(west)).toMatchObject({ last: 1 })
     // the slow one is decided at last: at its position, below the one that was fetched
     const other = await commitAt(slow, [x, 'slow'])
     expect(other).toBe('done')
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ seq: 3, done: 3, until: 0 })
+    expect(await headOf(west)).toMatchObject({ last: 3, applied: 3, replayUntil: 0 })
     await isEqual()
   })
 
   /** A commit at a position that was given away before. */
-  async function commitAt(given: { seq: number; hold: number }, ...doings: Doing[]): Promise<Transacted> {
+  async function commitAt(
+    given: { seq: number; incarnation: number },
+    ...doings: Doing[]
+  ): Promise<Transacted> {
     let result: Transacted = 'conflict'
     const journal: Journal = {
       ...east.journal,
@@ -540,12 +557,12 @@ describe('rules of a sync', () => {
     const one = await follower(north, linkTo(east))
     // all is fetched, the replay has not begun
     while ((await headOf(north)).mode !== 'applying') await followOn(one)
-    expect(await headOf(north)).toMatchObject({ dirty: 'all', until: 2 })
+    expect(await headOf(north)).toMatchObject({ unfinishedSync: 'all', replayUntil: 2 })
     await claim(west)
     await commit(west, [b, '1'])
     await caughtUp(await follower(north, linkTo(west)))
     await isEqual(north, west)
-    expect(await headOf(north)).toMatchObject({ dirty: null, until: 0, seq: 2, done: 2 })
+    expect(await headOf(north)).toMatchObject({ unfinishedSync: null, replayUntil: 0, last: 2, applied: 2 })
   })
 
   test('a full sync of a cluster that has items takes away what the source has not', async () => {
@@ -553,10 +570,10 @@ describe('rules of a sync', () => {
     await synced()
     await commit(east, [x, null], [b, '1'])
     // the journal that would say so is not kept any more
-    await east.journal.moveHead({ mode: 'writing' }, { from: 2 })
+    await east.journal.moveHead({ mode: 'writing' }, { retainedFrom: 2 })
     await synced()
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ from: 2, seq: 2, done: 2 })
+    expect(await headOf(west)).toMatchObject({ retainedFrom: 2, last: 2, applied: 2 })
   })
 
   /** East has written two cells more than west, which has taken over. */
@@ -574,8 +591,8 @@ describe('rules of a sync', () => {
     const one = await follower(east, linkTo(west))
     const journal: Journal = {
       ...east.journal,
-      cells: async (line, after, to) =>
-        (await east.journal.cells(line, after, to)).map(cell => (cell?.seq === 2 ? undefined : cell)),
+      cells: async (lineage, after, to) =>
+        (await east.journal.cells(lineage, after, to)).map(cell => (cell?.seq === 2 ? undefined : cell)),
     }
     // its end is known: nothing is filled
     await caughtUp({ ...one, filled: true, own: { ...one.own, journal } })
@@ -585,7 +602,7 @@ describe('rules of a sync', () => {
 
   test('a rewind whose own journal begins behind the cut fetches everything, and reports what is kept of it', async () => {
     await overtaken()
-    await east.journal.moveHead({ mode: 'closed' }, { from: 2 })
+    await east.journal.moveHead({ mode: 'closed' }, { retainedFrom: 2 })
     await caughtUp(await follower(east, linkTo(west)))
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
@@ -606,8 +623,8 @@ describe('rules of a sync', () => {
     const gone = (seq: number) => seq <= 2
     const journal: Journal = {
       ...east.journal,
-      cells: async (line, after, to) =>
-        (await east.journal.cells(line, after, to)).map(cell =>
+      cells: async (lineage, after, to) =>
+        (await east.journal.cells(lineage, after, to)).map(cell =>
           cell && gone(cell.seq) ? filled.get(cell.seq) : cell,
         ),
       putCell: async cell => {
@@ -615,7 +632,7 @@ describe('rules of a sync', () => {
         return 'done'
       },
     }
-    await east.journal.moveHead({ mode: 'writing' }, { done: 1 })
+    await east.journal.moveHead({ mode: 'writing' }, { applied: 1 })
     await closeHead(east)
     const one = await follower(east, linkTo(west))
     await caughtUp({ ...one, own: { ...one.own, journal } })

@@ -72,7 +72,7 @@ describe('what a journaled commit costs', () => {
   test('nothing but the look where nothing is to be done: no change is no cell', async () => {
     expect(await commit(remove(place('a')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem'])
-    expect((await journal.head())?.seq).toBe(0)
+    expect((await journal.head())?.last).toBe(0)
   })
 
   test('what concerns this cluster alone is in no cell and costs what it always did', async () => {
@@ -301,7 +301,7 @@ describe('positions', () => {
     await expect(commit(put('a'))).rejects.toMatchObject({ code: 'busy' })
     await storage.reset()
     const { head, cells } = await replayed(journal)
-    expect([head.seq, cells.every(cell => cell?.noop)]).toEqual([5, true])
+    expect([head.last, cells.every(cell => cell?.noop)]).toEqual([5, true])
     expect(await roles('a')).toEqual([undefined])
     await sound()
   })
@@ -324,7 +324,7 @@ describe('positions', () => {
     await journal.transact([{ bucket, sums: new Map(), mark: `000000001/${epoch}/000000000003` }])
     expect(bucket.pk).toContain(treeId)
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
-    expect((await journal.head())?.seq).toBe(4)
+    expect((await journal.head())?.last).toBe(4)
     await sound()
   })
 

@@ -117,7 +117,7 @@ export function headUpdate(expect: Partial<Head> | 'none', next: Partial<Head>) 
 
 /** The head as it stands in the table. */
 export function headFrom({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head {
-  return byOwnNames('head', { heir: '', link: '', ...stored }) as unknown as Head
+  return byOwnNames('head', { successor: '', link: '', ...stored }) as unknown as Head
 }
 
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })

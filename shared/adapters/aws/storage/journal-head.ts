@@ -21,7 +21,7 @@ export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 
       ExpressionAttributeNames: { '#mode': 'mode', '#last': storedName('head', 'seq') },
       ExpressionAttributeValues: { ':one': 1, ':writing': 'writing', ':epoch': epoch },
     })
-    return next === 'refused' ? next : { seq: next.seq, hold: next.hold }
+    return next === 'refused' ? next : { seq: next.last, incarnation: next.incarnation }
   },
 })
 

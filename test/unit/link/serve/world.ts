@@ -73,8 +73,8 @@ function memoryJournal(first: Head) {
     },
     allocate: async epoch => {
       if (head.mode !== 'writing' || head.epoch !== epoch) return 'refused'
-      head = { ...head, seq: head.seq + 1 }
-      return { seq: head.seq, hold: head.hold }
+      head = { ...head, last: head.last + 1 }
+      return { seq: head.last, incarnation: head.incarnation }
     },
     cells: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, index) => all.get(after + 1 + index)),
