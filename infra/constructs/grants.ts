@@ -2,7 +2,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Use } from '../../shared/api/endpoint.ts'
 import { guards } from '../../shared/storage/guards.ts'
 import {
-  cellPartitions,
+  entryPartitions,
   guardedPartitions,
   journalPartitions,
   treePartitions,
@@ -171,7 +171,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       [store.data.tableArn],
     ),
     ...owned('apply', store),
-    allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(cellPartitions)),
+    allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(entryPartitions)),
   ],
   // a file beside the code
   authorities: () => [],

@@ -15,12 +15,12 @@ export interface Head {
   own: Epoch | ''
   /** the last position given away, or staged */
   last: number
-  /** the last position whose cell is applied; the writer leaves it alone */
+  /** the last position whose journal entry is applied; the writer leaves it alone */
   applied: number
   /** grows with every claim, sync and end of a sync: the first part of all marks */
   incarnation: number
   lineage: Lineage
-  /** cells are kept from behind this position on */
+  /** journal entries are kept from behind this position on */
   retainedFrom: number
   /** end of the replay after a sync, 0 outside */
   replayUntil: number
@@ -32,7 +32,7 @@ export interface Head {
   maxEpoch: number
   /** UUID of the only cluster that may take the closed epoch over; empty: none has asked. It means nothing while writing */
   successor: string
-  /** when the last staged cell was written, epoch milliseconds by the clock of its writer; 0 or absent: nobody knows */
+  /** when the last staged journal entry was written, epoch milliseconds by the clock of its writer; 0 or absent: nobody knows */
   stagedAt?: number
   /** name of the link by which this cluster follows: what comes by another one is not taken any more. Empty: it never followed */
   link: string

@@ -1,8 +1,8 @@
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
-import type { Cell } from './cell.ts'
 import type { Head } from './head.ts'
+import type { JournalEntry } from './journal-entry.ts'
 import type { Epoch, Lineage } from './position.ts'
 import type { Bucket, Sums } from './tree.ts'
 
@@ -34,7 +34,7 @@ export type Test =
 /** One of several tests must hold. */
 export type Condition = Test | readonly Test[]
 
-/** A part of a transaction. An item, a bucket, a cell may be in it once. */
+/** A part of a transaction. An item, a bucket, a journal entry may be in it once. */
 export type Element =
   /** stores an item as it is given, attribute by attribute, or deletes it */
   | { readonly item: Place; readonly put: StoredItem | null; readonly if: Condition }
@@ -51,7 +51,7 @@ export type Element =
    */
   | { readonly renew: Bucket; readonly sums: Sums; readonly was: StoredBucket | undefined }
   /** writes a cell where there is none */
-  | { readonly cell: Cell }
+  | { readonly entry: JournalEntry }
   /** changes the head where all of `expect` is so (`none`: where there is no head yet): never for a commit */
   | { readonly head: Partial<Head>; readonly expect: Partial<Head> | 'none' }
 
@@ -112,16 +112,16 @@ export interface Journal {
   moveHead(expect: Partial<Head> | 'none', next: Partial<Head>): Promise<Head | 'refused'>
   /** The next position of an epoch that this cluster is writing. It belongs to the caller: nobody else gets it. */
   allocate(epoch: Epoch): Promise<{ seq: number; incarnation: number } | 'refused'>
-  /** The cells of all positions behind `after` up to `to`; undefined where there is none. */
-  cells(lineage: Lineage, after: number, to: number): Promise<(Cell | undefined)[]>
-  /** Stores a cell where there is none, or tells which one there is; the same one counts as stored. */
-  putCell(cell: Cell): Promise<'done' | 'conflict' | Cell>
+  /** The journal entries of all positions behind `after` up to `to`; undefined where there is none. */
+  entries(lineage: Lineage, after: number, to: number): Promise<(JournalEntry | undefined)[]>
+  /** Stores a journal entry where there is none, or tells which one there is; the same one counts as stored. */
+  putEntry(entry: JournalEntry): Promise<'done' | 'conflict' | JournalEntry>
   /**
-   * Stores cells that another cluster has written, where there are none yet, each for itself. They are written once by
+   * Stores journal entries that another cluster has written, where there are none yet, each for itself. They are written once by
    * their owner, so whoever else stores one stores the same.
    * @returns the first that stands there otherwise: nothing was stored then
    */
-  putCells(cells: readonly Cell[]): Promise<'done' | Cell>
+  putEntries(entries: readonly JournalEntry[]): Promise<'done' | JournalEntry>
   /** All elements, or none. */
   transact(elements: readonly Element[]): Promise<Transacted>
   /** Items as they stand, dead ones included. */

@@ -10,7 +10,7 @@ const posIn = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
  * The hash of a page as it was at a position: what its buckets already hold of later ones is taken out again.
  * @param tail from that position or an earlier one on
  * @param now epoch seconds: generations that had ended by then do not count
- * @returns undefined when buckets are ahead of the cells that could be read
+ * @returns undefined when buckets are ahead of the journal entries that could be read
  */
 export async function hashOfPageAt(
   pk: string,

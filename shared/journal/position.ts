@@ -70,21 +70,21 @@ export const withEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineag
   [...lineage, [epoch, start] as const].slice(-LONGEST_LINEAGE)
 
 /**
- * Up to where two journals are one. Epochs that either has forgotten do not matter: lineages that have once parted
+ * Up to where two journals are one. Epochs that either has forgotten do not matter: lineages that have once diverged
  * never share an epoch again.
- * @returns `cut`: the last common place, -1 where nothing is common; `diverged`: the own journal goes on beyond it
+ * @returns `forkPoint`: the last common place, -1 where nothing is common; `diverged`: the own journal goes on beyond it
  */
 export function common(
   source: { readonly lineage: Lineage },
   own: { readonly lineage: Lineage; readonly last: number },
-): { cut: number; diverged: boolean } {
+): { forkPoint: number; diverged: boolean } {
   const same = ([epoch, start]: Lineage[number]) =>
     source.lineage.findIndex(([other, at]) => other === epoch && at === start)
   const last = own.lineage.findLastIndex(entry => same(entry) >= 0)
   const shared = own.lineage[last]
-  if (!shared) return { cut: -1, diverged: own.last >= 0 }
+  if (!shared) return { forkPoint: -1, diverged: own.last >= 0 }
   const sourceEnd = (source.lineage[same(shared) + 1]?.[1] ?? Number.POSITIVE_INFINITY) - 1
   const ownEnd = (own.lineage[last + 1]?.[1] ?? own.last + 1) - 1
-  const cut = Math.min(sourceEnd, ownEnd)
-  return { cut, diverged: own.last > cut }
+  const forkPoint = Math.min(sourceEnd, ownEnd)
+  return { forkPoint, diverged: own.last > forkPoint }
 }

@@ -69,7 +69,7 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   let count = 0
   for (const of of SUBTREES) {
     const { hash, pages } = await refreshSubtree(making, of)
-    // a sync may have begun: what it changes has no cells, and it has forgotten these hashes, or will
+    // a sync may have begun: what it changes has no journal entries, and it has forgotten these hashes, or will
     if ((await journal.head())?.incarnation !== head.incarnation) return 0
     await journal.putPageHash(rootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
     made.set(of, hash)
@@ -80,7 +80,7 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   return count
 }
 
-/** Has all hashes made anew when the tree is refreshed next: something was changed that no cell tells of. */
+/** Has all hashes made anew when the tree is refreshed next: something was changed that no journal entry tells of. */
 export async function forgetHashes(
   journal: Pick<Journal, 'pageHashes' | 'putPageHash'>,
   treeId: string,
@@ -136,12 +136,12 @@ async function changedPages(
   if (after < head.retainedFrom || to - after > MANY) return 'all'
   const changed = new Set<string>()
   for (let at = after; at < to; at += WINDOW)
-    for (const cell of await journal.cells(head.lineage, at, Math.min(at + WINDOW, to)))
-      for (const { bucket } of deltasOf(treeId, cell?.body ?? [], now)) changed.add(bucket.pk)
+    for (const entry of await journal.entries(head.lineage, at, Math.min(at + WINDOW, to)))
+      for (const { bucket } of deltasOf(treeId, entry?.body ?? [], now)) changed.add(bucket.pk)
   return changed
 }
 
-/** @throws ApiError `busy` when buckets are ahead of the cells that can be read */
+/** @throws ApiError `busy` when buckets are ahead of the journal entries that can be read */
 async function hashNow({ journal, ...making }: Making, pk: string): Promise<string> {
   for (let looks = 0; looks < LOOKS; looks++) {
     const hash = await hashOfPageAt(pk, await journal.page(pk), making)

@@ -5,8 +5,8 @@ import { asker, type CallMeans, type End } from './call.ts'
 import type { LinkKeys } from './pair.ts'
 import { formatTooNew } from './refusals.ts'
 import {
-  type EchoAnswer,
   FORMAT,
+  type HeartbeatAnswer,
   type ItemsAnswer,
   type ItemsRequest,
   LinkSilent,
@@ -30,16 +30,16 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
       const { format: _, ...activated } = reply
       return { ...activated, set: end.set, primaryKey: Buffer.from(end.otherKey).toString('base64') }
     },
-    echo: async request => {
+    heartbeat: async request => {
       const asked = around.clock.now()
       const { reply, time } = await ask('Echo', { ...request, format: FORMAT, took }, lineage)
       const now = around.clock.now()
       took = now - asked
       checkFormat(reply.format)
       lineage = reply.lineage
-      return { ...reply, time, took, skew: Math.round(time - (asked + now) / 2) } satisfies EchoAnswer
+      return { ...reply, time, took, skew: Math.round(time - (asked + now) / 2) } satisfies HeartbeatAnswer
     },
-    cells: async request => {
+    entries: async request => {
       const { reply } = await ask('Cells', request, lineage)
       if ('lineage' in reply) lineage = reply.lineage
       return reply

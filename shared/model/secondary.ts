@@ -30,15 +30,15 @@ export interface LostChange {
   item?: unknown
 }
 
-/** Cells that stood in this cluster's journal only, and keys that a sync may have touched. `bare`: items are left out. */
+/** Journal entries that stood in this cluster's journal only, and keys that a sync may have touched. `bare`: items are left out. */
 export interface Report {
   /** epoch milliseconds */
   at: number
   /** the source's epoch, and the last position that both journals had in common */
   epoch: string
-  cut: number
-  cells: { pos: string; id: string; at: number; changes: LostChange[]; bare?: true }[]
-  /** keys that are fetched besides those of the cells */
+  forkPoint: number
+  entries: { pos: string; id: string; at: number; changes: LostChange[]; bare?: true }[]
+  /** keys that are fetched besides those of the journal entries */
   keys: { kind: string; pk: string; sk: string }[]
 }
 

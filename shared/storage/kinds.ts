@@ -363,13 +363,13 @@ export const guardedPartitions = (table: Spec['table'], of: (guard: Guard) => bo
 /** Partitions of the table `cluster` that hold sums and hashes of trees. */
 export const treePartitions = 't#*'
 /**
- * Partitions of the table `cluster` that hold the journal: its head, its cells, its tree. What stands there are no
+ * Partitions of the table `cluster` that hold the journal: its head, its journal entries, its tree. What stands there are no
  * items of a kind, and nothing but the port `journal` touches them.
  */
 export const journalPartitions: readonly string[] = ['journal', 'j#*', treePartitions]
 
-/** Those of its cells alone. */
-export const cellPartitions: readonly string[] = ['j#*']
+/** Those of its journal entries alone. */
+export const entryPartitions: readonly string[] = ['j#*']
 
 /** Where all items of a kind (of one owner) stand. */
 export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partitions<K> {

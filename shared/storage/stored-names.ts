@@ -24,6 +24,7 @@ const storedNames: Readonly<Record<string, Readonly<Record<string, string>>>> = 
     successor: 'heir',
   },
   'primary-closed': { successor: 'heir' },
+  report: { entries: 'cells', forkPoint: 'cut' },
 }
 
 const renamed = (value: object, names: ReadonlyMap<string, string>): Record<string, unknown> =>

@@ -9,7 +9,7 @@ import {
   isCopyOfPrimary,
   linkAddress,
 } from '../model/cluster.ts'
-import { newestCellAt } from '../model/link.ts'
+import { newestEntryAt } from '../model/link.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { openKeyring } from './keyring.ts'
@@ -106,7 +106,7 @@ function healthOf(
   head: Journaling | undefined,
 ): Record<string, unknown> {
   const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
-  const canaryAt = contact ? newestCellAt(contact, head) : 0
+  const canaryAt = contact ? newestEntryAt(contact, head) : 0
   const license = licenceOfHealth(ports.deployment)
   return {
     initialized: record !== undefined,

@@ -33,7 +33,7 @@ export const jobHandler =
     runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - REST_MS))
 
 /**
- * Cells that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
+ * Journal entries that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
  * no change of role untold.
  * @param notify tells secondaries that there is something to fetch
  */
@@ -42,12 +42,12 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
   // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
   return async event => {
-    const cells = cellsIn(event)
-    if (cells) {
+    const entries = entriesIn(event)
+    if (entries) {
       await closeHoles(ports)
-      if (!(await tellsNews(ports, cells))) return
+      if (!(await tellsNews(ports, entries))) return
       await notify().catch(otherwise('secondaries are not told'))
-      return refresh(cells.length >= STREAM_BATCH)
+      return refresh(entries.length >= STREAM_BATCH)
     }
     tellEnd(event, ports)
     await closeCopy(ports)
@@ -74,14 +74,16 @@ function tellEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
   log.error('a workflow came to a bad end', { status, workflow: stateMachineArn.split(':').at(-1), name })
 }
 
-interface CellRecord {
+interface EntryRecord {
   dynamodb?: { Keys?: { sk?: { S?: unknown } } }
 }
 
 /** Sort keys of the items that an event tells of; undefined: it is none of a stream. */
-function cellsIn(event: unknown): unknown[] | undefined {
+function entriesIn(event: unknown): unknown[] | undefined {
   const { Records } = (event ?? {}) as { Records?: unknown }
-  return Array.isArray(Records) ? Records.map(({ dynamodb }: CellRecord) => dynamodb?.Keys?.sk?.S) : undefined
+  return Array.isArray(Records)
+    ? Records.map(({ dynamodb }: EntryRecord) => dynamodb?.Keys?.sk?.S)
+    : undefined
 }
 
 /** The hourly round. */

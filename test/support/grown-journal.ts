@@ -54,10 +54,10 @@ export async function grownJournal(treeId: string, count: number, now: number) {
   }
   const journal: Pick<
     Journal,
-    'head' | 'scan' | 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash' | 'cells'
+    'head' | 'scan' | 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash' | 'entries'
   > = {
     head: async () => head,
-    cells: async () => [],
+    entries: async () => [],
     scan: async ({ index, of, from }) => {
       const items: StoredItem[] = []
       let at = from ? Number(from.sk) : index

@@ -38,7 +38,7 @@ export function grownItem(index: number, treeId: string, now: number): StoredIte
   return placed({ ...item, leaf: leafOf(item) }, treeId)
 }
 
-/** Makes a primary of so many items, as a journal would have left them, without writing each of its cells. */
+/** Makes a primary of so many items, as a journal would have left them, without writing each of its journal entries. */
 export async function grown(at: Member, count: number): Promise<void> {
   const client = DynamoDBDocumentClient.from(
     clientOf(inject('ground').engine, 'us-east-1', { accessKeyId: 'test', secretAccessKey: 'test' }),

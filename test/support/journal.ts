@@ -31,19 +31,19 @@ const nameOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk} ${sk}`
 /** The journal of this cluster from its beginning, position by position. */
 export async function replayed(journal: Journal) {
   const head = (await journal.head()) as Head
-  const cells = await journal.cells(head.lineage, 0, head.last)
-  const holes = cells.flatMap((cell, index) => (cell ? [] : [index + 1]))
+  const entries = await journal.entries(head.lineage, 0, head.last)
+  const holes = entries.flatMap((entry, index) => (entry ? [] : [index + 1]))
   const table = new Map<string, StoredItem>()
-  /** positions at which a cell names another previous leaf than the journal left */
+  /** positions at which a journal entry names another previous leaf than the journal left */
   const torn: string[] = []
-  for (const cell of cells)
-    for (const change of cell?.body ?? []) {
+  for (const entry of entries)
+    for (const change of entry?.body ?? []) {
       const before = table.get(nameOf(change))
-      if ((before?.leaf ?? null) !== (change.prev?.leaf ?? null)) torn.push(`${cell?.seq} ${nameOf(change)}`)
+      if ((before?.leaf ?? null) !== (change.prev?.leaf ?? null)) torn.push(`${entry?.seq} ${nameOf(change)}`)
       if (change.item) table.set(nameOf(change), change.item)
       else table.delete(nameOf(change))
     }
-  return { head, cells, holes, table, torn }
+  return { head, entries, holes, table, torn }
 }
 
 /** What the journal says against what stands: names of items that differ, sorted. */
@@ -75,7 +75,7 @@ export async function wrongSums(
       .filter(([, sum]) => sum !== NOTHING),
   )
   const found = new Map<string, string>()
-  const touched = (await replayed(journal)).cells.flatMap(cell => deltasOf(treeId, cell?.body ?? [], now))
+  const touched = (await replayed(journal)).entries.flatMap(entry => deltasOf(treeId, entry?.body ?? [], now))
   for (const pk of new Set([...touched, ...deltasOf(treeId, changes, now)].map(({ bucket }) => bucket.pk)))
     for (const [sk, { sums }] of await journal.page(pk)) {
       const sum = live(sums, now).join()

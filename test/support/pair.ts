@@ -7,11 +7,11 @@ import { kmsCipher, kmsGenesis } from '../../shared/adapters/aws/cipher.ts'
 import { guardedPorts } from '../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
-import { type CellChange, noopCell } from '../../shared/journal/cell.ts'
 import { endEpoch } from '../../shared/journal/density.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../shared/journal/head.ts'
 import type { Element, Journal, Place } from '../../shared/journal/journal.ts'
+import { type EntryChange, noopEntry } from '../../shared/journal/journal-entry.ts'
 import { common, epochName, markText, posText, withEpoch } from '../../shared/journal/position.ts'
 import { deltasOf, leafIn, leafInTree, leafOf, placed } from '../../shared/journal/tree.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
@@ -196,7 +196,7 @@ export async function commit(at: Member, ...doings: Doing[]): Promise<number | u
     const own = await at.journal.raw(doings.map(([place]) => place))
     const { elements } = written(at, { epoch, ...given }, doings, own)
     if ((await at.journal.transact(elements)) === 'done') return given.seq
-    await at.journal.putCell(noopCell({ epoch, seq: given.seq }, at.turn.ms))
+    await at.journal.putEntry(noopEntry({ epoch, seq: given.seq }, at.turn.ms))
   }
 }
 
@@ -211,18 +211,18 @@ function written(
   const pairs = doings
     .map((doing, index) => ({ doing, mine: own[index] }))
     .filter(({ doing: [, value], mine }) => value !== null || mine)
-  const body = pairs.map(({ doing: [place, value, expires], mine }): CellChange => {
+  const body = pairs.map(({ doing: [place, value, expires], mine }): EntryChange => {
     const item = value === null ? null : itemOf(place, value, pos, now, expires)
     return { ...place, prev: mine ? leafInTree(mine, at.treeId) : null, next: item && leafIn(item), item }
   })
   const mark = markText(position.incarnation, pos)
   const elements: Element[] = [
     ...pairs.map(({ mine }, index) => {
-      const { kind, pk, sk, item } = body[index] as CellChange
+      const { kind, pk, sk, item } = body[index] as EntryChange
       const put = item && placed(item, at.treeId)
       return { item: { kind, pk, sk }, put, if: mine ? { rev: mine.rev } : ('absent' as const) }
     }),
-    { cell: { ...position, id: randomUUID(), at: at.turn.ms, body } },
+    { entry: { ...position, id: randomUUID(), at: at.turn.ms, body } },
     ...deltasOf(at.treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   return { elements }
@@ -271,10 +271,10 @@ export async function closeHead({ journal }: Member): Promise<void> {
   await journal.moveHead({ mode: 'writing' }, { mode: 'closed' })
 }
 
-/** Until where no cell is missing. */
+/** Until where no journal entry is missing. */
 async function frontierOf(journal: Journal, { lineage, retainedFrom, last }: Head): Promise<number> {
-  const cells = await journal.cells(lineage, retainedFrom, last)
-  const hole = cells.indexOf(undefined)
+  const entries = await journal.entries(lineage, retainedFrom, last)
+  const hole = entries.indexOf(undefined)
   return hole < 0 ? last : retainedFrom + hole
 }
 
@@ -292,7 +292,7 @@ export function linkTo(at: Member): SourceLink {
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
       return { ...end, addresses: [], keyring: '' }
     },
-    echo: async () => {
+    heartbeat: async () => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
       const { last, epoch, lineage } = head
@@ -309,15 +309,15 @@ export function linkTo(at: Member): SourceLink {
       }
       return { time: at.turn.ms, seq: last, frontier, epoch, lineage, ...rest }
     },
-    cells: async ({ lineage, from }) => {
+    entries: async ({ lineage, from }) => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
-      const { cut, diverged } = common(head, { lineage, last: from })
-      if (diverged) return { diverged: cut }
+      const { forkPoint, diverged } = common(head, { lineage, last: from })
+      if (diverged) return { diverged: forkPoint }
       if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
       const frontier = await frontierOf(at.journal, head)
-      const cells = await at.journal.cells(head.lineage, from, Math.min(frontier, from + 700))
-      return { cells: cells.filter(cell => cell !== undefined), lineage: head.lineage, frontier }
+      const entries = await at.journal.entries(head.lineage, from, Math.min(frontier, from + 700))
+      return { entries: entries.filter(entry => entry !== undefined), lineage: head.lineage, frontier }
     },
     items: async ({ keys }) => {
       const items = await at.journal.raw(keys)
@@ -348,7 +348,7 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     filled: false,
     told: { state: 'idle', synced: 0 },
   }
-  if (link) one.source = await link.echo({ position: { epoch: '', seq: 0 }, ...NOWHERE })
+  if (link) one.source = await link.heartbeat({ position: { epoch: '', seq: 0 }, ...NOWHERE })
   return one
 }
 

@@ -1,14 +1,14 @@
 import { bucketLine } from '../../journal/bucket-line.ts'
-import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { common, type Lineage } from '../../journal/position.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
 import type {
-  CellsAnswer,
-  CellsRequest,
+  EntriesAnswer,
+  EntriesRequest,
   ItemsAnswer,
   ItemsRequest,
   ScanAnswer,
@@ -19,7 +19,7 @@ import type {
 
 /** Bytes of one message, in clear: what an HTTP API can carry, encoded, with room to spare. */
 const LARGEST = 3 * 2 ** 20
-/** Cells that are read at once. */
+/** Journal entries that are read at once. */
 const RUN = 100
 
 /** The head of a journal that others may read. @throws LinkRefused */
@@ -32,28 +32,28 @@ export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head>
 const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Cells from behind a position on, without gaps; the lineage is the same before and after they were read. How far they
+ * Journal entries from behind a position on, without gaps; the lineage is the same before and after they were read. How far they
  * reach is written down first: what status shows as dense is never below what somebody has been given.
  */
-export async function cells(
-  journal: Pick<Journal, 'head' | 'cells' | 'moveHead'>,
-  { lineage, from, bytes }: CellsRequest,
-): Promise<CellsAnswer> {
+export async function entries(
+  journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
+  { lineage, from, bytes }: EntriesRequest,
+): Promise<EntriesAnswer> {
   const head = await servingHead(journal)
-  const { cut, diverged } = common({ lineage: head.lineage }, { lineage, last: from })
-  if (diverged) return { diverged: cut }
+  const { forkPoint, diverged } = common({ lineage: head.lineage }, { lineage, last: from })
+  if (diverged) return { diverged: forkPoint }
   if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
   const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
   const after = await servingHead(journal)
   if (!sameLineage(head.lineage, after.lineage)) throw lineageMoves()
   const frontier = from + found.length
   if (from <= after.applied) await noteDense(journal, after, frontier)
-  return { cells: found, lineage: head.lineage, frontier }
+  return { entries: found, lineage: head.lineage, frontier }
 }
 
 const NOTINGS = 3
 
-/** Notes that no cell is missing up to a position, unless that is known: others note it at the same time. */
+/** Notes that no journal entry is missing up to a position, unless that is known: others note it at the same time. */
 async function noteDense(
   journal: Pick<Journal, 'head' | 'moveHead'>,
   seen: Head,
@@ -70,19 +70,19 @@ async function noteDense(
 }
 
 async function dense(
-  journal: Pick<Journal, 'cells'>,
+  journal: Pick<Journal, 'entries'>,
   { lineage, last }: Head,
   from: number,
   bytes: number,
-): Promise<Cell[]> {
-  const found: Cell[] = []
+): Promise<JournalEntry[]> {
+  const found: JournalEntry[] = []
   let size = 0
   for (let after = from; after < last; after += RUN) {
-    for (const cell of await journal.cells(lineage, after, Math.min(after + RUN, last))) {
-      if (!cell) return found
-      size += sizeOf(cell.body)
+    for (const entry of await journal.entries(lineage, after, Math.min(after + RUN, last))) {
+      if (!entry) return found
+      size += sizeOf(entry.body)
       if (found.length > 0 && size > bytes) return found
-      found.push(cell)
+      found.push(entry)
     }
   }
   return found

@@ -25,12 +25,12 @@ import { LinkRefused } from '../source.ts'
 import { activate } from './activate.ts'
 import { knownAddresses } from './addresses.ts'
 import { faultOf, headFault, noticeFault } from './admission.ts'
-import { echo } from './echo.ts'
 import { fence } from './fence.ts'
 import { handover } from './handover.ts'
+import { heartbeat } from './heartbeat.ts'
 import { sealedKeyring } from './keyring.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
-import { cells, items, scan, tree } from './reading.ts'
+import { entries, items, scan, tree } from './reading.ts'
 
 /** Bytes of a name in an envelope. */
 const LONGEST_NAME = 128
@@ -147,9 +147,9 @@ async function answerSecondary(
   const { body } = call
   switch (method) {
     case 'Echo':
-      return forms.Echo.answer.write(await echo(ports, call, head))
+      return forms.Echo.answer.write(await heartbeat(ports, call, head))
     case 'Cells':
-      return forms.Cells.answer.write(await cells(journal, questionIn('Cells', body)))
+      return forms.Cells.answer.write(await entries(journal, questionIn('Cells', body)))
     case 'Items':
       return forms.Items.answer.write(await items(journal, questionIn('Items', body)))
     case 'Scan':

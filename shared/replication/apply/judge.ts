@@ -1,6 +1,6 @@
-import type { CellChange } from '../../journal/cell.ts'
 import { ttlOf } from '../../journal/generation.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import type { EntryChange } from '../../journal/journal-entry.ts'
 import { markText } from '../../journal/position.ts'
 import { type Delta, deltasOf, type LeafChange, leafInTree, placed } from '../../journal/tree.ts'
 import { specOf } from '../../storage/kinds.ts'
@@ -13,11 +13,11 @@ export interface Setting {
   readonly treeId: string
   /** of the head: the first part of all marks */
   readonly incarnation: number
-  /** end of the replay after a sync: up to there items may be ahead of the cells */
+  /** end of the replay after a sync: up to there items may be ahead of the journal entries */
   readonly replayUntil: number
   /** epoch seconds */
   readonly now: number
-  /** keys that are made what cells say, whatever stands there, as texts of `placeText` */
+  /** keys that are made what journal entries say, whatever stands there, as texts of `placeText` */
   readonly tolerated?: ReadonlySet<string>
 }
 
@@ -50,7 +50,7 @@ export type Judgement = 'applied' | Steps | { readonly mismatch: readonly Place[
 
 const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
-/** What a piece does where everything is as its cell says: nothing has to be read for it. */
+/** What a piece does where everything is as its journal entry says: nothing has to be read for it. */
 export function asWritten(piece: Piece, setting: Setting): Steps {
   const items = piece.changes.map(change =>
     step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
@@ -88,15 +88,15 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   return steps(piece, setting, items, leaves)
 }
 
-const isTolerated = (change: CellChange, { tolerated }: Setting): boolean =>
+const isTolerated = (change: EntryChange, { tolerated }: Setting): boolean =>
   tolerated?.has(placeText(change)) === true
 
-/** Fetched by the sync in the state that the cell makes, or in a later one. */
-const isAhead = ({ item }: CellChange, own: StoredItem | undefined, pos: string): boolean =>
+/** Fetched by the sync in the state that the journal entry makes, or in a later one. */
+const isAhead = ({ item }: EntryChange, own: StoredItem | undefined, pos: string): boolean =>
   own ? (own.pos ?? '') >= pos : item === null
 
 /**
- * Whether an item is what the cell found at the source. What dies may be missing because it was deleted here first,
+ * Whether an item is what the journal entry found at the source. What dies may be missing because it was deleted here first,
  * or still be there because it was deleted at the source first; either way it had died by then.
  */
 function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined, now: number): boolean {
@@ -108,7 +108,7 @@ function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined
 
 const asFound = (own: StoredItem | undefined): If => (own ? { rev: own.rev } : 'absent')
 
-const step = (change: CellChange, treeId: string, found: If): ItemStep => ({
+const step = (change: EntryChange, treeId: string, found: If): ItemStep => ({
   key: placeOf(change),
   put: change.item && placed(change.item, treeId),
   if: found,

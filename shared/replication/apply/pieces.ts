@@ -1,17 +1,17 @@
-import type { Cell, CellChange } from '../../journal/cell.ts'
 import { placeText } from '../../journal/journal.ts'
+import type { EntryChange, JournalEntry } from '../../journal/journal-entry.ts'
 import { posText } from '../../journal/position.ts'
 import { type Bucket, bucketOf, bucketText } from '../../journal/tree.ts'
 
 /** A change, and when it was committed, epoch milliseconds. */
-export type DatedChange = CellChange & { readonly at: number }
+export type DatedChange = EntryChange & { readonly at: number }
 
 /**
- * The changes of one cell that belong to one bucket, or those of several cells in a row. They are applied together or
+ * The changes of one journal entry that belong to one bucket, or those of several journal entries in a row. They are applied together or
  * not at all: the mark of their bucket says of all of them at once whether they have been.
  */
 export interface Piece {
-  /** text of the position of the cell, the last one of several */
+  /** text of the position of the journal entry, the last one of several */
   readonly pos: string
   readonly seq: number
   readonly bucket: Bucket
@@ -21,20 +21,20 @@ export interface Piece {
   readonly bytes: number
 }
 
-/** Pieces that touch the same bucket, in the order of their cells. */
+/** Pieces that touch the same bucket, in the order of their journal entries. */
 export type Component = readonly Piece[]
 
 /**
- * Takes the cells of a window apart. Components share neither item nor bucket, so that they can be applied at once: a
+ * Takes the journal entries of a window apart. Components share neither item nor bucket, so that they can be applied at once: a
  * key has one bucket for ever, and whatever shares a key shares that.
  *
  * @param treeId id of the own tree
- * @param cells in the order of their positions
+ * @param entries in the order of their positions
  */
-export function componentsOf(treeId: string, cells: readonly Cell[]): Component[] {
+export function componentsOf(treeId: string, entries: readonly JournalEntry[]): Component[] {
   const components = new Map<string, Piece[]>()
-  for (const cell of cells)
-    for (const piece of piecesOf(treeId, cell)) {
+  for (const entry of entries)
+    for (const piece of piecesOf(treeId, entry)) {
       const place = bucketText(piece.bucket)
       const component = components.get(place) ?? []
       components.set(place, component)
@@ -43,10 +43,10 @@ export function componentsOf(treeId: string, cells: readonly Cell[]): Component[
   return [...components.values()]
 }
 
-function piecesOf(treeId: string, cell: Cell): Piece[] {
-  const { seq, at } = cell
-  const pos = posText(cell)
-  const byBucket = Map.groupBy(cell.body, ({ kind, pk, sk }) => bucketText(bucketOf(treeId, kind, pk, sk)))
+function piecesOf(treeId: string, entry: JournalEntry): Piece[] {
+  const { seq, at } = entry
+  const pos = posText(entry)
+  const byBucket = Map.groupBy(entry.body, ({ kind, pk, sk }) => bucketText(bucketOf(treeId, kind, pk, sk)))
   return [...byBucket.values()].flatMap(changes => {
     const [first] = changes
     if (!first) return []

@@ -1,5 +1,5 @@
-import type { Cell } from '../../journal/cell.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { markText } from '../../journal/position.ts'
 import { asWritten, type Found, type Judgement, judge, type Setting, type Steps } from './judge.ts'
 import {
@@ -22,7 +22,7 @@ export interface Target {
   pause(tries: number): Promise<void>
 }
 
-/** How applying a window ended: `busy` when others are in the way, else the items that are not as cells say. */
+/** How applying a window ended: `busy` when others are in the way, else the items that are not as journal entries say. */
 export type Applied = { readonly busy: boolean; readonly mismatch: readonly Place[] }
 
 const WORKERS = 8
@@ -30,15 +30,17 @@ const WORKERS = 8
 const TRIES = 16
 
 /**
- * Applies the cells of a window. It may be done any number of times, at once, by processes that were frozen in
+ * Applies the journal entries of a window. It may be done any number of times, at once, by processes that were frozen in
  * between: marks tell what is applied already, and fence the rest.
  */
 export async function applyWindow(
-  cells: readonly Cell[],
+  entries: readonly JournalEntry[],
   setting: Setting,
   target: Target,
 ): Promise<Applied> {
-  let components = componentsOf(setting.treeId, cells).map(component => runsOf(component, setting.replayUntil))
+  let components = componentsOf(setting.treeId, entries).map(component =>
+    runsOf(component, setting.replayUntil),
+  )
   const mismatch: Place[] = []
   let busy = false
   // the first runs of all components, then the second ones of those that have any …

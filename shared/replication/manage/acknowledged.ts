@@ -29,7 +29,7 @@ export interface Acknowledgements {
 export const isMember = ({ activatedAt, contact }: Pick<Secondary, 'activatedAt' | 'contact'>): boolean =>
   activatedAt !== undefined || contact !== undefined
 
-/** @param journal whose position it is: positions of a journal that has parted from it say nothing */
+/** @param journal whose position it is: positions of a journal that has diverged from it say nothing */
 export const hasUpTo = (
   { contact }: Pick<Secondary, 'contact'>,
   seq: number,

@@ -4,7 +4,7 @@ import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { type Fences, newestCellAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
+import { type Fences, newestEntryAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { Diverging, Puller } from '../../model/secondary.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
@@ -223,7 +223,7 @@ const contactFacts = (
   rules: AddressRules,
 ): StatusFacts['contact'] => {
   const { canaryAt: _, ...heard } = contact
-  const canaryAt = newestCellAt(contact, head)
+  const canaryAt = newestEntryAt(contact, head)
   return {
     ...heard,
     addresses: memberAddresses(contact.addresses, rules),

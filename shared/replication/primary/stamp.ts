@@ -18,7 +18,7 @@ export interface StampJob {
 }
 
 /**
- * Items under one position. Their transaction holds each of them, its bucket and the cell with all of them: the engine
+ * Items under one position. Their transaction holds each of them, its bucket and the journal entry with all of them: the engine
  * takes a hundred elements and 4 MiB, and a page of a scan is never more than one.
  */
 const TOGETHER = 40

@@ -5,7 +5,7 @@ import { JOURNAL_PROMISE_MS } from '../../values/bounds.ts'
 const STEP = 12 * 3600 * 1000
 
 /**
- * Moves the beginning of what this cluster promises of its journal: cells that the engine may delete soon are read by
+ * Moves the beginning of what this cluster promises of its journal: journal entries that the engine may delete soon are read by
  * nobody any more. Whoever needs them fetches everything instead.
  * @see docs/spec/replication.md#density-and-the-end-of-an-epoch
  */
@@ -15,9 +15,10 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
     return
   const { mode, epoch, incarnation, retainedFrom, lineage, applied } = head
   const oldest = clock.now() - JOURNAL_PROMISE_MS
-  const at = async (seq: number): Promise<number> => (await journal.cells(lineage, seq - 1, seq))[0]?.at ?? 0
+  const at = async (seq: number): Promise<number> =>
+    (await journal.entries(lineage, seq - 1, seq))[0]?.at ?? 0
   if ((await at(retainedFrom + 1)) > oldest - STEP) return
-  // the lowest position whose cell is younger, by halving; below `done` cells are missing only where they were deleted
+  // the lowest position whose journal entry is younger, by halving; below `done` journal entries are missing only where they were deleted
   let low = retainedFrom + 1
   let high = applied + 1
   while (low < high) {

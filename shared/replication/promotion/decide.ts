@@ -6,11 +6,11 @@ import { printTime } from '../../values/time.ts'
 /** What this cluster knows of the primary that it follows, from asking it just now. */
 export type PrimaryFacts =
   | { readonly state: 'none' }
-  /** `lag`: age of the oldest cell that has not been applied here, milliseconds; `parted`: it has another journal */
+  /** `lag`: age of the oldest cell that has not been applied here, milliseconds; `diverged`: it has another journal */
   | {
       readonly state: 'answers'
       readonly format: number
-      readonly lag: number | 'parted'
+      readonly lag: number | 'diverged'
       /** what it told of itself */
       readonly told?: PrimaryTold
     }
@@ -71,7 +71,7 @@ export interface PromotionVerdict {
 
 /** Whether a primary answers that has more than a secondary may be behind it. */
 export const isBehind = (primary: PrimaryFacts): boolean =>
-  primary.state === 'answers' && primary.lag !== 'parted' && primary.lag > bounds.LARGEST_LAG_MS
+  primary.state === 'answers' && primary.lag !== 'diverged' && primary.lag > bounds.LARGEST_LAG_MS
 
 interface Check {
   readonly name: string
@@ -221,8 +221,8 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ primary }) => {
       if (primary.state !== 'answers') return undefined
-      if (primary.lag === 'parted')
-        return 'the journals of this cluster and of the primary have parted (merkle-diff)'
+      if (primary.lag === 'diverged')
+        return 'the journals of this cluster and of the primary have diverged (merkle-diff)'
       return isBehind(primary)
         ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${bounds.LARGEST_LAG_MS / 1000} s`
         : undefined

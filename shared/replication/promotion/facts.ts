@@ -150,23 +150,23 @@ async function answered(follower: Follower, head: Head): Promise<PrimaryFacts> {
   // what cannot be had is an obstacle of its own
   await holdFor(follower, nothingNeeded).catch(() => undefined)
   const told = { epoch, seq, frontier, skew, term }
-  const { cut, diverged } = common({ lineage }, head)
-  const parted: PrimaryFacts = { state: 'answers', format, lag: 'parted', told }
-  if (diverged || cut < head.last) return parted
+  const { forkPoint, diverged } = common({ lineage }, head)
+  const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', told }
+  if (diverged || forkPoint < head.last) return divergedFacts
   const oldest = await oldestMissing(follower, head, frontier)
-  if (oldest === 'parted') return parted
+  if (oldest === 'diverged') return divergedFacts
   return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), told }
 }
 
-/** When the first cell that is not applied here was written, by the primary's clock; undefined: there is none. */
+/** When the first journal entry that is not applied here was written, by the primary's clock; undefined: there is none. */
 async function oldestMissing(
   { own, link }: Follower,
   head: Head,
   frontier: number,
-): Promise<number | 'parted' | undefined> {
+): Promise<number | 'diverged' | undefined> {
   if (head.applied < head.last)
-    return (await own.journal.cells(head.lineage, head.applied, head.applied + 1))[0]?.at
+    return (await own.journal.entries(head.lineage, head.applied, head.applied + 1))[0]?.at
   if (frontier <= head.last) return undefined
-  const answer = await link?.cells({ lineage: head.lineage, from: head.last, bytes: 1 })
-  return answer && 'cells' in answer ? answer.cells[0]?.at : 'parted'
+  const answer = await link?.entries({ lineage: head.lineage, from: head.last, bytes: 1 })
+  return answer && 'entries' in answer ? answer.entries[0]?.at : 'diverged'
 }

@@ -41,8 +41,8 @@ export async function readyHead(
   if (drained === 'busy' || drained === 'moved') return again(own)
   const what =
     drained === 'missing'
-      ? 'a staged cell is not there'
-      : `${drained.mismatch.length} items are not as cells say`
+      ? 'a staged journal entry is not there'
+      : `${drained.mismatch.length} items are not as journal entries say`
   if (!force) throw restUnusable(what)
   return leftAsItIs(own, what)
 }

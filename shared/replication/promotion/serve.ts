@@ -1,8 +1,8 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
-import { noopCell } from '../../journal/cell.ts'
 import { noteEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
+import { noopEntry } from '../../journal/journal-entry.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import {
@@ -21,7 +21,7 @@ import {
 import { keyringChanges } from '../secondary/hold-term.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
-/** Writes the first cell of the new epoch: the journal takes writes, and is read to where it begins. */
+/** Writes the first journal entry of the new epoch: the journal takes writes, and is read to where it begins. */
 export const open: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'open')
   if (!stand) return DONE
@@ -31,7 +31,7 @@ export const open: OperationStep = async (run, id) => {
   if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.last === claimed.seq) {
     const given = await journal.allocate(claimed.epoch)
     if (given !== 'refused')
-      await journal.putCell(noopCell({ epoch: claimed.epoch, seq: given.seq }, clock.now()))
+      await journal.putEntry(noopEntry({ epoch: claimed.epoch, seq: given.seq }, clock.now()))
   }
   const signer = await ownSigner(run, stand)
   return commitStep(run, [...signer, promotionTo(stand, clock.now(), 'serve', {})], stand)

@@ -57,7 +57,7 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
     const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.last}`
     return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${epochNumber(epoch) - 1}`
   },
-  open: () => 'writes the first cell: clients are served from then on',
+  open: () => 'writes the first journal entry: clients are served from then on',
   serve: ({ facts }) =>
     `voids the operation token that was generated here, and tells the event bus${
       asksPrimary(facts)

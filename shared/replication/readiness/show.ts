@@ -99,7 +99,7 @@ function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
   if (primary.state === 'none') return common
   return {
     ...common,
-    ...(primary.lag === 'parted' ? { text: 'the journals have parted' } : { behind_ms: primary.lag }),
+    ...(primary.lag === 'diverged' ? { text: 'the journals have diverged' } : { behind_ms: primary.lag }),
     ...{ last_contact: printTime(now), last_contact_age_ms: 0 },
     ...(primary.told
       ? {
@@ -161,8 +161,8 @@ async function lagAtHeartbeat(
   { contact }: Pick<Secondary, 'contact'>,
 ): Promise<number> {
   if (!head || !contact || contact.epoch !== head.epoch || contact.seq >= head.last) return 0
-  const [cell] = await ports.journal.cells(head.lineage, contact.seq, contact.seq + 1)
-  return cell ? Math.max(0, contact.at - cell.at) : 0
+  const [entry] = await ports.journal.entries(head.lineage, contact.seq, contact.seq + 1)
+  return entry ? Math.max(0, contact.at - entry.at) : 0
 }
 
 function successorOf(

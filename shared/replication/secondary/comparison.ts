@@ -124,7 +124,7 @@ async function conclude(follower: Follower, head: Head, found: readonly Place[])
   return resync(
     follower,
     head,
-    { do: 'sync', what: 'touched', cut: head.applied, diverged: false },
+    { do: 'sync', what: 'touched', forkPoint: head.applied, diverged: false },
     left,
     true,
   )

@@ -1,7 +1,7 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { meets, needsIn } from '../../journal/terms.ts'
-import type { CellsAnswer, SourceLink } from '../../link/source.ts'
+import type { EntriesAnswer, SourceLink } from '../../link/source.ts'
 import { pauseBefore } from '../apply/target.ts'
 import { compareOn } from './comparison.ts'
 import { tagsOf } from './diverging.ts'
@@ -18,11 +18,11 @@ import { countRound } from './loop-guard.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
 import { resync } from './resync.ts'
-import { nextCells, stage } from './stage.ts'
+import { nextEntries, stage } from './stage.ts'
 
-/** Bytes of cells that are asked for at once. */
+/** Bytes of journal entries that are asked for at once. */
 const BYTES = 3 * 2 ** 20
-/** Cells in one answer from which on there are probably more. */
+/** Journal entries in one answer from which on there are probably more. */
 const BEHIND = 200
 
 /** One step of following the primary. It may be taken by several at once, and be left at any point. */
@@ -72,7 +72,7 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
 async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   const { link, own, treeId } = follower
   if (!link) return 'stopped'
-  const { answer, stored } = await cellsBehind(follower, link, head)
+  const { answer, stored } = await entriesBehind(follower, link, head)
   if ('trimmed' in answer) {
     follower.from = answer.trimmed
     return 'worked'
@@ -82,24 +82,24 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
     delete follower.source
     return 'waiting'
   }
-  const cells = nextCells(head, answer)
-  if (cells.length === 0) return 'waiting'
-  await holdFor(follower, needsIn(cells))
-  const staged = await stage(own.journal, head, { cells, lineage: answer.lineage, stored })
+  const entries = nextEntries(head, answer)
+  if (entries.length === 0) return 'waiting'
+  await holdFor(follower, needsIn(entries))
+  const staged = await stage(own.journal, head, { entries, lineage: answer.lineage, stored })
   if (staged === 'refused') return 'worked'
-  const newest = cells.at(-1)
+  const newest = entries.at(-1)
   if (newest) follower.newest = { seq: newest.seq, at: newest.at }
-  const tells = cells.some(({ noop }) => !noop)
+  const tells = entries.some(({ noop }) => !noop)
   if (tells) follower.cameAt = own.clock.now()
-  if (cells.length >= BEHIND) follower.ahead = askAhead(follower, link, staged)
-  const redone = await redo(own, treeId, staged, cells)
+  if (entries.length >= BEHIND) follower.ahead = askAhead(follower, link, staged)
+  const redone = await redo(own, treeId, staged, entries)
   const progress = await afterRedo(follower, staged, redone)
   // where only the time was told, nothing comes behind it
-  return redone === 'done' && !tells && cells.length === 1 ? 'waiting' : progress
+  return redone === 'done' && !tells && entries.length === 1 ? 'waiting' : progress
 }
 
-const askFor = (link: SourceLink, { lineage, last }: Head): Promise<CellsAnswer> =>
-  link.cells({ lineage, from: last, bytes: BYTES })
+const askFor = (link: SourceLink, { lineage, last }: Head): Promise<EntriesAnswer> =>
+  link.entries({ lineage, from: last, bytes: BYTES })
 
 /**
  * Asks for what comes next, and stores it, while what has come is applied: one of both always waits for the other's
@@ -114,21 +114,21 @@ const askAhead = (follower: Follower, link: SourceLink, head: Head): Ahead => ({
   ),
 })
 
-/** Cells are written once by their owner, so that storing them early, or in vain, changes nothing. */
-async function storeAhead({ own, held }: Follower, head: Head, answer: CellsAnswer): Promise<boolean> {
-  if (!('cells' in answer)) return false
-  const cells = nextCells(head, answer)
+/** Journal entries are written once by their owner, so that storing them early, or in vain, changes nothing. */
+async function storeAhead({ own, held }: Follower, head: Head, answer: EntriesAnswer): Promise<boolean> {
+  if (!('entries' in answer)) return false
+  const entries = nextEntries(head, answer)
   // nothing is stored before its term is held
-  if (!held || !meets(held, needsIn(cells))) return false
-  return (await own.journal.putCells(cells)) === 'done'
+  if (!held || !meets(held, needsIn(entries))) return false
+  return (await own.journal.putEntries(entries)) === 'done'
 }
 
 /** What the source has behind a head: asked for before, where the head has not moved since. */
-async function cellsBehind(
+async function entriesBehind(
   follower: Follower,
   link: SourceLink,
   head: Head,
-): Promise<{ answer: CellsAnswer; stored: boolean }> {
+): Promise<{ answer: EntriesAnswer; stored: boolean }> {
   const { ahead } = follower
   delete follower.ahead
   const known =
@@ -138,7 +138,7 @@ async function cellsBehind(
 
 async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {
   const { told, own } = follower
-  if (redone === 'missing') return stopped(follower, 'a staged cell is not there any more')
+  if (redone === 'missing') return stopped(follower, 'a staged journal entry is not there any more')
   if (typeof redone === 'object') return putRight(follower, head, redone.mismatch)
   if (redone === 'done') delete told.fault
   else await pauseBefore(own, 1)
@@ -164,7 +164,7 @@ async function putRight(
   if (left === 'again') return 'waiting'
   if (left === 'stop')
     return stopped(follower, `more items than can be kept cannot be brought in line: ${tagsOf(mismatch)}`)
-  // all of them are given up: what cells say of them is taken from now on
+  // all of them are given up: what journal entries say of them is taken from now on
   if (left.length === 0) return 'worked'
-  return resync(follower, head, { do: 'sync', what: 'touched', cut: applied, diverged: false }, left)
+  return resync(follower, head, { do: 'sync', what: 'touched', forkPoint: applied, diverged: false }, left)
 }

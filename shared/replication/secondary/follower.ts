@@ -2,18 +2,18 @@ import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import type { PagePlace } from '../../journal/page-places.ts'
 import { meets, type TermNeeds } from '../../journal/terms.ts'
-import { type CellsAnswer, type EchoAnswer, LinkRefused, type SourceLink } from '../../link/source.ts'
+import { type EntriesAnswer, type HeartbeatAnswer, LinkRefused, type SourceLink } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import type { Own } from '../apply/target.ts'
 import type { Looked } from '../sync/compare.ts'
 
-/** Cells that were asked for before they were wanted: behind which position, in which incarnation of the head. */
+/** Journal entries that were asked for before they were wanted: behind which position, in which incarnation of the head. */
 export interface Ahead {
   readonly seq: number
   readonly incarnation: number
-  /** undefined: it failed. `stored`: the cells of it that are wanted next are in the table, and no head says so yet */
-  readonly come: Promise<{ readonly answer: CellsAnswer; readonly stored: boolean } | undefined>
+  /** undefined: it failed. `stored`: the journal entries of it that are wanted next are in the table, and no head says so yet */
+  readonly come: Promise<{ readonly answer: EntriesAnswer; readonly stored: boolean } | undefined>
 }
 
 /** How far the comparison after a full sync is, in this run. */
@@ -51,15 +51,15 @@ export interface Follower {
   /** what is held, as far as was asked for in this run */
   held?: TermNeeds
   /** the source's last answer */
-  source?: EchoAnswer
+  source?: HeartbeatAnswer
   /** the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing was asked */
   heardIn?: string
-  /** the last cell that was staged in this run: its position, and when it was written, epoch milliseconds */
+  /** the last journal entry that was staged in this run: its position, and when it was written, epoch milliseconds */
   newest?: { seq: number; at: number }
-  /** when a cell was staged that tells more than the time, epoch milliseconds */
+  /** when a journal entry was staged that tells more than the time, epoch milliseconds */
   cameAt?: number
   ahead?: Ahead
-  /** behind this position the source keeps cells, as it told */
+  /** behind this position the source keeps journal entries, as it told */
   from: number
   /** whether a change of the cluster's role is under way: then only what keeps up is done, and no sync is begun */
   handsOff?: boolean
@@ -115,15 +115,17 @@ const isUnavailable = (error: unknown): boolean =>
   error instanceof LinkRefused && error.code === 'unavailable'
 
 /** Asks the source how far it is, and tells it how far this cluster is. */
-export async function ask(follower: Follower): Promise<EchoAnswer> {
+export async function ask(follower: Follower): Promise<HeartbeatAnswer> {
   const { own, link, told, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
-  const echo = () => link.echo({ position, state: told.state, address, apiAddress, ownTerm })
+  const heartbeat = () => link.heartbeat({ position, state: told.state, address, apiAddress, ownTerm })
   // a primary that writes the same record at this moment wants the question repeated
-  follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
+  follower.source = await heartbeat().catch(error =>
+    isUnavailable(error) ? heartbeat() : Promise.reject(error),
+  )
   follower.heardIn = head?.own ?? ''
   return follower.source
 }

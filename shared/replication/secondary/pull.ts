@@ -1,6 +1,6 @@
 import { nothingNeeded } from '../../journal/terms.ts'
 import { vouched } from '../../link/membership.ts'
-import { type EchoAnswer, LinkRefused } from '../../link/source.ts'
+import { type HeartbeatAnswer, LinkRefused } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
@@ -140,9 +140,9 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
   }
 }
 
-/** When the newest cell that has arrived here was written; what the primary has written since may be on its way. */
+/** When the newest journal entry that has arrived here was written; what the primary has written since may be on its way. */
 const canaryOf = (
-  { canaryAt, frontier }: Pick<EchoAnswer, 'canaryAt' | 'frontier'>,
+  { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
   { newest }: Follower,
 ): number => (newest && newest.seq < frontier ? newest.at : canaryAt)
 

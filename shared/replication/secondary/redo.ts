@@ -1,6 +1,6 @@
-import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
 import type { Setting } from '../apply/judge.ts'
 import { type Own, targetOf } from '../apply/target.ts'
 import { type Applied, applyWindow } from '../apply/window.ts'
@@ -8,7 +8,7 @@ import { givenUpKeys } from './diverging.ts'
 
 /**
  * How applying what is staged ended: `done`; `busy`: others are in the way, it has to be done again; `moved`: the
- * head is another one by now; `missing`: a staged cell is not there; or the items that are not as cells say.
+ * head is another one by now; `missing`: a staged journal entry is not there; or the items that are not as journal entries say.
  */
 export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch: readonly Place[] }
 
@@ -17,13 +17,18 @@ export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch
  * does this first: it was left by a crash, or somebody else is at it, and both are the same.
  *
  * @param treeId id of the own tree
- * @param staged the cells, where the caller has them in hand
+ * @param staged the journal entries, where the caller has them in hand
  */
-export async function redo(own: Own, treeId: string, head: Head, staged?: readonly Cell[]): Promise<Redone> {
+export async function redo(
+  own: Own,
+  treeId: string,
+  head: Head,
+  staged?: readonly JournalEntry[],
+): Promise<Redone> {
   const { mode, incarnation, applied: done, last, replayUntil, lineage } = head
   if (done >= last) return 'done'
-  const cells = staged ?? (await own.journal.cells(lineage, done, last))
-  const whole = cells.filter(cell => cell !== undefined)
+  const entries = staged ?? (await own.journal.entries(lineage, done, last))
+  const whole = entries.filter(entry => entry !== undefined)
   if (whole.length < last - done) return 'missing'
   const setting = { treeId, incarnation, replayUntil, now: Math.floor(own.clock.now() / 1000) }
   const applied = await applyTolerantly(own, whole, setting, head)
@@ -38,19 +43,19 @@ export async function redo(own: Own, treeId: string, head: Head, staged?: readon
   return moved === 'refused' ? 'moved' : 'done'
 }
 
-/** Applies cells; where items are not as they say, those that have been given up are no reason to stop. */
+/** Applies journal entries; where items are not as they say, those that have been given up are no reason to stop. */
 async function applyTolerantly(
   { journal, ...own }: Own,
-  cells: readonly Cell[],
+  entries: readonly JournalEntry[],
   setting: Setting,
   { link }: Pick<Head, 'link'>,
 ): Promise<Applied> {
   const target = targetOf({ journal, ...own })
-  const applied = await applyWindow(cells, setting, target)
+  const applied = await applyWindow(entries, setting, target)
   if (applied.mismatch.length === 0) return applied
   const tolerated = await givenUpKeys(journal, { treeId: setting.treeId, link })
   if (!applied.mismatch.some(one => tolerated.has(placeText(one)))) return applied
-  return applyWindow(cells, { ...setting, tolerated }, target)
+  return applyWindow(entries, { ...setting, tolerated }, target)
 }
 
 const TRIES = 8

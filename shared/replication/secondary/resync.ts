@@ -63,7 +63,7 @@ const touchedBefore = async ({ own }: Follower, { unfinishedSync }: Head): Promi
   unfinishedSync === null || unfinishedSync === 'all' ? [] : reportedKeys(own.store, unfinishedSync)
 
 /**
- * What a sync is about. A report of the cells that it takes away, and of the keys that it may touch, is stored before
+ * What a sync is about. A report of the journal entries that it takes away, and of the keys that it may touch, is stored before
  * it begins.
  */
 async function scopeOf(
@@ -73,20 +73,23 @@ async function scopeOf(
   wrong: readonly Place[],
 ): Promise<Scope> {
   const { own } = follower
-  const cut = lastShared(follower, head, step)
-  const lost = step.diverged && cut < head.last ? await own.journal.cells(head.lineage, cut, head.last) : []
-  const cells = lost.filter(cell => cell !== undefined)
-  // cells that the engine has deleted cannot say what they changed
-  const what = cells.length < lost.length ? 'all' : step.what
-  if (what === 'all' && cells.length === 0) return { what }
+  const forkPoint = lastShared(follower, head, step)
+  const lost =
+    step.diverged && forkPoint < head.last
+      ? await own.journal.entries(head.lineage, forkPoint, head.last)
+      : []
+  const entries = lost.filter(entry => entry !== undefined)
+  // journal entries that the engine has deleted cannot say what they changed
+  const what = entries.length < lost.length ? 'all' : step.what
+  if (what === 'all' && entries.length === 0) return { what }
   const cluster = await follower.cluster()
   if (!cluster) throw new Error('this cluster follows nobody any more')
   const touched = what === 'all' ? [] : [...(await touchedBefore(follower, head)), ...wrong]
-  const facts = { at: own.clock.now(), epoch: follower.source?.epoch ?? '', cut }
-  const parts = reportParts(facts, cells, touched)
+  const facts = { at: own.clock.now(), epoch: follower.source?.epoch ?? '', forkPoint }
+  const parts = reportParts(facts, entries, touched)
   const report = reportName(head.incarnation + 1, own.entropy.bytes(3))
   await storeReport(own.store, cluster, report, parts)
-  return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: cut }
+  return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: forkPoint }
 }
 
 /**
@@ -94,5 +97,5 @@ async function scopeOf(
  * promoted amid a sync, it is the one before its lineage begins: positions count on through all epochs of a set. What is
  * not kept of the own journal cannot be told any more.
  */
-const lastShared = ({ source }: Follower, { retainedFrom }: Head, { cut }: SyncStep): number =>
-  Math.max(retainedFrom, cut >= 0 ? cut : (source?.lineage[0]?.[1] ?? 1) - 1)
+const lastShared = ({ source }: Follower, { retainedFrom }: Head, { forkPoint }: SyncStep): number =>
+  Math.max(retainedFrom, forkPoint >= 0 ? forkPoint : (source?.lineage[0]?.[1] ?? 1) - 1)

@@ -15,7 +15,7 @@ export async function haveFetched(
 ): Promise<'done' | 'busy'> {
   const head = await journal.head()
   if (head?.mode !== 'applying' || head.replayUntil > 0 || head.unfinishedSync !== null) return 'busy'
-  const facts = { at: clock.now(), epoch: head.epoch, cut: head.applied }
+  const facts = { at: clock.now(), epoch: head.epoch, forkPoint: head.applied }
   const report = reportName(head.incarnation + 1, entropy.bytes(3))
   await storeReport(store, cluster, report, reportParts(facts, [], places))
   const { mode, incarnation, replayUntil } = head

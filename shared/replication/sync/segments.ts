@@ -126,7 +126,7 @@ function pageOf(work: Work, index: number, segment: SyncSegment): Promise<Fetche
   return segment.phase === 'source' ? sourcePage(work, index, segment) : ownPage(work, index, segment)
 }
 
-/** An item that the source has not taken into its tree yet comes with a cell of its own, later. */
+/** An item that the source has not taken into its tree yet comes with a journal entry of its own, later. */
 const inTree = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
 
 async function touchedPage({ link, keys }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {

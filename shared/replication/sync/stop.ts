@@ -10,7 +10,7 @@ import { openSegments, readSegments } from './segments.ts'
  */
 export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
   const { mode, incarnation, last } = head
-  // what it has fetched may be of epochs that no cell here is of
+  // what it has fetched may be of epochs that no journal entry here is of
   const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
   const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
   const moved = await own.journal.moveHead(

@@ -2,7 +2,7 @@ import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import { epochAt, epochNumber, type Lineage } from '../../journal/position.ts'
 import { forgetHashes } from '../../journal/refresh.ts'
-import type { EchoAnswer, SourceLink } from '../../link/source.ts'
+import type { HeartbeatAnswer, SourceLink } from '../../link/source.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
@@ -79,7 +79,7 @@ export async function begin(
   { own, link, linkName, treeId }: SyncPlace,
   head: Head,
   scope: Scope,
-  source: EchoAnswer,
+  source: HeartbeatAnswer,
 ): Promise<Running | 'again'> {
   const start = scope.what === 'all' ? await startOf(link, source) : scope.start
   // a cluster that was emptied, and nothing was ever fetched into this tree: all that will stand here comes from this
@@ -133,13 +133,13 @@ export async function endSync(
   { own, linkName }: SyncPlace,
   incarnation: number,
   keys: readonly Place[],
-  source: EchoAnswer,
+  source: HeartbeatAnswer,
 ): Promise<'done' | 'again'> {
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
   if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage))
     return 'again'
-  // what was fetched has changed sums that no cell tells of
+  // what was fetched has changed sums that no journal entry tells of
   await forgetHashes(own.journal, segment.treeId)
   const moved = await own.journal.moveHead(
     { mode: 'syncing', incarnation, link: linkName },
@@ -151,7 +151,7 @@ export async function endSync(
 function afterSync(
   head: Head,
   { what, start, lineage: known }: SyncSegment,
-  { seq, epoch }: Pick<EchoAnswer, 'seq' | 'epoch'>,
+  { seq, epoch }: Pick<HeartbeatAnswer, 'seq' | 'epoch'>,
   keys: readonly Place[],
 ): Partial<Head> {
   const until = seq > start && (what === 'all' || keys.length > 0) ? seq : 0

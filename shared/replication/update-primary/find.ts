@@ -1,5 +1,5 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
-import { type EchoAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
+import { type HeartbeatAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
 import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
 import { handIn } from '../activation/handshake.ts'
@@ -69,7 +69,7 @@ async function askedAt(
   { ports, connect }: OperationRun,
   record: ClusterRecord,
   { address, until }: { address: string; until: number },
-): Promise<EchoAnswer | string> {
+): Promise<HeartbeatAnswer | string> {
   const known = primaryOf(record)
   if (!known || record.set === undefined) return 'this cluster has no credentials'
   const pair = await decryptOwnKey(known.ownKey, ports.cipher)
@@ -89,8 +89,8 @@ async function askedAt(
   }
 }
 
-const answerOf = (link: SourceLink, request: Parameters<SourceLink['echo']>[0]) =>
-  link.echo(request).catch((error: unknown) => {
+const answerOf = (link: SourceLink, request: Parameters<SourceLink['heartbeat']>[0]) =>
+  link.heartbeat(request).catch((error: unknown) => {
     if (error instanceof LinkRefused || error instanceof LinkSilent) return error
     throw error
   })

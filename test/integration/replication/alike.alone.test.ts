@@ -72,7 +72,7 @@ describe('what is shown of the journal', () => {
     }
   })
 
-  test('the age of the canary is that of the newest cell, which may have come after the last heartbeat', async () => {
+  test('the age of the canary is that of the newest journal entry, which may have come after the last heartbeat', async () => {
     const { ports, connect } = set.at('west')
     const pulling = pull(ports, connect, { deadline: set.clock.now() + 9000 })
     await set.clock.sleep(6000)

@@ -58,11 +58,11 @@ async function crowd(
   return { refused: outcomes.filter(done => !done).length, conflicts }
 }
 
-/** Cells are dense, and what they tell is what stands. */
+/** Journal entries are dense, and what they tell is what stands. */
 async function isSound(): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
-  // items of before the journal are in no cell
+  // items of before the journal are in no journal entry
   expect(await differences(journal, item => 'pos' in item)).toEqual([])
   expect(await wrongSums(journal, record.treeId)).toEqual([])
 }

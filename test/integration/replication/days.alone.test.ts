@@ -93,7 +93,7 @@ describe('a secondary', () => {
       item => JSON.stringify(item) !== JSON.stringify(kept.get(`${item['pk']?.S} ${item['sk']?.S}`)),
     )
     const places = new Set(changed.map(({ pk }) => (pk?.S ?? '').replace(/#.*/, '')))
-    // cells of the canary, the head, hashes of the tree, what it has heard, and who pulls
+    // journal entries of the canary, the head, hashes of the tree, what it has heard, and who pulls
     expect(
       [...places].filter(place => !['j', 'journal', 't', 'contact', 'puller', 'link'].includes(place)),
     ).toEqual([])

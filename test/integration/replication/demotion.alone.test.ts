@@ -80,7 +80,9 @@ async function isDemoted(): Promise<void> {
   expect(record).not.toHaveProperty('operation')
   expect(operation).toMatchObject({ status: 'done' })
   expect(head).toMatchObject({ mode: 'closed', last: 4, applied: 4 })
-  expect((await east.journal.cells(head?.lineage ?? [], 0, 4)).every(cell => cell !== undefined)).toBe(true)
+  expect((await east.journal.entries(head?.lineage ?? [], 0, 4)).every(entry => entry !== undefined)).toBe(
+    true,
+  )
   expect(await commit(east, [policyAt('late'), 'v'])).toBeUndefined()
 }
 

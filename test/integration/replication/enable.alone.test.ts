@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { jobRun } from '../../../shared/jobs/job.ts'
-import { noopCell } from '../../../shared/journal/cell.ts'
 import { denseUpTo, endEpoch, fill } from '../../../shared/journal/density.ts'
+import { noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { rootsPk } from '../../../shared/journal/refresh.ts'
 import { bucketIn, leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -284,8 +284,8 @@ describe('a journal is ended', () => {
     expect(await endEpoch(ports, { epoch })).toEqual(end)
     expect(await journal.allocate(epoch)).toBe('refused')
     if (held === 'refused') throw new Error('held')
-    const cell = { ...noopCell({ epoch, seq: held.seq }, 0), id: 'late' }
-    expect(await journal.transact([{ cell }])).toEqual({ condition: [0] })
+    const entry = { ...noopEntry({ epoch, seq: held.seq }, 0), id: 'late' }
+    expect(await journal.transact([{ entry }])).toEqual({ condition: [0] })
     expect((await replayed(journal)).holes).toEqual([])
   })
 
@@ -318,7 +318,7 @@ describe('a journal is ended', () => {
 })
 
 describe('the journal is dense', () => {
-  test('up to the first position without a cell; a hole that others have overtaken is closed', async () => {
+  test('up to the first position without a journal entry; a hole that others have overtaken is closed', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await write(create(place('a'), role('a')))

@@ -181,7 +181,7 @@ describe('a promotion without the primary', () => {
     const heardAt = Math.floor(set.clock.now() / 1000) * 1000
     await write('east', 'lost')
     await write('east', 'lost-too')
-    // the heartbeat goes through, and no cell any more
+    // the heartbeat goes through, and no journal entry any more
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
     await set
       .at('west')

@@ -126,11 +126,11 @@ test('a primary that is silent, or says no, is asked again; what was known stays
   let calls = 0
   const failing: Connect = peer => ({
     ...connect(peer),
-    echo: async request => {
+    heartbeat: async request => {
       calls += 1
       if (calls === 1) throw new LinkSilent('nobody answers')
       if (calls === 2) throw new LinkRefused('permission_denied', 'revoked')
-      return connect(peer).echo(request)
+      return connect(peer).heartbeat(request)
     },
   })
   await commit(east, [policyAt('later'), 'v'])
@@ -139,7 +139,7 @@ test('a primary that is silent, or says no, is asked again; what was known stays
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
   await pulled(() => ({
     ...connect({} as never),
-    echo: () => Promise.reject(new LinkRefused('permission_denied', 'revoked')),
+    heartbeat: () => Promise.reject(new LinkRefused('permission_denied', 'revoked')),
   }))
   const { contact } = await told()
   expect(contact).toMatchObject({ seq: 6, refused: { code: 'permission_denied', text: 'revoked' } })
@@ -151,11 +151,11 @@ test('a question that met another write at the primary is repeated at once: nobo
   const asked: number[] = []
   await pulled(peer => ({
     ...connect(peer),
-    echo: async request => {
+    heartbeat: async request => {
       asked.push(west.turn.ms - began)
       calls += 1
       if (calls === 1) throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
-      return connect(peer).echo(request)
+      return connect(peer).heartbeat(request)
     },
   }))
   expect(asked.slice(0, 2)).toEqual([0, 0])
@@ -217,7 +217,10 @@ test('while the role of the cluster changes, a run keeps up, and begins no sync'
 test('where the primary is reached is remembered as it tells', async () => {
   const moved: Connect = peer => ({
     ...connect(peer),
-    echo: async request => ({ ...(await connect(peer).echo(request)), addresses: ['http://elsewhere'] }),
+    heartbeat: async request => ({
+      ...(await connect(peer).heartbeat(request)),
+      addresses: ['http://elsewhere'],
+    }),
   })
   await pulled(moved)
   const [record] = await west.store.read([key('cluster')])
@@ -248,7 +251,7 @@ test('what was given up is fetched once more where somebody wants the link to be
   const x = policyAt('p1')
   const [own] = await west.journal.raw([x])
   if (!own) throw new Error('nothing has come')
-  // as a cell has left it that did not find what it said
+  // as a journal entry has left it that did not find what it said
   await west.journal.transact([{ item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } }])
   const { kind, pk, sk } = x
   const keys = [{ kind, pk, sk, rounds: 4, at: west.turn.ms }]

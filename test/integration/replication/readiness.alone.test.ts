@@ -109,7 +109,7 @@ describe('of a pair that is well', () => {
     const after = await items()
     expect(after['west']).toEqual(before['west'])
     const changed = after['east']?.filter(one => !before['east']?.includes(one)) ?? []
-    // and the cell that a heartbeat leaves in a journal that is quiet
+    // and the journal entry that a heartbeat leaves in a journal that is quiet
     const heartbeat = /"pk":\{"S":"(secondary|journal|j#[^"]*)"/
     expect(changed.filter(one => !heartbeat.test(one))).toEqual([])
     await ofPrimary()
@@ -127,7 +127,7 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
         ...{ treeId, operation: 'x', startedAt: 1, stage: 'building', done: 1, total: 512 },
       }),
     ),
-  'cells that cannot be applied': () =>
+  'journal entries that cannot be applied': () =>
     stored(() =>
       put(key('puller'), { holder: 'x', until: 0, state: 'idle', fault: 'policy p is not as it should be' }),
     ),

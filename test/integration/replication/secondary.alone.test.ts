@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Cell, noopCell } from '../../../shared/journal/cell.ts'
 import type { Element, Journal, Transacted } from '../../../shared/journal/journal.ts'
+import { type JournalEntry, noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { placed } from '../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../shared/link/source.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
@@ -196,9 +196,9 @@ describe('a secondary under load', () => {
   test('is the same after applying twice at once', async () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
-    const answer = await linkTo(east).cells({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
-    if (!('cells' in answer)) throw new Error('no cells')
-    for (const cell of answer.cells) await west.journal.putCell(cell)
+    const answer = await linkTo(east).entries({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
+    if (!('entries' in answer)) throw new Error('no journal entries')
+    for (const entry of answer.entries) await west.journal.putEntry(entry)
     await west.journal.moveHead({ mode: 'applying' }, { last: 10 })
     const head = await headOf(west)
     const own = (await follower(west, undefined)).own
@@ -220,9 +220,9 @@ describe('a secondary that is far behind', () => {
     await synced()
     for (let index = 0; index < 3; index++) await commit(east, [a, `${index}`])
     const { epoch, last } = await headOf(east)
-    await east.journal.putCells(
+    await east.journal.putEntries(
       Array.from({ length: 2 * EACH }, (_, index) =>
-        noopCell({ epoch, seq: last + 1 + index }, east.turn.ms),
+        noopEntry({ epoch, seq: last + 1 + index }, east.turn.ms),
       ),
     )
     await east.journal.moveHead({ last }, { last: last + 2 * EACH })
@@ -231,12 +231,12 @@ describe('a secondary that is far behind', () => {
     const failing = { next: false }
     const link: SourceLink = {
       ...linkTo(east),
-      cells: async question => {
+      entries: async question => {
         asked.push(question.from)
         const fault = failing.next && asked.length === 2
-        const answer = await linkTo(east).cells(question)
+        const answer = await linkTo(east).entries(question)
         if (fault) throw new Error('the link is broken')
-        return 'cells' in answer ? { ...answer, cells: answer.cells.slice(0, EACH) } : answer
+        return 'entries' in answer ? { ...answer, entries: answer.entries.slice(0, EACH) } : answer
       },
     }
     return { link, asked, fails: () => Object.assign(failing, { next: true }) }
@@ -270,9 +270,9 @@ describe('a secondary that is far behind', () => {
   ): Promise<Follower> {
     const one = await withJournal(
       {
-        putCells: async cells => {
-          const stored = await west.journal.putCells(cells)
-          events.push(`stored ${cells[0]?.seq}`)
+        putEntries: async entries => {
+          const stored = await west.journal.putEntries(entries)
+          events.push(`stored ${entries[0]?.seq}`)
           return stored
         },
         moveHead: (expect, next) => {
@@ -285,7 +285,7 @@ describe('a secondary that is far behind', () => {
     return { ...one, ...more }
   }
 
-  test('stores each cell once, and before the head says that it is here', async () => {
+  test('stores each journal entry once, and before the head says that it is here', async () => {
     const { link } = await farAhead()
     const events: string[] = []
     await caughtUp(await storing(link, events))
@@ -307,12 +307,12 @@ describe('a secondary that is far behind', () => {
     const encrypted = { kind, pk, sk, prev: null, next: { leaf: 'A'.repeat(43), gen: null }, item }
     const withTerm: SourceLink = {
       ...link,
-      cells: async question => {
-        const answer = await link.cells(question)
-        if (!('cells' in answer)) return answer
+      entries: async question => {
+        const answer = await link.entries(question)
+        if (!('entries' in answer)) return answer
         return {
           ...answer,
-          cells: answer.cells.map(cell => (cell.seq > 420 ? { ...cell, body: [encrypted] } : cell)),
+          entries: answer.entries.map(entry => (entry.seq > 420 ? { ...entry, body: [encrypted] } : entry)),
         }
       },
     }
@@ -346,7 +346,7 @@ describe('a secondary that is far behind', () => {
 })
 
 describe('rules of the applier', () => {
-  test('nothing is applied before the head says that its cells are here', async () => {
+  test('nothing is applied before the head says that its journal entries are here', async () => {
     await synced()
     await commit(east, [a, '1'])
     const dies = await withJournal({
@@ -356,7 +356,7 @@ describe('rules of the applier', () => {
     })
     await expect(followOn(dies)).rejects.toThrow(Crash)
     expect((await everythingOf(west)).items).toEqual([])
-    // the source is gone for ever, and another process finds the staged cells
+    // the source is gone for ever, and another process finds the staged journal entries
     const said = await withJournal({
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
@@ -396,7 +396,7 @@ describe('rules of the applier', () => {
     await isEqual()
   })
 
-  test('an item that is not as cells say is named, and fetched', async () => {
+  test('an item that is not as journal entries say is named, and fetched', async () => {
     await commit(east, [x, '1'], [a, '1'])
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
@@ -431,7 +431,7 @@ describe('rules of the applier', () => {
         const given = await link.items(request)
         return { ...given, items: request.keys.map((one, at) => (one.sk === 'x' ? wrong : given.items[at])) }
       },
-      echo: async request => ({ ...(await link.echo(request)), seq: 0 }),
+      heartbeat: async request => ({ ...(await link.heartbeat(request)), seq: 0 }),
     }
     const one = await follower(west, lying)
     const written: object[] = []
@@ -450,7 +450,7 @@ describe('rules of the applier', () => {
     await commit(east, [x, '4'], [a, '4'])
     await caughtUp(one)
     expect([syncs, (await headOf(west)).applied]).toEqual([3, 4])
-    // what does not stay as it is, is taken as cells say
+    // what does not stay as it is, is taken as journal entries say
     const again = (await itemOf(west, x)) ?? expect.unreachable()
     await west.journal.transact([{ item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } }])
     await commit(east, [x, null])
@@ -576,7 +576,7 @@ describe('rules of a sync', () => {
     expect(await headOf(west)).toMatchObject({ retainedFrom: 2, last: 2, applied: 2 })
   })
 
-  /** East has written two cells more than west, which has taken over. */
+  /** East has written two journal entries more than west, which has taken over. */
   async function overtaken(): Promise<void> {
     await commit(east, [a, '1'])
     await synced()
@@ -586,13 +586,13 @@ describe('rules of a sync', () => {
     await closeHead(east)
   }
 
-  test('a rewind whose own cells are not kept any more fetches everything: they cannot say what they changed', async () => {
+  test('a rewind whose own journal entries are not kept any more fetches everything: they cannot say what they changed', async () => {
     await overtaken()
     const one = await follower(east, linkTo(west))
     const journal: Journal = {
       ...east.journal,
-      cells: async (lineage, after, to) =>
-        (await east.journal.cells(lineage, after, to)).map(cell => (cell?.seq === 2 ? undefined : cell)),
+      entries: async (lineage, after, to) =>
+        (await east.journal.entries(lineage, after, to)).map(entry => (entry?.seq === 2 ? undefined : entry)),
     }
     // its end is known: nothing is filled
     await caughtUp({ ...one, filled: true, own: { ...one.own, journal } })
@@ -607,28 +607,28 @@ describe('rules of a sync', () => {
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
     const parts = await east.store.list(partitions('report'))
-    expect(parts.flatMap(({ data }) => data.cells.map(({ pos }) => pos))).toEqual([
+    expect(parts.flatMap(({ data }) => data.entries.map(({ pos }) => pos))).toEqual([
       expect.stringMatching(/\/0*3$/),
     ])
   })
 
-  test('a rewind fetches everything also where nobody knows whether a position without a cell was a commit', async () => {
+  test('a rewind fetches everything also where nobody knows whether a position without a journal entry was a commit', async () => {
     await commit(east, [a, '1'])
     await synced()
     await commit(east, [x, 'lost'])
     await claim(west)
     east.turn.ms += 31 * 24 * 3_600_000
-    // the engine has deleted both cells; what is put in their place then stands there
-    const filled = new Map<number, Cell>()
+    // the engine has deleted both journal entries; what is put in their place then stands there
+    const filled = new Map<number, JournalEntry>()
     const gone = (seq: number) => seq <= 2
     const journal: Journal = {
       ...east.journal,
-      cells: async (lineage, after, to) =>
-        (await east.journal.cells(lineage, after, to)).map(cell =>
-          cell && gone(cell.seq) ? filled.get(cell.seq) : cell,
+      entries: async (lineage, after, to) =>
+        (await east.journal.entries(lineage, after, to)).map(entry =>
+          entry && gone(entry.seq) ? filled.get(entry.seq) : entry,
         ),
-      putCell: async cell => {
-        filled.set(cell.seq, cell)
+      putEntry: async entry => {
+        filled.set(entry.seq, entry)
         return 'done'
       },
     }
@@ -669,7 +669,7 @@ describe('rules of a sync', () => {
     await expect(caughtUp({ ...one, own: { ...one.own, journal } })).rejects.toThrow(Crash)
     const parts = await east.store.list(partitions('report'))
     expect(
-      parts.flatMap(({ data }) => data.cells.map(cell => cell.changes.map(change => change.sk))),
+      parts.flatMap(({ data }) => data.entries.map(entry => entry.changes.map(change => change.sk))),
     ).toEqual([['x', a.sk]])
     expect((await itemOf(east, x))?.data).toEqual({ value: 'lost' })
     await caughtUp(await follower(east, linkTo(west)))

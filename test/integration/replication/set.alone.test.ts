@@ -81,10 +81,10 @@ describe('a process', () => {
     thaw()
     expect((await late).status).toBe(204)
     const { last } = await set.at('east').head()
-    const cells = await set
+    const entries = await set
       .at('east')
-      .ports.journal.cells((await set.at('east').head()).lineage, last - 2, last)
-    expect(cells.map(cell => cell?.body[0]?.sk)).toEqual(['g', 'h'])
+      .ports.journal.entries((await set.at('east').head()).lineage, last - 2, last)
+    expect(entries.map(entry => entry?.body[0]?.sk)).toEqual(['g', 'h'])
   })
 
   test('of a workflow dies, and its step is done again', async () => {

@@ -46,8 +46,8 @@ async function isSound(set: ClusterSet): Promise<void> {
     expect(kept).toEqual(right)
     const { lineage, last, applied } = await set.at(name).head()
     expect(applied).toBe(last)
-    const cells = await set.at(name).ports.journal.cells(lineage, 0, last)
-    expect(cells.indexOf(undefined)).toBe(-1)
+    const entries = await set.at(name).ports.journal.entries(lineage, 0, last)
+    expect(entries.indexOf(undefined)).toBe(-1)
   }
   expect(await set.everything('west')).toEqual(await set.everything('east'))
   expect(violationsIn(set.recording.history, invariants)).toEqual([])

@@ -33,11 +33,11 @@ const place = (name: string) => key('sts-role', owner, name)
 const role = (text: string) => ({ role: text, externalId: '' })
 const commit = (...changes: Change[]) => store.commit(changes, { record, readAt: clock.ms })
 
-/** The root of what the journal says, up to a position: worked out from nothing but its cells. */
+/** The root of what the journal says, up to a position: worked out from nothing but its journal entries. */
 async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> {
-  const { cells } = await replayed(journal)
+  const { entries } = await replayed(journal)
   const items = new Map<string, Parameters<typeof deltasOf>[1][number]>()
-  for (const change of cells.slice(0, seq).flatMap(cell => cell?.body ?? []))
+  for (const change of entries.slice(0, seq).flatMap(entry => entry?.body ?? []))
     items.set(`${change.pk} ${change.sk}`, {
       ...change,
       prev: null,

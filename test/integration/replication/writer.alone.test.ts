@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { noopCell } from '../../../shared/journal/cell.ts'
 import { ttlOf } from '../../../shared/journal/generation.ts'
+import { noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../shared/journal/position.ts'
 import { leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
@@ -20,7 +20,7 @@ import { begun, differences, replayed, standing, wrongSums } from '../../support
 import { raw, tableStore } from '../../support/store.ts'
 
 // A journaled commit against the engine: the same truth to its caller as a plain one, and to the journal: positions
-// without holes, cells that say what happened, sums that are those of what stands.
+// without holes, journal entries that say what happened, sums that are those of what stands.
 
 const { store, journal, clock } = tableStore(cluster)
 let record = {} as ClusterRead['record']
@@ -69,13 +69,13 @@ describe('what a journaled commit costs', () => {
     expect(await operations()).toEqual(['BatchGetItem', 'UpdateItem', 'TransactWriteItems'])
   })
 
-  test('nothing but the look where nothing is to be done: no change is no cell', async () => {
+  test('nothing but the look where nothing is to be done: no change is no journal entry', async () => {
     expect(await commit(remove(place('a')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem'])
     expect((await journal.head())?.last).toBe(0)
   })
 
-  test('what concerns this cluster alone is in no cell and costs what it always did', async () => {
+  test('what concerns this cluster alone is in no journal entry and costs what it always did', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
     expect(await commit(create(mine, { seen: '', stamped: '' }))).toBe('done')
     expect(await operations()).toEqual(['PutItem'])
@@ -161,7 +161,7 @@ describe('counting down', () => {
   const token = () => key('token', `${owner}x`)
   const expires = () => Math.floor(clock.ms / 1000) + 1000
 
-  test('names the whole item in its cell, and costs no look', async () => {
+  test('names the whole item in its journal entry, and costs no look', async () => {
     await commit(create(token(), { createdAt: 1, numUses: 3 } as never, { expires: expires() }))
     const [item] = await store.read([token()])
     if (!item) throw new Error('no token')
@@ -238,7 +238,7 @@ describe('positions', () => {
   /** What the owner's filler does when a process has died. */
   async function filled(): Promise<void> {
     const { head, holes } = await replayed(journal)
-    for (const seq of holes) await journal.putCell(noopCell({ epoch: head.epoch, seq }, 0))
+    for (const seq of holes) await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, 0))
   }
 
   test.each(shapes)(
@@ -300,18 +300,18 @@ describe('positions', () => {
     })
     await expect(commit(put('a'))).rejects.toMatchObject({ code: 'busy' })
     await storage.reset()
-    const { head, cells } = await replayed(journal)
-    expect([head.last, cells.every(cell => cell?.noop)]).toEqual([5, true])
+    const { head, entries } = await replayed(journal)
+    expect([head.last, entries.every(entry => entry?.noop)]).toEqual([5, true])
     expect(await roles('a')).toEqual([undefined])
     await sound()
   })
 
   test('a position that somebody else closed first is given up, and the commit takes another', async () => {
     const { epoch = '' } = record
-    await journal.putCell(noopCell({ epoch, seq: 1 }, 0))
+    await journal.putEntry(noopEntry({ epoch, seq: 1 }, 0))
     expect(await commit(put('a'))).toBe('done')
-    const { cells } = await replayed(journal)
-    expect(cells.map(cell => cell?.noop ?? false)).toEqual([true, false])
+    const { entries } = await replayed(journal)
+    expect(entries.map(entry => entry?.noop ?? false)).toEqual([true, false])
     await sound()
   })
 
@@ -331,13 +331,13 @@ describe('positions', () => {
   test('no element of a transaction is shared by all commits', async () => {
     await commit(put('a'))
     await commit(put('b'))
-    const { cells } = await replayed(journal)
-    expect(cells.map(cell => cell?.body.map(change => change.sk))).toEqual([['a'], ['b']])
+    const { entries } = await replayed(journal)
+    expect(entries.map(entry => entry?.body.map(change => change.sk))).toEqual([['a'], ['b']])
   })
 })
 
 describe('many at once', () => {
-  test('64 writers of few items: cells dense, the fold of the journal is the table, the sums are right', async () => {
+  test('64 writers of few items: journal entries dense, the fold of the journal is the table, the sums are right', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     await commit(...names.map(name => put(name)))
     const verdicts = await Promise.all(

@@ -7,7 +7,7 @@ import { eventually } from '../../support/cluster.ts'
 
 const region = 'us-east-1'
 const credentials = { accessKeyId: 'streams', secretAccessKey: 'of the test' }
-const cells = { eventName: ['INSERT'], dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } } }
+const entries = { eventName: ['INSERT'], dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } } }
 
 interface StreamEvent {
   Records: { eventName: string; dynamodb: { Keys: object; NewImage: Record<string, object> } }[]
@@ -32,7 +32,7 @@ async function listening(take: (event: StreamEvent) => void) {
         complain: (_, text) => complaints.push(text),
       },
       streams: [
-        { table: name, functionName: 'f', batchSize: 10, bisect: true, retries: 1, filters: [cells] },
+        { table: name, functionName: 'f', batchSize: 10, bisect: true, retries: 1, filters: [entries] },
       ],
     })
     onTestFinished(() => streams.close())

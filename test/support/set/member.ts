@@ -173,7 +173,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await trimJournal(journaling)
       })
     },
-    /** what on-journal does when cells have been written */
+    /** what on-journal does when journal entries have been written */
     streamed: (records: readonly object[] = []) => journal({ Records: records }),
   }
 }

@@ -85,22 +85,28 @@ describe('lineage', () => {
     [99, a3],
   ])('the epoch at %i is "%s"', (seq, epoch) => expect(epochAt(lineage, seq)).toBe(epoch))
 
-  test.each<[string, Lineage, Lineage, number, { cut: number; diverged: boolean }]>([
-    ['one behind the other', lineage, lineage.slice(0, 1), 5, { cut: 5, diverged: false }],
-    ['one behind the other by an epoch', lineage, lineage.slice(0, 2), 15, { cut: 15, diverged: false }],
+  test.each<[string, Lineage, Lineage, number, { forkPoint: number; diverged: boolean }]>([
+    ['one behind the other', lineage, lineage.slice(0, 1), 5, { forkPoint: 5, diverged: false }],
+    [
+      'one behind the other by an epoch',
+      lineage,
+      lineage.slice(0, 2),
+      15,
+      { forkPoint: 15, diverged: false },
+    ],
     [
       'at the end of an epoch that the source left',
       lineage,
       lineage.slice(0, 1),
       10,
-      { cut: 10, diverged: false },
+      { forkPoint: 10, diverged: false },
     ],
     [
       'beyond the end of an epoch that the source left',
       lineage,
       lineage.slice(0, 1),
       12,
-      { cut: 10, diverged: true },
+      { forkPoint: 10, diverged: true },
     ],
     [
       'both went on from one epoch',
@@ -110,17 +116,17 @@ describe('lineage', () => {
         ['000002.cccccccccccc', 8],
       ],
       30,
-      { cut: 7, diverged: true },
+      { forkPoint: 7, diverged: true },
     ],
-    ['nothing in common', [[b2, 1]], [[a1, 1]], 3, { cut: -1, diverged: true }],
+    ['nothing in common', [[b2, 1]], [[a1, 1]], 3, { forkPoint: -1, diverged: true }],
     [
       'the source has forgotten its first epochs',
       lineage.slice(1),
       lineage.slice(0, 2),
       15,
-      { cut: 15, diverged: false },
+      { forkPoint: 15, diverged: false },
     ],
-    ['nothing at all', lineage, [], 0, { cut: -1, diverged: true }],
+    ['nothing at all', lineage, [], 0, { forkPoint: -1, diverged: true }],
   ])('%s', (_, source, own, seq, expected) => {
     expect(common({ lineage: source }, { lineage: own, last: seq })).toEqual(expected)
   })
@@ -141,12 +147,12 @@ describe('lineage', () => {
         const source = grown(stem, end, one, 'bbbbbbbbbbbb')
         const own = grown(stem, end, two, 'cccccccccccc')
         const seq = (own.at(-1)?.[1] ?? 1) + more
-        const { cut, diverged } = common({ lineage: source }, { lineage: own, last: seq })
+        const { forkPoint, diverged } = common({ lineage: source }, { lineage: own, last: seq })
         for (let at = 1; at <= seq; at++)
-          expect(at <= cut).toBe(epochAt(source, at) === epochAt(own, at) && at <= cut)
-        expect(diverged).toBe(seq > cut)
-        expect(epochAt(source, cut)).toBe(epochAt(own, cut))
-        if (diverged) expect(epochAt(source, cut + 1)).not.toBe(epochAt(own, cut + 1))
+          expect(at <= forkPoint).toBe(epochAt(source, at) === epochAt(own, at) && at <= forkPoint)
+        expect(diverged).toBe(seq > forkPoint)
+        expect(epochAt(source, forkPoint)).toBe(epochAt(own, forkPoint))
+        if (diverged) expect(epochAt(source, forkPoint + 1)).not.toBe(epochAt(own, forkPoint + 1))
       }),
     )
   })

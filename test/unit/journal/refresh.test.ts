@@ -22,7 +22,7 @@ const filled = pagePk('life', 'local', '07')
 
 const journal = {
   head: async () => head,
-  cells: async () => [],
+  entries: async () => [],
   page: async (pk: string) => new Map(pk === filled ? [['0a', sums]] : []),
   itemsOf: async () => [{ kind: 'policy', pk: 'policy', sk: 'a', rev: 'r', data: {} }],
   pageHashes: async (root: string) => new Map(stored.get(root)),

@@ -3,7 +3,7 @@ import { createFileRegistry, type DescMessage, fromBinary, toJson } from '@bufbu
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
-import { type CellChange, decodeBody } from '../../../shared/journal/cell.ts'
+import { decodeBody, type EntryChange } from '../../../shared/journal/journal-entry.ts'
 import { type Limbs, leafOf, pageHash, placed, rootHash, wholeRoot } from '../../../shared/journal/tree.ts'
 import { readActivation } from '../../../shared/link/activation-token.ts'
 import { type Method, methods } from '../../../shared/link/carry.ts'
@@ -24,7 +24,7 @@ interface Kept {
   messages: Record<Method, Record<'question' | 'answer', string>>
   signed: { call: string; nonce: string; answer: string; refusal: string; statement: Statement }
   token: string
-  journal: { body: string; changes: CellChange[] }
+  journal: { body: string; changes: EntryChange[] }
   tree: { treeId: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
 }
 
@@ -83,7 +83,7 @@ describe.each(numbers)('format %s', number => {
     })
   })
 
-  test('its cells are read', () => {
+  test('its journal entries are read', () => {
     const position = { epoch: '000003.0123456789ab', seq: 44 }
     expect(decodeBody(bytes(kept.journal.body), position)).toEqual(kept.journal.changes)
   })

@@ -214,7 +214,7 @@ describe('what health says of replication', () => {
     })
   })
 
-  test('the age is that of the newest cell that has come, and not one heartbeat older', async () => {
+  test('the age is that of the newest journal entry that has come, and not one heartbeat older', async () => {
     const head = { mode: 'applying', seq: 9, stagedAt: NOW - 800 }
     const { answer } = await health(callIn('secondary', {}, head, contact))
     expect(answer).toMatchObject({ body: { replication_primary_canary_age_ms: 500 } })

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../api/errors.ts'
-import { type CellChange, noopCell } from '../../../journal/cell.ts'
 import { type Journal, placeText, type Transacted } from '../../../journal/journal.ts'
+import { type EntryChange, noopEntry } from '../../../journal/journal-entry.ts'
 import { markText, type Position, posText } from '../../../journal/position.ts'
 import { deltasOf, leafIn, leafOf, placed } from '../../../journal/tree.ts'
 import type { ClusterRead } from '../../../ports.ts'
@@ -10,7 +10,7 @@ import { newRevision, type StoredItem, toWrite } from '../../../storage/requests
 import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
 import { type Engine, TRIES } from './engine.ts'
-import { transactParts } from './journal-cells.ts'
+import { transactParts } from './journal-entries.ts'
 import { type ItemSeen, type Planned, planOf, planOfStamp } from './plan.ts'
 import { busy, handingOver } from './verdict.ts'
 
@@ -24,7 +24,7 @@ type Outcome = 'done' | 'conflict' | 'look' | 'again'
 
 interface Attempt {
   planned: readonly Planned[]
-  /** of this cluster alone: in the same transaction, in no cell */
+  /** of this cluster alone: in the same transaction, in no journal entry */
   own: readonly Change[]
   rev: string
   epoch: string
@@ -34,7 +34,7 @@ interface Attempt {
 /** What the writer works with. */
 interface Writing {
   readonly engine: Engine
-  readonly journal: Pick<Journal, 'head' | 'allocate' | 'putCell' | 'raw'>
+  readonly journal: Pick<Journal, 'head' | 'allocate' | 'putEntry' | 'raw'>
 }
 
 /** Which tree and which commit a change is planned for. */
@@ -44,9 +44,9 @@ type Era = Parameters<typeof planOf>[1]
 type Seen = Map<string, ItemSeen>
 
 /**
- * Writing while a journal is kept: a position by a plain update, then one transaction of the items, the cell that
+ * Writing while a journal is kept: a position by a plain update, then one transaction of the items, the journal entry that
  * names all their changes, and the sums of their buckets. A position is never left open: what did not come about is
- * closed by an empty cell before anything else is tried.
+ * closed by an empty journal entry before anything else is tried.
  * @see docs/spec/replication.md#a-journaled-commit
  */
 export const journaledWriter = (
@@ -121,7 +121,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const parts: Part[] = [
     ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, treeId)),
     ...own.map(change => ({ write: toWrite(change, rev, engine.tables, now) })),
-    { cell: { ...position, id: rev, at: engine.clock.now(), body } },
+    { entry: { ...position, id: rev, at: engine.clock.now(), body } },
     ...deltasOf(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   const verdict = await transactParts(engine, parts).catch(doubt)
@@ -140,7 +140,7 @@ async function settled(
 ): Promise<'ours' | 'closed'> {
   for (let tries = 0; tries < SETTLINGS; tries++) {
     if (tries > 0) await engine.pause(tries)
-    const result = await journal.putCell(noopCell(position, engine.clock.now()))
+    const result = await journal.putEntry(noopEntry(position, engine.clock.now()))
     if (result === 'conflict') continue
     return result !== 'done' && result.id === rev ? 'ours' : 'closed'
   }
@@ -172,7 +172,7 @@ function doubt(error: unknown): Transacted {
   throw error
 }
 
-function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): CellChange {
+function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): EntryChange {
   const item = next && { ...next, pos: posText(position), leaf: leafOf(next) }
   return { kind, pk, sk, prev, next: item && leafIn(item), item }
 }

@@ -4,10 +4,10 @@ import { epochAt, type Lineage, posText } from '../../../../shared/journal/posit
 import { leafInTree } from '../../../../shared/journal/tree.ts'
 import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName, type Standing } from '../history.ts'
-import { witness } from './cells.ts'
+import { witness } from './entries.ts'
 import { treeText } from './tree.ts'
 
-/** What the journal says that stands, up to a position: leaves by place. Undefined where a cell is not known. */
+/** What the journal says that stands, up to a position: leaves by place. Undefined where a journal entry is not known. */
 function fold(
   seen: ReturnType<typeof witness>,
   lineage: Lineage,
@@ -15,9 +15,9 @@ function fold(
 ): Map<string, string> | undefined {
   const leaves = new Map<string, string>()
   for (let seq = 1; seq <= upTo; seq++) {
-    const cell = seen.at(lineage, seq)
-    if (!cell) return undefined
-    for (const change of cell.body)
+    const entry = seen.at(lineage, seq)
+    if (!entry) return undefined
+    for (const change of entry.body)
       if (change.next) leaves.set(placeName(change), change.next.leaf)
       else leaves.delete(placeName(change))
   }
@@ -155,10 +155,10 @@ export const kept = (): Check => {
     const head = world.get(entry.clusters[0] ?? '')?.head
     if (!head) return undefined
     const reported = new Set([...world.values()].flatMap(reportedIn))
-    for (const cell of seen.all.values()) {
-      const isThere = epochAt(head.lineage, cell.seq) === cell.epoch && cell.seq <= head.last
-      if (cell.body.length > 0 && !isThere && !reported.has(posText(cell)))
-        return `${posText(cell)} was lost, and no report names it`
+    for (const entry of seen.all.values()) {
+      const isThere = epochAt(head.lineage, entry.seq) === entry.epoch && entry.seq <= head.last
+      if (entry.body.length > 0 && !isThere && !reported.has(posText(entry)))
+        return `${posText(entry)} was lost, and no report names it`
     }
     return undefined
   }
@@ -178,10 +178,10 @@ const givesUp = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
   return Boolean(claimedAmidSync || emptied || disabled || all)
 }
 
-/** Positions of the cells that a cluster's reports name. */
+/** Positions of the journal entries that a cluster's reports name. */
 const reportedIn = ({ own }: Standing): string[] =>
   [...own.values()].flatMap(item => {
     const report =
       item['kind'] === 'report' ? fromStored('report', item as unknown as StoredItem, 0) : undefined
-    return report?.data.cells.map(({ pos }) => pos) ?? []
+    return report?.data.entries.map(({ pos }) => pos) ?? []
   })

@@ -63,7 +63,7 @@ test('what was counted is told by the next call, whatever it asks', async () => 
   await one.activate(await w.token('north'))
   for (let n = 0; n < 3; n++) await claim()
   w.clock.ms += 10_000
-  await one.echo()
+  await one.heartbeat()
   expect(told()).toEqual([
     { reason, counts: { 'Fence permission_denied': 1 } },
     { reason, counts: { 'Fence permission_denied': 2 } },
@@ -74,7 +74,7 @@ test('a token that admits leaves no entry of a refusal', async () => {
   const one = follower(w, 'west')
   await one.activate(await w.token('west'))
   w.clock.ms += 60_000
-  await one.echo()
+  await one.heartbeat()
   expect(told()).toEqual([])
 })
 

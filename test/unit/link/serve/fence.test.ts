@@ -129,7 +129,7 @@ describe('a fence by a member', () => {
     const again = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
     w.memory.set({ epoch: again, own: again, maxEpoch: 3, lineage: [[again, 1]] })
-    await expect(one.echo()).rejects.toMatchObject({
+    await expect(one.heartbeat()).rejects.toMatchObject({
       code: 'permission_denied',
       message: expect.stringContaining('before this cluster became primary anew'),
     })

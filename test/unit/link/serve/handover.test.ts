@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { noopCell } from '../../../../shared/journal/cell.ts'
+import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { stepDown } from '../../../../shared/journal/step-down.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
@@ -7,10 +7,10 @@ import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 let w: World
 beforeEach(async () => {
   w = await primaryWorld()
-  w.memory.cells.set(1, noopCell({ epoch: w.epoch, seq: 1 }, w.clock.ms))
+  w.memory.entries.set(1, noopEntry({ epoch: w.epoch, seq: 1 }, w.clock.ms))
   // the second position was given away, and nobody has written there
   w.memory.set({ last: 3 })
-  w.memory.cells.set(3, noopCell({ epoch: w.epoch, seq: 3 }, w.clock.ms))
+  w.memory.entries.set(3, noopEntry({ epoch: w.epoch, seq: 3 }, w.clock.ms))
 })
 
 async function admitted(name = 'west') {
@@ -39,7 +39,7 @@ describe('a handover', () => {
       keyring: expect.stringMatching(/^[\w-]{60,}$/),
     })
     expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: one.cluster, applied: 3 })
-    expect(w.memory.cells.get(2)).toMatchObject({ noop: true })
+    expect(w.memory.entries.get(2)).toMatchObject({ noop: true })
     const { link: before, ...rest } = w.record
     expect(await record()).toEqual({
       ...{ ...rest, mode: 'secondary' },
@@ -56,10 +56,10 @@ describe('a handover', () => {
     // the keyring is sealed anew each time
     expect(await one.handover()).toEqual({ ...end, keyring: expect.any(String) })
     expect(w.audited.filter(entry => 'reason' in entry)).toHaveLength(1)
-    const cells = await one.source.cells({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 })
-    expect(cells).toMatchObject({ frontier: 3 })
+    const entries = await one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 })
+    expect(entries).toMatchObject({ frontier: 3 })
     w.clock.ms += 1000
-    expect(await one.echo(3)).toMatchObject({ seq: 3, frontier: 3 })
+    expect(await one.heartbeat(3)).toMatchObject({ seq: 3, frontier: 3 })
   })
 
   test('that was played back is none', async () => {

@@ -2,7 +2,7 @@ import { type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { beforeEach, expect, test } from 'vitest'
 import { refused } from '../../../../shared/api/errors.ts'
-import { noopCell } from '../../../../shared/journal/cell.ts'
+import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { sealedActivation } from '../../../../shared/link/activation-request.ts'
 import { openSealedToken } from '../../../../shared/link/activation-token.ts'
@@ -61,7 +61,7 @@ const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObj
   const sealed = sealedActivation(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
   await raw('Activate', forms.Activate.question.write(sealed), { signing: signing ?? one.pair.signing })
 }
-const echoWith = async (one: Follower, change: object) => {
+const heartbeatWith = async (one: Follower, change: object) => {
   const asked = { position: { epoch: w.epoch, seq: 0 }, state: '', address: '', apiAddress: '', took: 0 }
   const body = forms.Echo.question.write({ ...asked, format: FORMAT, ...change })
   await raw('Echo', body, { signing: one.pair.signing })
@@ -123,24 +123,24 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   callSeen: async () => {
     const one = await admitted()
-    await one.echo()
-    await echoWith(one, {})
+    await one.heartbeat()
+    await heartbeatWith(one, {})
     return link.callSeen()
   },
   callerOfBefore: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, epoch: epochName(3, w.record.id) })
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.callerOfBefore('west')
   },
   callerRevoked: async () => {
     const one = await admitted()
     await w.revoke('west')
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.callerRevoked('west')
   },
   callerUnknown: async () => {
-    await told(newcomer('nobody').echo())
+    await told(newcomer('nobody').heartbeat())
     return link.callerUnknown()
   },
   callerUnnamed: async () => {
@@ -150,7 +150,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   callsMeet: async () => {
     const one = await admitted()
     conflicts()
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.callsMeet()
   },
   claimantRevoked: async () => {
@@ -191,7 +191,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.followsNobody()
   },
   formatTooOld: async () => {
-    await echoWith(await admitted(), { format: FORMAT - 1 })
+    await heartbeatWith(await admitted(), { format: FORMAT - 1 })
     return link.formatTooOld(FORMAT - 1)
   },
   handedOver: async () => {
@@ -208,7 +208,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   inNoSet: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, mode: 'disabled' })
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.inNoSet()
   },
   journalUnbuilt: async () => {
@@ -233,11 +233,11 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   lineageMoves: async () => {
     const one = await admitted()
     w.memory.set({ last: 1 })
-    w.memory.journal.cells = async () => {
+    w.memory.journal.entries = async () => {
       w.memory.set({ lineage: [[w.epoch, 2]] })
-      return [noopCell({ epoch: w.epoch, seq: 1 }, START)]
+      return [noopEntry({ epoch: w.epoch, seq: 1 }, START)]
     }
-    await told(one.source.cells({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }))
+    await told(one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }))
     return link.lineageMoves()
   },
   lineageRevoked: async () => {
@@ -275,13 +275,13 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   notInitialised: async () => {
     w.store.items.clear()
-    await told(newcomer().echo())
+    await told(newcomer().heartbeat())
     return link.notInitialised()
   },
   notThePrimary: async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.notThePrimary('primary')
   },
   noticeUnsigned: async () => {
@@ -330,7 +330,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     const one = await admitted()
     w.ports.deployment = { ...w.ports.deployment, home: 'here' }
     await w.write(key('cluster'), { ...w.record, home: 'there' })
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.servesNoCopy()
   },
   signedOtherwise: async () => {

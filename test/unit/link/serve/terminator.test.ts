@@ -94,7 +94,7 @@ describe('a second token, used under the id of a cluster that lives', () => {
     await expect(activated).rejects.toThrow(`${honest.cluster} is admitted here as west, by other keys`)
     await w.revoke('thief')
     w.clock.ms += 1000
-    expect((await honest.echo()).epoch).toBe(w.epoch)
+    expect((await honest.heartbeat()).epoch).toBe(w.epoch)
   })
 
   test('by the proof of a key of anybody else is refused too', async () => {

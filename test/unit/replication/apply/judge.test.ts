@@ -13,11 +13,11 @@ const NOW = 2_000_000_000
 const DAY = 86_400
 const streaming: Setting = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 
-/** The only piece of each cell of a writer. */
-const piecesOf = ({ cells }: ReturnType<typeof writer>): Piece[] =>
-  cells.map(cell => {
-    const [piece] = componentsOf(TREE_ID, [cell]).flat()
-    if (!piece) throw new Error('a cell without changes')
+/** The only piece of each journal entry of a writer. */
+const piecesOf = ({ entries }: ReturnType<typeof writer>): Piece[] =>
+  entries.map(entry => {
+    const [piece] = componentsOf(TREE_ID, [entry]).flat()
+    if (!piece) throw new Error('a journal entry without changes')
     return piece
   })
 
@@ -40,7 +40,7 @@ const having = (pieces: readonly Piece[], setting = streaming) => {
 }
 
 describe('marks', () => {
-  test('what a frozen process writes late is refused, although its item is as the cell says', () => {
+  test('what a frozen process writes late is refused, although its item is as the journal entry says', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, null])
@@ -56,7 +56,7 @@ describe('marks', () => {
     for (const value of ['1', '2', '3', '4']) w.commit(0, [x, value])
     const pieces = piecesOf(w)
     const at = having(pieces)
-    // a sync begins again behind the second cell, and has fetched what the second one made
+    // a sync begins again behind the second journal entry, and has fetched what the second one made
     const [, second, third] = pieces as [Piece, Piece, Piece]
     at.items.set('policy\nx', placed(second.changes[0]?.item as StoredItem, TREE_ID))
     const replay = { ...streaming, incarnation: 3, replayUntil: 4 }
@@ -77,7 +77,7 @@ describe('marks', () => {
     }
   })
 
-  test('what shares a bucket in a cell is written by one transaction', () => {
+  test('what shares a bucket in a journal entry is written by one transaction', () => {
     const w = writer()
     w.commit(0, [a, '1'], [b, '1'])
     const [both] = piecesOf(w) as [Piece]
@@ -144,7 +144,7 @@ describe('while a sync is replayed', () => {
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
   })
 
-  test('behind its end items must be as cells say again', () => {
+  test('behind its end items must be as journal entries say again', () => {
     const w = writer()
     for (const value of ['1', '2', '3']) w.commit(0, [x, value])
     const third = piecesOf(w)[2] as Piece

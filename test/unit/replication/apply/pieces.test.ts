@@ -20,9 +20,9 @@ describe('components of a window', () => {
     )
     fc.assert(
       fc.property(commits, all => {
-        const { commit, cells } = writer()
+        const { commit, entries } = writer()
         for (const places of all) commit(0, ...places.map(one => [one, 'v'] as const))
-        const components = componentsOf(TREE_ID, cells)
+        const components = componentsOf(TREE_ID, entries)
         const buckets = components.map(one => [
           ...new Set(
             one.flatMap(piece =>
@@ -33,7 +33,7 @@ describe('components of a window', () => {
         expect(buckets.every(one => one.length === 1)).toBe(true)
         expect(new Set(buckets.flat()).size).toBe(components.length)
         expect(components.flatMap(one => one.flatMap(piece => piece.changes)).length).toBe(
-          cells.flatMap(cell => cell.body).length,
+          entries.flatMap(entry => entry.body).length,
         )
         for (const one of components) {
           const seqs = one.map(piece => piece.seq)
@@ -43,27 +43,27 @@ describe('components of a window', () => {
     )
   })
 
-  test('two changes of one cell in one bucket are one piece', () => {
-    const { commit, cells } = writer()
+  test('two changes of one journal entry in one bucket are one piece', () => {
+    const { commit, entries } = writer()
     commit(0, [a, '1'], [apart, '1'], [b, '1'])
-    const components = componentsOf(TREE_ID, cells)
+    const components = componentsOf(TREE_ID, entries)
     expect(components.map(one => one.map(piece => piece.changes.map(change => change.sk)))).toEqual([
       [[a.sk, b.sk]],
       [[apart.sk]],
     ])
   })
 
-  test('a token whose expiry changes stays in one component, in the order of its cells', () => {
-    const { commit, cells } = writer()
+  test('a token whose expiry changes stays in one component, in the order of its journal entries', () => {
+    const { commit, entries } = writer()
     const token = tokenAt('t')
     const DAY = 86_400
     for (const days of [1, 9, 3, 400, 2]) commit(0, [token, `${days}`, days * DAY])
-    const [only, ...others] = componentsOf(TREE_ID, cells)
+    const [only, ...others] = componentsOf(TREE_ID, entries)
     expect(others).toEqual([])
     expect(only?.map(piece => piece.seq)).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('a cell without changes is in no component', () => {
+  test('a journal entry without changes is in no component', () => {
     expect(
       componentsOf(TREE_ID, [{ epoch: '000001.aaaaaaaaaaaa', seq: 1, id: '', at: 0, body: [], noop: true }]),
     ).toEqual([])
@@ -72,10 +72,10 @@ describe('components of a window', () => {
 
 describe('transactions of pieces', () => {
   const pieces = (count: number, changes = 1) => {
-    const { commit, cells } = writer()
+    const { commit, entries } = writer()
     for (let n = 0; n < count; n++)
       commit(0, ...Array.from({ length: changes }, (_, i) => [policyAt(`n${n}-${i}`), 'v'] as const))
-    return componentsOf(TREE_ID, cells).map(one => one.slice(0, 1))
+    return componentsOf(TREE_ID, entries).map(one => one.slice(0, 1))
   }
 
   test('hold 98 elements at most, and every piece is in one', () => {

@@ -42,7 +42,7 @@ const ports = () => {
       now += takes
       return new Map(['replicated', 'local'].map(of => [of, roots()]))
     },
-    cells: async (_, after, to) =>
+    entries: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, at) => ({
         epoch: EPOCH,
         seq: after + 1 + at,
@@ -122,7 +122,7 @@ test('the journal is trimmed where all is tended, once a minute, and not at ever
   expect(reads()).toBe(2)
 })
 
-describe('where cells are written all the time', () => {
+describe('where journal entries are written all the time', () => {
   test.each([
     [0, 1000],
     [400, 1000],

@@ -41,7 +41,7 @@ test('an epoch that nothing of has arrived is no part of the lineage', () => {
   ])
 })
 
-test('what an unfinished sync has touched leads from nowhere: the lineage begins here, and so do the cells', () => {
+test('what an unfinished sync has touched leads from nowhere: the lineage begins here, and so do the journal entries', () => {
   for (const unfinishedSync of ['all', 'report'] as const)
     expect(claimedHead({ ...head, unfinishedSync, unfinishedSyncEpoch: FIRST }, SECOND)).toEqual({
       ...MINE,

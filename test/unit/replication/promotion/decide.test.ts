@@ -39,10 +39,10 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ],
     ['a corrupted tree', { corrupted: true }, /corrupted/],
     ['a reindex', { reindexing: true }, /reindex/],
-    ['cells that cannot be applied', { stuck: 'policy p' }, /cannot be applied: policy p/],
+    ['journal entries that cannot be applied', { stuck: 'policy p' }, /cannot be applied: policy p/],
     ['some terms do not open', { keyring: { opened: 1, failed: ['role hmacKey'] } }, /role hmacKey/],
     ['a lag of more than 5 s', { primary: { ...answers, lag: 5001 } }, /5 s behind/],
-    ['journals that have parted', { primary: { ...answers, lag: 'parted' } }, /parted/],
+    ['journals that have diverged', { primary: { ...answers, lag: 'diverged' } }, /parted/],
     ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
     ['a primary that has never answered', { primary: { state: 'silent' } }, /never answered/],
     [
@@ -202,8 +202,8 @@ describe('what is in the way, word for word', () => {
     ],
     lag: [
       [
-        { primary: { ...answers, lag: 'parted' } },
-        `the journals of this cluster and of the primary have parted (merkle-diff)${LAST}`,
+        { primary: { ...answers, lag: 'diverged' } },
+        `the journals of this cluster and of the primary have diverged (merkle-diff)${LAST}`,
       ],
       [
         { primary: { ...answers, lag: 7000 } },

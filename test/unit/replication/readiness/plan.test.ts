@@ -28,7 +28,7 @@ const values: { readonly [K in keyof Planning['facts']]: readonly Planning['fact
     { state: 'none' },
     { state: 'answers', format: 1, lag: 0, told },
     { state: 'answers', format: 0, lag: 5001, told },
-    { state: 'answers', format: 1, lag: 'parted', told },
+    { state: 'answers', format: 1, lag: 'diverged', told },
     { state: 'refuses', text: 'west was revoked' },
     { state: 'silent' },
     { state: 'silent', heardAt: NOW - 59_999 },

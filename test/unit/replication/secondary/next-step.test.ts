@@ -79,12 +79,12 @@ describe('a secondary', () => {
     expect(step({ mode: 'draining' }, promoted)).toEqual({
       do: 'sync',
       what: 'touched',
-      cut: 90,
+      forkPoint: 90,
       diverged: true,
     })
   })
 
-  test('fetches everything where own cells from the cut on are not kept', () => {
+  test('fetches everything where own journal entries from the fork point on are not kept', () => {
     expect(step({ mode: 'draining', retainedFrom: 91 }, promoted)).toMatchObject({ do: 'sync', what: 'all' })
     expect(step({ mode: 'draining', retainedFrom: 90 }, promoted)).toMatchObject({
       do: 'sync',
@@ -96,7 +96,7 @@ describe('a secondary', () => {
     expect(step({ mode: 'draining' }, { ...source, from: 101 })).toMatchObject({ do: 'sync', what: 'all' })
     expect(step({ mode: 'draining' }, { ...source, from: 100 })).toEqual({ do: 'follow' })
     const strange = { epoch: OTHER, lineage: [[OTHER, 1]], from: 0 } as const
-    expect(step({ mode: 'draining' }, strange)).toMatchObject({ do: 'sync', what: 'all', cut: -1 })
+    expect(step({ mode: 'draining' }, strange)).toMatchObject({ do: 'sync', what: 'all', forkPoint: -1 })
   })
 
   test('a wiped one fetches everything', () => {
@@ -109,7 +109,7 @@ describe('a secondary', () => {
       unfinishedSync: 'all',
       unfinishedSyncEpoch: '',
     } as const
-    expect(step(wiped)).toMatchObject({ do: 'sync', what: 'all', cut: -1 })
+    expect(step(wiped)).toMatchObject({ do: 'sync', what: 'all', forkPoint: -1 })
   })
 
   describe('what an unfinished sync has touched is right only with the rest of the same journal', () => {
@@ -134,7 +134,7 @@ describe('a secondary', () => {
       expect(step({ ...replaying, unfinishedSync: 'report', mode: 'draining' }, after)).toEqual({
         do: 'sync',
         what: 'touched',
-        cut: 100,
+        forkPoint: 100,
         diverged: false,
       })
       expect(step({ ...replaying, unfinishedSync: 'all', mode: 'draining' }, after)).toMatchObject({
@@ -167,7 +167,7 @@ describe('a demoted primary', () => {
     expect(nextStep(demoted, promoted, true)).toEqual({
       do: 'sync',
       what: 'touched',
-      cut: 90,
+      forkPoint: 90,
       diverged: true,
     })
   })

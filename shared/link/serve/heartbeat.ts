@@ -1,7 +1,7 @@
-import { noopCell } from '../../journal/cell.ts'
 import { denseUpTo } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
+import { noopEntry } from '../../journal/journal-entry.ts'
 import { epochAt, type Position } from '../../journal/position.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
@@ -20,7 +20,7 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
  * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
  * @throws LinkRefused
  */
-export async function echo(
+export async function heartbeat(
   ports: LinkPorts,
   call: AdmittedCall & { secondary: Item<'secondary'> },
   head: Head,
@@ -82,29 +82,29 @@ const heardOf = (
   }),
 })
 
-/** Whether a position is of this journal: those of a journal that has parted from it say nothing about its cells. */
+/** Whether a position is of this journal: those of a journal that has diverged from it say nothing about its journal entries. */
 const isOf = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
   seq > 0 && epochAt(lineage, seq) === epoch
 
-/** When the cell of a position was written, epoch milliseconds; undefined where none is kept. */
+/** When the journal entry of a position was written, epoch milliseconds; undefined where none is kept. */
 async function timeOf(
-  journal: Pick<Journal, 'cells'>,
+  journal: Pick<Journal, 'entries'>,
   { lineage }: Head,
   seq: number,
 ): Promise<number | undefined> {
-  const [cell] = seq > 0 ? await journal.cells(lineage, seq - 1, seq) : []
-  return cell?.at
+  const [entry] = seq > 0 ? await journal.entries(lineage, seq - 1, seq) : []
+  return entry?.at
 }
 
 /**
- * Writes a cell that tells nothing but the time, so that secondaries of a quiet journal can tell silence from standing
+ * Writes a journal entry that tells nothing but the time, so that secondaries of a quiet journal can tell silence from standing
  * still. Whether it succeeds, the next heartbeat shows.
  */
 async function writeCanary(
-  journal: Pick<Journal, 'allocate' | 'putCell'>,
+  journal: Pick<Journal, 'allocate' | 'putEntry'>,
   { epoch, mode }: Head,
   now: number,
 ): Promise<void> {
   const place = mode === 'writing' ? await journal.allocate(epoch) : 'refused'
-  if (place !== 'refused') await journal.putCell(noopCell({ epoch, seq: place.seq }, now))
+  if (place !== 'refused') await journal.putEntry(noopEntry({ epoch, seq: place.seq }, now))
 }
