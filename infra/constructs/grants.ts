@@ -136,14 +136,14 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   ],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
   workflow: ({ workflows }) => [allow(['states:SendTaskSuccess', 'states:StartExecution'], [...workflows])],
-  genesis: ({ store }) => [
+  'key-factory': ({ store }) => [
     allow(
       ['kms:GenerateDataKey'],
       [store.key.keyArn],
       onlyValues('StringEquals', { 'kms:EncryptionContextKeys': ['keyring'] }),
     ),
-    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('genesis', 'stores', 'data'))),
-    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('genesis', 'stores', 'cluster'))),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('key-factory', 'stores', 'data'))),
+    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('key-factory', 'stores', 'cluster'))),
   ],
   recovery: ({ store }) => [
     allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('recovery', 'stores', 'data'))),

@@ -17,7 +17,7 @@ export interface Head {
   last: number
   /** the last position whose journal entry is applied; the writer leaves it alone */
   applied: number
-  /** grows with every claim, sync and end of a sync: the first part of all marks */
+  /** grows with every take-over, sync and end of a sync: the first part of all marks */
   incarnation: number
   lineage: Lineage
   /** journal entries are kept from behind this position on */

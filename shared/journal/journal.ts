@@ -134,12 +134,12 @@ export interface Journal {
    * Gives items their place in journal and tree, as they stand, under new revisions and one position. A conflict
    * means that one of them has changed.
    */
-  stamp(
+  backfill(
     items: readonly StoredItem[],
     as: { readonly record: ClusterRecord; readonly readAt: number },
   ): Promise<'done' | 'conflict'>
   /** Takes the place in a journal that has ended from items that still stand as given. @returns how many did */
-  unstamp(items: readonly StoredItem[]): Promise<number>
+  detach(items: readonly StoredItem[]): Promise<number>
   buckets(at: readonly Bucket[]): Promise<(StoredBucket | undefined)[]>
   /**
    * The items of a bucket as they stand. Which ones there are is told by an index, which may be seconds behind: what

@@ -18,10 +18,10 @@ const POSITION = /^(\d{6}\.[0-9a-f]{12})\/(\d{12})$/
 
 /** Epochs have numbers of six digits, so that their texts compare as they do. */
 const LAST_EPOCH = 999_999
-/** An epoch that another cluster tells of may be this far above the one that is known: claims go up by one each. */
+/** An epoch that another cluster tells of may be this far above the one that is known: each take-over raises it by one. */
 export const MOST_AHEAD = 1000
 
-/** Whether an epoch is further above a known one than claims lead. @param known number of an epoch */
+/** Whether an epoch is further above a known one than take-overs lead. @param known number of an epoch */
 export const isTooFar = (epoch: Epoch, known: number): boolean => epochNumber(epoch) > known + MOST_AHEAD
 
 /**

@@ -270,7 +270,7 @@ export const epochOfAnother = (epoch: string, cluster: string) =>
 export const epochTooFar = (epoch: string, own: string) =>
   refused(
     'invalid_argument',
-    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: no claims lead there`,
+    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: no take-overs lead there`,
     'revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   )
 

@@ -62,7 +62,7 @@ export const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean 
 
 /**
  * Whom a claimant may not fence, and why; undefined: the fence counts. A cluster that was revoked never closes anybody
- * who revoked it, neither by its own claim nor by way of others; one that became primary by way of others does.
+ * who revoked it, neither by its own take-over nor by way of others; one that became primary by way of others does.
  */
 export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)

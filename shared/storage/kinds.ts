@@ -230,7 +230,7 @@ export const kinds = {
     encrypted: { key: 'reencrypt' },
   },
   // by identity; written together with the keyring that has it
-  term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: { probe: 'own-term' } },
+  term: { ...REPLICATED, pk: 'term', guard: 'key-factory', encrypted: { probe: 'own-term' } },
   // by UUID of the cluster
   holder: { ...REPLICATED, pk: 'holder', guard: 'holder' },
   cluster: {
@@ -240,7 +240,7 @@ export const kinds = {
     guard: 'record',
     encrypted: { 'link.ownKey': 'reencrypt' },
   },
-  keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'genesis' },
+  keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'key-factory' },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
   rotation: {
@@ -310,7 +310,7 @@ export const kinds = {
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
-  reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'genesis' },
+  reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'key-factory' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, guard: 'link' },
   'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, guard: 'link' },
 } as const satisfies { [K in Kind]: Spec & EncryptedColumn<Stored[K]> }

@@ -6,8 +6,8 @@ import { tidyLists } from '../auth-method/tidy/settings.ts'
 import { type JobResult, type JobRun, jobRun } from '../jobs/job.ts'
 import { removeMount } from '../mounts/remove.ts'
 import type { Ports } from '../ports.ts'
-import { stampAll } from '../replication/primary/stamp.ts'
-import { unstampAll } from '../replication/primary/unstamp.ts'
+import { backfillAll } from '../replication/primary/backfill.ts'
+import { detachAll } from '../replication/primary/detach.ts'
 import { reencrypt } from '../replication/reencryption/run.ts'
 import { byOwnNames } from '../storage/stored-names.ts'
 import { tidyTokens } from '../tokens/tidy.ts'
@@ -42,14 +42,14 @@ export const jobs = {
   'drop-old-key': job(v.object({ mount }), dropOldKey),
   'journal-stamp': job(
     v.object({ treeId: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
-    stampAll,
+    backfillAll,
   ),
   'journal-unstamp': job(
     v.object({
       ...{ since: v.string(), treeId: v.optional(v.string()), dropped: v.optional(count) },
       ...{ notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) },
     }),
-    unstampAll,
+    detachAll,
   ),
   reencrypt: job(v.object({}), reencrypt),
   'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),

@@ -124,7 +124,7 @@ export async function appliedRate(
     take: async () => undefined,
     from: 0,
     filled: false,
-    told: { state: 'idle', synced: 0 },
+    reported: { state: 'idle', synced: 0 },
     source: await link.heartbeat({
       position: { epoch: '', seq: 0 },
       state: 'idle',

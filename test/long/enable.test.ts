@@ -7,9 +7,9 @@ import { jobRun } from '../../shared/jobs/job.ts'
 import { leafInTree } from '../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead, Ports } from '../../shared/ports.ts'
-import { beginJournal, endJournal, stamping, unstamping } from '../../shared/replication/primary/enable.ts'
-import { stampAll } from '../../shared/replication/primary/stamp.ts'
-import { unstampAll } from '../../shared/replication/primary/unstamp.ts'
+import { backfillAll } from '../../shared/replication/primary/backfill.ts'
+import { detachAll } from '../../shared/replication/primary/detach.ts'
+import { backfillJob, beginJournal, detachJob, endJournal } from '../../shared/replication/primary/enable.ts'
 import { put, replace } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import { differences, replayed, standing, wrongSums } from '../support/journal.ts'
@@ -94,7 +94,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   }
   const clients = [latecomer(), ...Array.from({ length: 10 }, client)]
   const began = Date.now()
-  await finished(job => stampAll(run(), job), stamping(begun.treeId, began))
+  await finished(job => backfillAll(run(), job), backfillJob(begun.treeId, began))
   const took = Date.now() - began
   ended = true
   await Promise.all(clients)
@@ -122,7 +122,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
     since,
   }))
   const undone = Date.now()
-  await finished(job => unstampAll(run(), job), unstamping(since, begun.treeId, undone))
+  await finished(job => detachAll(run(), job), detachJob(since, begun.treeId, undone))
   const back = Date.now() - undone
   print(
     `they were given back plain within ${seconds(back)}: ${((ITEMS / (back - 30_000)) * 1000).toFixed(0)} in a second`,

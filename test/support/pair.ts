@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { inject } from 'vitest'
 import { usesOfFunction } from '../../infra/build/uses.ts'
 import { clientOf, createTables } from '../../infra/local/engine.ts'
-import { kmsCipher, kmsGenesis } from '../../shared/adapters/aws/cipher.ts'
+import { kmsCipher, kmsKeyFactory } from '../../shared/adapters/aws/cipher.ts'
 import { guardedPorts } from '../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
@@ -69,7 +69,7 @@ export async function member(clock = { ms: Date.now() }) {
   const { entropy } = around
   const keys = {
     cipher: kmsCipher({ store, clock: around.clock, entropy, kms }),
-    genesis: kmsGenesis({ keyArn: 'own', entropy, kms }),
+    keyFactory: kmsKeyFactory({ keyArn: 'own', entropy, kms }),
   }
   return { id, treeId, journal, store, turn: clock, as, ...around, ...keys }
 }
@@ -117,8 +117,8 @@ function memoryTables() {
 }
 
 /** Initialises a member: a cluster that is in no set, with a keyring of its own. */
-export async function asAlone({ genesis, store, cipher, id, turn }: Member): Promise<void> {
-  const { keyring } = await genesis.newKeyring(turn.ms)
+export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): Promise<void> {
+  const { keyring } = await keyFactory.newKeyring(turn.ms)
   const record: ClusterRecord = {
     ...{ id, name: 'test', mode: 'disabled', initialisedAt: turn.ms },
     ...{ keyring: keyring.id, term: keyring.term },
@@ -346,7 +346,7 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     take: async () => undefined,
     from: 0,
     filled: false,
-    told: { state: 'idle', synced: 0 },
+    reported: { state: 'idle', synced: 0 },
   }
   if (link) one.source = await link.heartbeat({ position: { epoch: '', seq: 0 }, ...NOWHERE })
   return one

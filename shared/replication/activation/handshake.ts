@@ -114,7 +114,7 @@ async function pendingLink(
   const { set, id, addr } = activation
   const { primaryApiAddr = '' } = operation.data.activation ?? {}
   const { exchange } = linkPair(pair)
-  const { keyring, cipher } = await ports.genesis.importFrom(
+  const { keyring, cipher } = await ports.keyFactory.importFrom(
     activated.keyring,
     exchange,
     set,

@@ -49,7 +49,7 @@ export async function repairBucket(
     const isOwn = (await journal.head())?.mode === 'writing'
     if (isOwn && misplaced.length > 0) {
       for (const item of misplaced) {
-        await journal.stamp([item], await cluster())
+        await journal.backfill([item], await cluster())
         await clock.sleep(PACE_MS)
       }
     } else await journal.transact(inPlace(read))

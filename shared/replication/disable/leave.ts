@@ -23,7 +23,7 @@ import {
   standing,
   toStep,
 } from '../operation/run.ts'
-import { unstamping } from '../primary/enable.ts'
+import { detachJob } from '../primary/enable.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 
@@ -61,7 +61,7 @@ async function left(
   if (!keyring) throw new Error('there is no keyring')
   const now = ports.clock.now()
   // another keyring from here on: what the set does with its terms is nothing to this cluster, and the other way round
-  const made = await ports.genesis.withNextTerm(keyring.data, now, ports.entropy.uuid())
+  const made = await ports.keyFactory.withNextTerm(keyring.data, now, ports.entropy.uuid())
   const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
     ...{ id, name, mode: 'disabled', initialisedAt, since, operation },
@@ -126,6 +126,6 @@ export const forget: OperationStep = async (run, id) => {
   const closed = await closedToOthers(run, stand)
   const gone = [...closed, ...others, ...own.map(one => remove(one)), voidOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
-  await ports.background.start(unstamping(since, segment?.data?.treeId, ports.clock.now()))
+  await ports.background.start(detachJob(since, segment?.data?.treeId, ports.clock.now()))
   return DONE
 }

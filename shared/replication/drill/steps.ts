@@ -2,7 +2,7 @@ import type { Drill } from '../../model/drill.ts'
 import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
 import { checkBoth, ownName, readinessFault } from './check.ts'
 import { type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
-import { couldTakeOver, followBack, lostSince, type Side, takeOver } from './switch-over.ts'
+import { couldTakeOver, followBack, lostSince, type Side, switchTo } from './switch-over.ts'
 
 interface DrillStep {
   name: string
@@ -35,7 +35,7 @@ export const drillSteps: readonly DrillStep[] = [
   { name: 'check', work: check, next: WELL },
   {
     name: 'there',
-    work: async (run, drill) => ({ there: { ...drill.there, unserved: await takeOver(run, 'peer') } }),
+    work: async (run, drill) => ({ there: { ...drill.there, unserved: await switchTo(run, 'peer') } }),
     next: THERE,
   },
   { name: 'follow', work: async run => follow(run, 'own', await ownName(run)), next: FOLLOW },
@@ -46,7 +46,7 @@ export const drillSteps: readonly DrillStep[] = [
   },
   {
     name: 'back',
-    work: async (run, drill) => ({ back: { ...drill.back, unserved: await takeOver(run, 'own') } }),
+    work: async (run, drill) => ({ back: { ...drill.back, unserved: await switchTo(run, 'own') } }),
     next: BACK,
   },
   { name: 'follow back', work: async (run, drill) => follow(run, 'peer', drill.peer), next: FOLLOWED },

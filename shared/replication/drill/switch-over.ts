@@ -39,7 +39,7 @@ async function asked(
  * already, in a try before, nothing is done.
  * @returns milliseconds in which nobody served; null: a try before looked
  */
-export async function takeOver(run: DrillRun, to: Side): Promise<Measured['unserved']> {
+export async function switchTo(run: DrillRun, to: Side): Promise<Measured['unserved']> {
   const { clock } = run.ports
   if ((await statusAt(run, to))['mode'] === 'primary') return null
   const body = { dr_operation_token: await drillToken(run) }

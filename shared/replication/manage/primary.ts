@@ -9,7 +9,7 @@ import { newOwnKey } from '../../link/admin/keys.ts'
 import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
+import { backfillJob, beginJournal, detachJob, endJournal } from '../primary/enable.ts'
 import { addressOf } from './addresses.ts'
 import { recordOf } from './record.ts'
 import { roleChanging } from './refusals.ts'
@@ -42,7 +42,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   }
   await noteEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
-  await ports.background.start(stamping(treeId, now))
+  await ports.background.start(backfillJob(treeId, now))
   return { answer: nothing([BECOMING]) }
 }
 
@@ -98,7 +98,7 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
       replace(item, item, to),
       roleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
-    afterwards: () => ports.background.start(unstamping(since, item.data.treeId, now)),
+    afterwards: () => ports.background.start(detachJob(since, item.data.treeId, now)),
   }
 }
 

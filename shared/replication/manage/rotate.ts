@@ -55,7 +55,7 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
     ports.store.list(partitions('holder')),
     ports.store.list(partitions('secondary')),
   ])
-  const { keyring: made, terms } = await ports.genesis.withNextTerm(keyring.data, now)
+  const { keyring: made, terms } = await ports.keyFactory.withNextTerm(keyring.data, now)
   const next = withKeyring(record.data, made)
   const noted = retiredTerms(terms, known, { now, cluster: record.data.id, active: made.active, retire })
   const before = terms.map(({ id }) => id).filter(id => id !== made.active)

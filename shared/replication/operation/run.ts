@@ -13,7 +13,7 @@ export interface OperationRun {
     | 'store'
     | 'journal'
     | 'cipher'
-    | 'genesis'
+    | 'keyFactory'
     | 'clock'
     | 'entropy'
     | 'log'

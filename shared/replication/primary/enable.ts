@@ -43,7 +43,7 @@ export async function endJournal(
 }
 
 /** The background job that takes every item into a journal that was begun. @param now epoch milliseconds */
-export const stamping = (treeId: string, now: number) => ({
+export const backfillJob = (treeId: string, now: number) => ({
   job: 'journal-stamp',
   treeId,
   notBefore: now + bounds.CHANGEOVER_WAIT_MS,
@@ -53,5 +53,5 @@ export const stamping = (treeId: string, now: number) => ({
  * The background job that gives plain items back after a journal has ended.
  * @param treeId of the tree that is not used any more
  */
-export const unstamping = (since: string, treeId: string | undefined, now: number) =>
+export const detachJob = (since: string, treeId: string | undefined, now: number) =>
   defined({ job: 'journal-unstamp', since, treeId, notBefore: now + bounds.CHANGEOVER_WAIT_MS })

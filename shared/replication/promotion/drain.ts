@@ -1,8 +1,8 @@
+import { lastPosition } from '../../journal/head.ts'
 import { posText } from '../../journal/position.ts'
 import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
 import { noSecondaryNow, OperationFailed, primaryPassed, restMissing } from '../operation/faults.ts'
-import { lastPosition } from '../../journal/head.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
 import type { Follower } from '../secondary/follower.ts'
@@ -27,7 +27,7 @@ export const drainAll: OperationStep = async (run, id) => {
   const hasTime = () => ports.clock.now() < run.deadline
   const follower = await newFollower(ports, run.connect, { hasTime, until })
   if (!follower) throw noSecondaryNow()
-  follower.handsOff = true
+  follower.roleChangePending = true
   if ((await received(run, before, { follower, until })) === 'time') return AGAIN
   const ready = await readyHead(ports, follower, before)
   if (!ready) return AGAIN

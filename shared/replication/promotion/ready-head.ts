@@ -7,7 +7,7 @@ import { drain } from '../secondary/redo.ts'
 import { stopSync } from '../sync/stop.ts'
 import type { PromotionStand } from './stand.ts'
 
-/** A head that may be claimed: nothing below it is open, and nothing that is under way changes an item any more. */
+/** A head that may take over: nothing below it is open, and nothing that is under way changes an item any more. */
 interface Ready {
   head: Head
   warnings: readonly string[]

@@ -43,10 +43,10 @@ export const open: OperationStep = async (run, id) => {
  * journal, it is noted anew: whoever signed by it before is not vouched for.
  */
 async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): Promise<readonly Change[]> {
-  const { store, genesis, clock } = ports
+  const { store, keyFactory, clock } = ports
   const [keyring] = await store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
-  const made = await genesis.withSigner(keyring.data, clock.now())
+  const made = await keyFactory.withSigner(keyring.data, clock.now())
   const active = made.terms.find(one => one.id === made.keyring.active)
   const [term] = await store.read([key('term', active?.id ?? '')])
   const { signers: known = [] } = term?.data ?? {}
@@ -115,7 +115,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
     ? { fault: { code: 'busy', text: `${fault.text}; ${waysOut(promotion)}` } as const }
     : { fault }
   const state = { ...promotion, ...(asked ? { outcome: 'handed-over-not-claimed' as const } : {}) }
-  if (asked) run.ports.log.error('handed over, not claimed', { operation: id, why: fault.text })
+  if (asked) run.ports.log.error('handed over, not taken over', { operation: id, why: fault.text })
   return commitStep(
     run,
     [

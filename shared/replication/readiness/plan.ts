@@ -1,9 +1,9 @@
 import type { Head } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { nextEpoch } from '../promotion/claim.ts'
 import { asksPrimary, decidePromotion, type PrimaryFacts, type PromotionFacts } from '../promotion/decide.ts'
 import { type PromotionStep, promotionSteps } from '../promotion/stand.ts'
+import { nextEpoch } from '../promotion/take-over.ts'
 
 /** What a promotion would come to, and what each of its steps would do. */
 export interface PromotionPlan {

@@ -1,6 +1,6 @@
-import { lastPosition } from '../../journal/head.ts'
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import { noteEvent } from '../../journal/events.ts'
+import { lastPosition } from '../../journal/head.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
@@ -93,12 +93,12 @@ async function destroy(run: JobRun, stand: TermStand): Promise<void> {
 
 /** Drops the keys of terms that are destroyed from the own keyring. */
 async function drop(ports: Ports, stand: TermStand): Promise<void> {
-  const { store, genesis, clock } = ports
+  const { store, keyFactory, clock } = ports
   const terms = droppable(stand)
   if (terms.length === 0) return
   const { record, keyring } = stand.items
   const ids = terms.map(({ sk }) => sk)
-  const made = await genesis.without(keyring.data, ids, clock.now())
+  const made = await keyFactory.without(keyring.data, ids, clock.now())
   await noteEvent(
     'terms-dropped',
     ids[0] ?? '',

@@ -28,8 +28,8 @@ const LOOK_MS = 10_000
  * @see docs/spec/replication.md#syncs
  */
 export async function compareOn(follower: Follower): Promise<Progress> {
-  const { link, own, handsOff, treeId } = follower
-  if (!link || handsOff !== false) return 'waiting'
+  const { link, own, roleChangePending, treeId } = follower
+  if (!link || roleChangePending !== false) return 'waiting'
   follower.comparison ??= await isDue(follower)
   const { comparison } = follower
   if (comparison === 'none' || (comparison.notBefore ?? 0) > own.clock.now()) return 'waiting'

@@ -6,11 +6,11 @@ import { pauseBefore } from '../apply/target.ts'
 import { compareOn } from './comparison.ts'
 import { tagsOf } from './diverging.ts'
 import {
-  type Ahead,
   type Follower,
   holdFor,
   isOfBefore,
   isReplaced,
+  type Prefetched,
   type Progress,
   stopped,
 } from './follower.ts'
@@ -33,12 +33,12 @@ export async function followOn(follower: Follower): Promise<Progress> {
   if (isOfBefore(follower, head)) delete follower.source
   const source = follower.source && { ...follower.source, from: follower.from }
   const step = nextStep(head, source, follower.filled)
-  if (follower.handsOff && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
-  follower.told.state = stateOf(step)
+  if (follower.roleChangePending && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
+  follower.reported.state = stateOf(step)
   return step.do === 'sync' ? resync(follower, head, step) : does[step.do](follower, head)
 }
 
-const stateOf = (step: Step): Follower['told']['state'] => {
+const stateOf = (step: Step): Follower['reported']['state'] => {
   if (step.do === 'sync') return 'merkle-sync'
   if (step.do === 'drain') return 'merkle-diff'
   return step.do === 'nothing' || step.do === 'finish' ? 'idle' : 'stream-wals'
@@ -88,10 +88,10 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   const staged = await stage(own.journal, head, { entries, lineage: answer.lineage, stored })
   if (staged === 'refused') return 'worked'
   const newest = entries.at(-1)
-  if (newest) follower.newest = { seq: newest.seq, at: newest.at }
+  if (newest) follower.lastStaged = { seq: newest.seq, at: newest.at }
   const tells = entries.some(({ noop }) => !noop)
   if (tells) follower.cameAt = own.clock.now()
-  if (entries.length >= BEHIND) follower.ahead = askAhead(follower, link, staged)
+  if (entries.length >= BEHIND) follower.prefetched = prefetch(follower, link, staged)
   const redone = await redo(own, treeId, staged, entries)
   const progress = await afterRedo(follower, staged, redone)
   // where only the time was told, nothing comes behind it
@@ -105,17 +105,17 @@ const askFor = (link: SourceLink, { lineage, last }: Head): Promise<EntriesAnswe
  * Asks for what comes next, and stores it, while what has come is applied: one of both always waits for the other's
  * calls. It is not here before the head says so. Whether it fails is seen when it is wanted.
  */
-const askAhead = (follower: Follower, link: SourceLink, head: Head): Ahead => ({
+const prefetch = (follower: Follower, link: SourceLink, head: Head): Prefetched => ({
   seq: head.last,
   incarnation: head.incarnation,
   come: askFor(link, head).then(
-    async answer => ({ answer, stored: await storeAhead(follower, head, answer).catch(() => false) }),
+    async answer => ({ answer, stored: await storePrefetched(follower, head, answer).catch(() => false) }),
     () => undefined,
   ),
 })
 
 /** Journal entries are written once by their owner, so that storing them early, or in vain, changes nothing. */
-async function storeAhead({ own, held }: Follower, head: Head, answer: EntriesAnswer): Promise<boolean> {
+async function storePrefetched({ own, held }: Follower, head: Head, answer: EntriesAnswer): Promise<boolean> {
   if (!('entries' in answer)) return false
   const entries = nextEntries(head, answer)
   // nothing is stored before its term is held
@@ -129,18 +129,20 @@ async function entriesBehind(
   link: SourceLink,
   head: Head,
 ): Promise<{ answer: EntriesAnswer; stored: boolean }> {
-  const { ahead } = follower
-  delete follower.ahead
+  const { prefetched } = follower
+  delete follower.prefetched
   const known =
-    ahead?.seq === head.last && ahead.incarnation === head.incarnation ? await ahead.come : undefined
+    prefetched?.seq === head.last && prefetched.incarnation === head.incarnation
+      ? await prefetched.come
+      : undefined
   return known ?? { answer: await askFor(link, head), stored: false }
 }
 
 async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {
-  const { told, own } = follower
+  const { reported, own } = follower
   if (redone === 'missing') return stopped(follower, 'a staged journal entry is not there any more')
   if (typeof redone === 'object') return putRight(follower, head, redone.mismatch)
-  if (redone === 'done') delete told.fault
+  if (redone === 'done') delete reported.fault
   else await pauseBefore(own, 1)
   return 'worked'
 }
@@ -155,7 +157,7 @@ async function putRight(
   const names = mismatch.slice(0, 10).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
   own.log.error('items are not as the journal of the primary says', { count: mismatch.length, items: names })
   const head = await own.journal.head()
-  if (follower.handsOff) return 'waiting'
+  if (follower.roleChangePending) return 'waiting'
   if (head && isReplaced(follower, head)) return 'replaced'
   // drained or not: what was applied in part is replayed from where all was applied
   if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))

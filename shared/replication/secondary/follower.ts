@@ -9,7 +9,7 @@ import type { Own } from '../apply/target.ts'
 import type { Looked } from '../sync/compare.ts'
 
 /** Journal entries that were asked for before they were wanted: behind which position, in which incarnation of the head. */
-export interface Ahead {
+export interface Prefetched {
   readonly seq: number
   readonly incarnation: number
   /** undefined: it failed. `stored`: the journal entries of it that are wanted next are in the table, and no head says so yet */
@@ -53,26 +53,26 @@ export interface Follower {
   /** the source's last answer */
   source?: HeartbeatAnswer
   /** the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing was asked */
-  heardIn?: string
+  epochAtHeartbeat?: string
   /** the last journal entry that was staged in this run: its position, and when it was written, epoch milliseconds */
-  newest?: { seq: number; at: number }
+  lastStaged?: { seq: number; at: number }
   /** when a journal entry was staged that tells more than the time, epoch milliseconds */
   cameAt?: number
-  ahead?: Ahead
+  prefetched?: Prefetched
   /** behind this position the source keeps journal entries, as it told */
   from: number
   /** whether a change of the cluster's role is under way: then only what keeps up is done, and no sync is begun */
-  handsOff?: boolean
+  roleChangePending?: boolean
   /** of the last sync with the primary; absent: nobody has looked yet whether there is one to make */
   comparison?: Comparison | 'none'
   /** whether the own closed journal is known to have no hole */
   filled: boolean
   /** what status shows */
-  readonly told: Told
+  readonly reported: Reported
 }
 
 /** What a secondary tells of itself. */
-export interface Told extends Pick<Puller, 'state' | 'fault'> {
+export interface Reported extends Pick<Puller, 'state' | 'fault'> {
   synced: number
 }
 
@@ -90,13 +90,13 @@ export const isReplaced = ({ link, linkName }: Follower, head: Pick<Head, 'link'
  * Whether this cluster was a primary itself since its source answered: then the answer is of another time, and a sync
  * begun by it would take the journal from the successor, who may fetch its rest still.
  */
-export const isOfBefore = ({ heardIn }: Follower, { own }: Pick<Head, 'own'>): boolean =>
-  heardIn !== undefined && own !== '' && own !== heardIn
+export const isOfBefore = ({ epochAtHeartbeat }: Follower, { own }: Pick<Head, 'own'>): boolean =>
+  epochAtHeartbeat !== undefined && own !== '' && own !== epochAtHeartbeat
 
 /** Nothing more can be done by itself: what is wrong is shown by status. */
-export function stopped({ told }: Follower, fault: string): Progress {
-  told.state = 'idle'
-  told.fault = fault
+export function stopped({ reported }: Follower, fault: string): Progress {
+  reported.state = 'idle'
+  reported.fault = fault
   return 'stopped'
 }
 
@@ -116,16 +116,16 @@ const isUnavailable = (error: unknown): boolean =>
 
 /** Asks the source how far it is, and tells it how far this cluster is. */
 export async function ask(follower: Follower): Promise<HeartbeatAnswer> {
-  const { own, link, told, address = '', apiAddress = address } = follower
+  const { own, link, reported, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
-  const heartbeat = () => link.heartbeat({ position, state: told.state, address, apiAddress, ownTerm })
+  const heartbeat = () => link.heartbeat({ position, state: reported.state, address, apiAddress, ownTerm })
   // a primary that writes the same record at this moment wants the question repeated
   follower.source = await heartbeat().catch(error =>
     isUnavailable(error) ? heartbeat() : Promise.reject(error),
   )
-  follower.heardIn = head?.own ?? ''
+  follower.epochAtHeartbeat = head?.own ?? ''
   return follower.source
 }

@@ -6,7 +6,7 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
-type Needs = Pick<Ports, 'store' | 'cipher' | 'genesis' | 'clock'>
+type Needs = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
 /** What a keyring meets: terms that were given up are as good as held. */
 export const heldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
@@ -50,11 +50,11 @@ export async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: str
   const { set, link } = cluster.record
   if (!record || !own || !set || !link) throw new Error('this cluster follows nobody')
   const pair = await decryptOwnKey(link.ownKey, ports.cipher)
-  const { keyring: given } = await ports.genesis.importFrom(sealed, pair.exchange, set, ports.clock.now())
+  const { keyring: given } = await ports.keyFactory.importFrom(sealed, pair.exchange, set, ports.clock.now())
   if (record.data.keyring !== given.id) throw new Error('the primary gave the keyring of another set')
   // another link came meanwhile, and with it another primary's keyring
   if (record.data.link?.ownKey !== link.ownKey) return own.data
-  const { keyring } = await ports.genesis.unite(given, own.data, ports.clock.now())
+  const { keyring } = await ports.keyFactory.unite(given, own.data, ports.clock.now())
   // somebody else may have stored it at this moment: who needs it looks again
   await ports.store.commit(keyringChanges(record, own, keyring), cluster)
   const [now] = await ports.store.read([key('keyring')])

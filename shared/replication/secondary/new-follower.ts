@@ -10,7 +10,7 @@ import { holdTerm, takeSealed } from './hold-term.ts'
 
 export type FollowerPorts = Pick<
   Ports,
-  'store' | 'journal' | 'cipher' | 'genesis' | 'clock' | 'entropy' | 'log' | 'audit' | 'deployment'
+  'store' | 'journal' | 'cipher' | 'keyFactory' | 'clock' | 'entropy' | 'log' | 'audit' | 'deployment'
 >
 
 /**
@@ -50,7 +50,7 @@ export async function newFollower(
     from: 0,
     filled: false,
     // until it is known better: the primary is told with the first heartbeat
-    told: { state: told?.state ?? 'idle', synced: told?.synced ?? 0 },
+    reported: { state: told?.state ?? 'idle', synced: told?.synced ?? 0 },
   }
 }
 

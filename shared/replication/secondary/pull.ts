@@ -61,7 +61,7 @@ export async function pull(
     }
     const progress = await carefully(follower)
     if (progress === 'replaced' && !(await relinked(pulling, connect))) break
-    if (progress === 'stopped' && (!follower.link || follower.told.fault !== undefined)) break
+    if (progress === 'stopped' && (!follower.link || follower.reported.fault !== undefined)) break
     if (progress !== 'worked') await rest(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renew(pulling, lease, 0)
@@ -114,7 +114,7 @@ async function carefully(follower: Follower): Promise<Progress> {
 /** Asks the primary, and keeps what it says for status. */
 async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
   const cluster = await follower.cluster()
-  follower.handsOff = cluster?.record.operation !== undefined
+  follower.roleChangePending = cluster?.record.operation !== undefined
   const head = await ports.journal.head()
   if (!follower.link || !cluster || (head && isReplaced(follower, head))) return
   const place = key('contact')
@@ -143,8 +143,8 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
 /** When the newest journal entry that has arrived here was written; what the primary has written since may be on its way. */
 const canaryOf = (
   { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
-  { newest }: Follower,
-): number => (newest && newest.seq < frontier ? newest.at : canaryAt)
+  { lastStaged }: Follower,
+): number => (lastStaged && lastStaged.seq < frontier ? lastStaged.at : canaryAt)
 
 /** Where the primary is reached may change: the record names the addresses that it told last. */
 async function rememberAddresses(
@@ -190,7 +190,7 @@ async function renew(
   const cluster = await follower.cluster()
   if (!cluster) return undefined
   const place = key('puller')
-  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.told }
+  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.reported }
   const written = await ports.store.commit([replace(place, lease, data)], cluster)
   if (written === 'conflict') return undefined
   const [item] = await ports.store.read([place])

@@ -40,13 +40,13 @@ export async function isNoticed({ store }: Pick<Ports, 'store'>, attention: Atte
  * of the role is under way, or a comparison, or anything else but following.
  */
 export function pauseOf(
-  { source, cameAt = 0, told, handsOff, comparison }: Follower,
+  { source, cameAt = 0, reported, roleChangePending, comparison }: Follower,
   { since }: Attention,
   now: number,
 ): number {
   if (!source) return SILENT_MS
   const compares = typeof comparison === 'object' && comparison.pages !== undefined
-  if (told.state !== 'stream-wals' || handsOff || compares) return PAUSE.least
+  if (reported.state !== 'stream-wals' || roleChangePending || compares) return PAUSE.least
   const quiet = now - Math.max(cameAt, since)
   return Math.min(PAUSE.most, Math.max(PAUSE.least, quiet - EAGER_MS))
 }

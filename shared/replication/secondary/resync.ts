@@ -20,9 +20,9 @@ export async function resync(
   wrong: readonly Place[] = [],
   compare = false,
 ): Promise<Progress> {
-  const { own, link, source, treeId, hasTime, told } = follower
+  const { own, link, source, treeId, hasTime, reported } = follower
   if (!link || !source) return 'stopped'
-  told.state = 'merkle-sync'
+  reported.state = 'merkle-sync'
   delete follower.comparison
   const place: SyncPlace = {
     own,
@@ -32,12 +32,12 @@ export async function resync(
     hasTime,
     prepare: items => holdFor(follower, needsOf(items)),
     seen: keys => {
-      told.synced += keys
+      reported.synced += keys
     },
   }
   const running = await underWay(place, head, source)
   if (running) return toItsEnd(follower, place, running)
-  told.synced = 0
+  reported.synced = 0
   const begun = await begin(place, head, { ...(await scopeOf(follower, head, step, wrong)), compare }, source)
   return begun === 'again' ? 'worked' : toItsEnd(follower, place, begun)
 }

@@ -56,7 +56,7 @@ async function changesTo(
   if (pending?.data.operation !== id || !own) throw givenLost()
   const given = pending.data
   // terms that this cluster has added alone stay, for reading: the set has lost them
-  const { keyring } = await ports.genesis.unite(given.keyring, own.data, ports.clock.now(), true)
+  const { keyring } = await ports.keyFactory.unite(given.keyring, own.data, ports.clock.now(), true)
   const next = { ...linkedBy(given, id, operation.data.activation), home: ports.deployment.home }
   const admission = { ...given, addresses: [...given.addrs, ...given.met] }
   return [

@@ -42,10 +42,10 @@ beforeEach(async () => {
 
 function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const { store, journal, cipher, genesis, clock, entropy } = memberAs(east, 'on-operation')
+  const { store, journal, cipher, keyFactory, clock, entropy } = memberAs(east, 'on-operation')
   return {
     ports: {
-      ...{ store: watched(store), journal: watched(journal), cipher, genesis, clock, entropy, log },
+      ...{ store: watched(store), journal: watched(journal), cipher, keyFactory, clock, entropy, log },
       audit: { write: async entry => void audited.push(entry) },
       deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
       background: { start: async () => undefined },

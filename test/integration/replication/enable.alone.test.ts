@@ -6,9 +6,14 @@ import { rootsPk } from '../../../shared/journal/refresh.ts'
 import { bucketIn, leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
-import { beginJournal, endJournal, stamping, unstamping } from '../../../shared/replication/primary/enable.ts'
-import { stampAll } from '../../../shared/replication/primary/stamp.ts'
-import { unstampAll } from '../../../shared/replication/primary/unstamp.ts'
+import { backfillAll } from '../../../shared/replication/primary/backfill.ts'
+import { detachAll } from '../../../shared/replication/primary/detach.ts'
+import {
+  backfillJob,
+  beginJournal,
+  detachJob,
+  endJournal,
+} from '../../../shared/replication/primary/enable.ts'
 import { create, put, remove, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
@@ -81,9 +86,10 @@ async function finished<T extends { notBefore: number }>(
     payload = result.again
   }
 }
-const stamped = (treeId: string) => finished(job => stampAll(run(), job), stamping(treeId, clock.ms))
-const unstamped = (since: string, treeId?: string) =>
-  finished(job => unstampAll(run(), job), unstamping(since, treeId, clock.ms))
+const backfillSome = (treeId: string) =>
+  finished(job => backfillAll(run(), job), backfillJob(treeId, clock.ms))
+const detachOne = (since: string, treeId?: string) =>
+  finished(job => detachAll(run(), job), detachJob(since, treeId, clock.ms))
 
 let owner = ''
 const place = (name: string) => key('sts-role', owner, name)
@@ -147,12 +153,12 @@ describe('a journal is begun', () => {
     await finished(
       job => {
         passes += 1
-        return stampAll(
+        return backfillAll(
           jobRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
           job,
         )
       },
-      stamping(treeId, clock.ms),
+      backfillJob(treeId, clock.ms),
     )
     expect((await recordNow()).built).toBe(true)
     expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
@@ -166,7 +172,7 @@ describe('a journal is begun', () => {
     await seeded(3)
     const treeId = await enabled()
     const start = clock.ms
-    await stamped(treeId)
+    await backfillSome(treeId)
     expect(clock.ms - start).toBeGreaterThanOrEqual(bounds.CHANGEOVER_WAIT_MS)
   })
 
@@ -174,10 +180,10 @@ describe('a journal is begun', () => {
     await seeded(3)
     const before = { record: await recordNow(), readAt: clock.ms }
     const treeId = await enabled()
-    await stamped(treeId)
+    await backfillSome(treeId)
     await store.commit([put(place('straggler'), role('late'))], { ...before, readAt: clock.ms })
     expect(await differences(journal)).not.toEqual([])
-    await stamped(treeId)
+    await backfillSome(treeId)
     await sound(treeId)
     expect((await store.read([key('reindex')]))[0]?.data).toMatchObject({ stage: 'done', late: 1 })
   })
@@ -186,7 +192,7 @@ describe('a journal is begun', () => {
     const large = 'x'.repeat(350_000)
     for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
     const treeId = await enabled()
-    await stamped(treeId)
+    await backfillSome(treeId)
     expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
     await sound(treeId)
   })
@@ -195,7 +201,7 @@ describe('a journal is begun', () => {
     await seeded(3)
     const foreign = { ...place('foreign'), kind: 'put by hand', rev: 'r', data: {} } as unknown as StoredItem
     await journal.transact([{ item: place('foreign'), put: foreign, if: 'absent' }])
-    await stamped(await enabled())
+    await backfillSome(await enabled())
     expect((await recordNow()).built).toBe(true)
     expect((await items()).filter(({ leaf }) => leaf === undefined)).toEqual([foreign])
   })
@@ -203,8 +209,8 @@ describe('a journal is begun', () => {
   test('in runs that end in the middle, too', async () => {
     await seeded(60)
     const treeId = await enabled()
-    await finished(job => stampAll(jobRun(ports, clock.ms + 1), job), {
-      ...stamping(treeId, clock.ms),
+    await finished(job => backfillAll(jobRun(ports, clock.ms + 1), job), {
+      ...backfillJob(treeId, clock.ms),
       notBefore: 0,
     })
     expect((await recordNow()).built).toBe(true)
@@ -215,10 +221,10 @@ describe('a journal is begun', () => {
     await seeded(3)
     const treeId = await enabled()
     const since = await disabled()
-    await stamped(treeId)
+    await backfillSome(treeId)
     expect((await recordNow()).built).toBeUndefined()
     expect((await items()).filter(item => item.leaf)).toEqual([])
-    await unstamped(since)
+    await detachOne(since)
   })
 })
 
@@ -227,7 +233,7 @@ describe('a journal is ended', () => {
 
   test('plain items are given back, with what was written meanwhile, and another one can be begun', async () => {
     await seeded(120)
-    await stamped(await enabled())
+    await backfillSome(await enabled())
     const since = await disabled()
     const [item] = await store.read([place('n5')])
     if (!item) throw new Error('n5')
@@ -238,7 +244,7 @@ describe('a journal is ended', () => {
         create(place('more'), role('more')),
       ),
     ).toBe('done')
-    await unstamped(since)
+    await detachOne(since)
     expect((await standing(journal)).every(plain)).toBe(true)
     expect((await store.read([place('n5'), place('n6'), place('more')])).map(one => one?.data.role)).toEqual([
       'after',
@@ -246,30 +252,30 @@ describe('a journal is ended', () => {
       'more',
     ])
     const treeId = await enabled()
-    await stamped(treeId)
+    await backfillSome(treeId)
     await sound(treeId)
   })
 
   test('sums and hashes of its tree are deleted, by a job that may end at any partition', async () => {
     await seeded(40)
     const treeId = await enabled()
-    await stamped(treeId)
+    await backfillSome(treeId)
     const [at] = (await items()).map(({ bucket = '' }) => bucketIn(bucket).pk)
     await journal.putPageHash(rootsPk(treeId), 'whole', { hash: 'h', asOf: '' })
     if (at === undefined) throw new Error('nothing was stamped')
     expect((await journal.page(at)).size).toBeGreaterThan(0)
-    await unstamped(await disabled(), treeId)
+    await detachOne(await disabled(), treeId)
     expect((await journal.page(at)).size).toBe(0)
     expect((await journal.pageHashes(rootsPk(treeId))).size).toBe(0)
   })
 
   test('another one is begun before the marks of the first are gone: no item is missing', async () => {
     await seeded(30)
-    await stamped(await enabled())
+    await backfillSome(await enabled())
     await disabled()
     await write(put(place('n3'), role('between')))
     const treeId = await enabled()
-    await stamped(treeId)
+    await backfillSome(treeId)
     await sound(treeId)
     expect((await items()).every(item => leafInTree(item, treeId))).toBe(true)
   })

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { endServer, listen } from '../../../infra/local/loopback.ts'
-import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher, kmsKeyFactory } from '../../../shared/adapters/aws/cipher.ts'
 import { lazyKms } from '../../../shared/adapters/aws/kms.ts'
 import { callMeter, systemEntropy } from '../../../shared/adapters/aws/system.ts'
 import { linkCarrier } from '../../../shared/adapters/link/carrier.ts'
@@ -109,7 +109,7 @@ describe('a cluster that follows a primary', () => {
           return { dataKey, wrapped: dataKey.toString('base64') }
         },
       }
-      const there = kmsGenesis({ keyArn: 'its own', entropy: systemEntropy, kms })
+      const there = kmsKeyFactory({ keyArn: 'its own', entropy: systemEntropy, kms })
       const imported = await there.importFrom(got.keyring, one.pair.exchange, set, clock.now())
       expect(imported.keyring).toMatchObject({ id: keyring?.data.id, term: keyring?.data.term })
       const theirs = kmsCipher({

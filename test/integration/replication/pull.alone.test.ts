@@ -45,7 +45,12 @@ async function asSecondary(set: string): Promise<void> {
   const [keyring] = await east.store.read([key('keyring')])
   const { linkPair, keysOf } = await import('../../../shared/link/pair.ts')
   const exported = await east.cipher.exportTo(keysOf(linkPair(pair)).exchange, set)
-  const imported = await west.genesis.importFrom(exported.keyring, linkPair(pair).exchange, set, west.turn.ms)
+  const imported = await west.keyFactory.importFrom(
+    exported.keyring,
+    linkPair(pair).exchange,
+    set,
+    west.turn.ms,
+  )
   const ownKey = await imported.cipher.encrypt(key('cluster'), 'ownKey', pair)
   const link = { id: 'west', primaryAddr: 'http://east', addrs: [], primaryKey: 'x', ownKey }
   const next: ClusterRecord = {
@@ -60,11 +65,11 @@ async function asSecondary(set: string): Promise<void> {
   })
 }
 
-const portsOf = ({ store, journal, cipher, genesis, clock, entropy }: Member) => {
+const portsOf = ({ store, journal, cipher, keyFactory, clock, entropy }: Member) => {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const deployment = { apiAddress: '' } as never
   const audit = { write: async () => undefined }
-  return { store, journal, cipher, genesis, clock, entropy, log, audit, deployment }
+  return { store, journal, cipher, keyFactory, clock, entropy, log, audit, deployment }
 }
 
 const SECONDS = 1000
@@ -167,7 +172,7 @@ test('no item of a new term of the keyring is here before the term is', async ()
   await pulled()
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
   if (!keyring || !record) throw new Error('no keyring')
-  const { keyring: next } = await east.genesis.withNextTerm(keyring.data, east.turn.ms)
+  const { keyring: next } = await east.keyFactory.withNextTerm(keyring.data, east.turn.ms)
   const changes = keyringChanges(record, keyring, next)
   const changed = withKeyring(record.data, next).record
   await east.store.commit(changes, {

@@ -443,7 +443,7 @@ describe('rules of the applier', () => {
     ])
     const [diverging] = await west.store.read([key('diverging')])
     expect(diverging?.data.keys).toEqual([expect.objectContaining({ sk: 'x', rounds: 4 })])
-    expect(one.told).not.toHaveProperty('fault')
+    expect(one.reported).not.toHaveProperty('fault')
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null })
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
     // by now it is what the journal says, and nobody has to be asked any more

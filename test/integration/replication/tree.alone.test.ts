@@ -12,7 +12,7 @@ import {
   rootHash,
 } from '../../../shared/journal/tree.ts'
 import type { ClusterRead, Ports } from '../../../shared/ports.ts'
-import { tendJournal } from '../../../shared/replication/primary/tend.ts'
+import { maintainJournal } from '../../../shared/replication/primary/maintain.ts'
 import { type Change, create, put, remove, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
@@ -75,14 +75,14 @@ beforeEach(async () => {
 })
 
 describe('roots', () => {
-  test('are those of everything that was written, as it is tended again and again', async () => {
+  test('are those of everything that was written, as it is maintained again and again', async () => {
     await commit(create(place('a'), role('a')), create(place('b'), role('b')))
-    await tendJournal(ports, 'all')
+    await maintainJournal(ports, 'all')
     await agree(1)
     await commit(put(place('a'), role('a2')), remove(place('b')))
     const expires = Math.floor(clock.ms / 1000) + 1000
     await commit(create(key('token', owner), { createdAt: 1 } as never, { expires }))
-    await tendJournal(ports, 'below')
+    await maintainJournal(ports, 'below')
     await agree(3)
   })
 
@@ -96,29 +96,29 @@ describe('roots', () => {
     expect(await refreshTree(around)).toBeGreaterThan(0)
     await agree(1)
     expect(await fill(ports, 'below')).toBe(3)
-    await tendJournal(ports, 'below')
+    await maintainJournal(ports, 'below')
     await agree(3)
   })
 
   test('cost nothing where nothing has changed', async () => {
     await commit(create(place('a'), role('a')))
-    await tendJournal(ports, 'all')
+    await maintainJournal(ports, 'all')
     await storage.reset()
-    await tendJournal(ports, 'all')
+    await maintainJournal(ports, 'all')
     expect((await storage.calls()).length).toBeLessThanOrEqual(6)
   })
 
   test('cost no more than the pages that have changed', async () => {
     await commit(create(place('a'), role('a')))
-    await tendJournal(ports, 'all')
+    await maintainJournal(ports, 'all')
     await commit(put(place('a'), role('b')))
     await storage.reset()
-    await tendJournal(ports, 'below')
+    await maintainJournal(ports, 'below')
     expect((await storage.calls()).length).toBeLessThanOrEqual(20)
     await agree(2)
   })
 
-  test('a cluster that writes no journal has none to tend', async () => {
+  test('a cluster that writes no journal has none to maintain', async () => {
     const [item] = await store.read([key('cluster')])
     if (!item) throw new Error('no record')
     await store.commit([replace(item, item, { ...item.data, mode: 'disabled' })], {
@@ -126,7 +126,7 @@ describe('roots', () => {
       readAt: clock.ms,
     })
     await storage.reset()
-    await tendJournal(ports, 'all')
+    await maintainJournal(ports, 'all')
     expect((await storage.calls()).length).toBe(1)
   })
 })

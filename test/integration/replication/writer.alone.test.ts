@@ -444,15 +444,15 @@ describe('who read the cluster record before a journal was begun', () => {
   })
 })
 
-describe('stamping', () => {
+describe('backfilling', () => {
   test('gives items their place under one position, and loses against who changes one of them', async () => {
     const late: ClusterRead = { record: { ...record, mode: 'disabled' }, readAt: clock.ms }
     await store.commit([put('a'), put('b')], late)
     const items = (await standing(journal)).filter(own)
     await commit(replace(await stored('a'), await stored('a'), data('changed')))
-    expect(await journal.stamp(items, as())).toBe('conflict')
+    expect(await journal.backfill(items, as())).toBe('conflict')
     expect(
-      await journal.stamp(
+      await journal.backfill(
         items.filter(item => item.sk === 'b'),
         as(),
       ),
@@ -469,7 +469,7 @@ describe('stamping', () => {
     )
     const items = (await standing(journal)).filter(own)
     await commit(replace(await stored('a'), await stored('a'), data('changed')))
-    expect(await journal.unstamp(items)).toBe(1)
+    expect(await journal.detach(items)).toBe(1)
     const token = await raw(cluster, key('token', `${owner}x`))
     const before = items.find(item => item.kind === 'token')
     expect(token).toEqual({

@@ -25,7 +25,7 @@ interface Kept {
   signed: { call: string; nonce: string; answer: string; refusal: string; statement: Statement }
   token: string
   journal: { body: string; changes: EntryChange[] }
-  tree: { treeId: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
+  tree: { life: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
 }
 
 const directory = `${root}test/vectors/formats`
@@ -89,7 +89,7 @@ describe.each(numbers)('format %s', number => {
   })
 
   test('leaves, places and hashes are those that it computed', () => {
-    const { treeId, item, stored, page, root: hash, whole } = kept.tree
+    const { life: treeId, item, stored, page, root: hash, whole } = kept.tree
     expect(leafOf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
     expect(placed(item, treeId)).toEqual(stored)
     const sums = new Map<string, Limbs>([

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { claimMembership } from '../../../shared/link/admin/claim.ts'
 import { encryptOwnKey } from '../../../shared/link/admin/keys.ts'
-import { type Admission, claimed, joined, vouched } from '../../../shared/link/membership.ts'
+import { renewMembership } from '../../../shared/link/admin/renew-membership.ts'
+import { type Admission, addTakeOver, joined, vouched } from '../../../shared/link/membership.ts'
 import { keysOf, linkPair, newLinkPair } from '../../../shared/link/pair.ts'
 import { isStatementOf } from '../../../shared/link/statements.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -33,7 +33,7 @@ describe('what a cluster knows of its membership', () => {
   test('after a claim: the old key says which one follows it, and the issuer stays', () => {
     const [old, next] = [pair(), pair()]
     const claim = { set: 'a set', id: 'west', epoch: '000004.bbbbbbbbbbbb', old, next }
-    const { statements, issuer, addresses } = claimed(joined(undefined, admission()), claim, ['c', ''])
+    const { statements, issuer, addresses } = addTakeOver(joined(undefined, admission()), claim, ['c', ''])
     const own = statements.at(-1)
     expect(own).toMatchObject({ by: 'west', id: 'west', key: next.keys.signing.toString('base64') })
     expect(own && isStatementOf(old.keys.signing, own)).toBe(true)
@@ -70,7 +70,7 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
   const stored = { ...place, rev: 'r1', data: joined(undefined, admission()) }
   const ports = (item: unknown) =>
     ({ store: { read: async () => [item] }, cipher, entropy: { bytes: randomBytes } }) as never
-  const got = await claimMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
+  const got = await renewMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
   expect(got.link).toMatchObject({ id: '', primaryAddr: '', addrs: [], primaryKey: '' })
   const next = keysOf(linkPair(got.link.ownKey.slice(7)))
   expect(got.member).toMatchObject({ item: place, if: { rev: 'r1' } })
@@ -79,6 +79,6 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
   const own = put.data.statements.at(-1)
   expect(own?.key).toBe(next.signing.toString('base64'))
   expect(own && isStatementOf(keysOf(linkPair(text)).signing, own)).toBe(true)
-  expect(await claimMembership(ports(undefined), record, 'e')).toMatchObject({ member: { if: 'absent' } })
-  await expect(claimMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow('of no set')
+  expect(await renewMembership(ports(undefined), record, 'e')).toMatchObject({ member: { if: 'absent' } })
+  await expect(renewMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow('of no set')
 })

@@ -226,7 +226,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   epochTooFar: [
     link.epochTooFar('999999.a', '000001.b'),
     'invalid_argument',
-    '999999.a is more than 1000 epochs above 000001.b: no claims lead there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
+    '999999.a is more than 1000 epochs above 000001.b: no take-overs lead there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   ],
   tokenBeforeRevocation: [
     link.tokenBeforeRevocation(),

@@ -32,7 +32,7 @@ test.each([
   const ports = {
     store: { read: async () => [undefined] },
     journal: {
-      head: async () => ({ line: [] }),
+      head: async () => ({ lineage: [] }),
       entries: async (...given: unknown[]) => {
         asked.push(given)
         return entries
@@ -47,7 +47,7 @@ test.each([
   if (names[0] === '7' && names.length === 1) expect(asked).toEqual([[[], 6, 7]])
 })
 
-test('a minute that has passed has an operation go on, and tends the journal although none can be started', async () => {
+test('a minute that has passed has an operation go on, and maintains the journal although none can be started', async () => {
   const operation = { ...key('operation', 'o'), data: { name: 'activation', startedAt: 1 } }
   const reads: unknown[] = []
   const ports = {

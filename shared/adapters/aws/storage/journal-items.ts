@@ -11,7 +11,7 @@ import { unjournaled } from './plan.ts'
 const WRITES_AT_ONCE = 16
 
 /** Items as they stand in the tables, behind the SDK. */
-export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wipe' | 'unstamp'> => ({
+export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wipe' | 'detach'> => ({
   raw: async places => {
     const keys = places.map(place => ({ table: tableOf(engine.tables, place), pk: place.pk, sk: place.sk }))
     const found = await engine.get(keys)
@@ -19,7 +19,7 @@ export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wip
   },
   scan: segment => scanned(engine, scanCall(engine.tables.data, segment)),
   wipe: (items, treeId) => countOf(items, place => wiped(engine, place, treeId)),
-  unstamp: items => countOf(items, item => unstamped(engine, item)),
+  detach: items => countOf(items, item => detachOne(engine, item)),
 })
 
 /**
@@ -36,7 +36,7 @@ async function wiped(engine: Engine, { pk, sk }: Pick<Place, 'pk' | 'sk'>, treeI
 }
 
 /** @returns whether it still stood as given */
-async function unstamped(engine: Engine, item: StoredItem): Promise<boolean> {
+async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
   const { rev, pos } = item
   const put = {
     TableName: tableOf(engine.tables, item),

@@ -7,7 +7,7 @@ import { writeEntries } from './staged-entries.ts'
 import { dynamoTree } from './tree.ts'
 
 /** The journal behind the SDK, but for what writes by the cluster record (`journaled.ts`). */
-export const dynamoJournal = (engine: Engine): Omit<Journal, 'stamp'> => ({
+export const dynamoJournal = (engine: Engine): Omit<Journal, 'backfill'> => ({
   ...dynamoHead(engine),
   entries: (lineage, after, to) => readEntries(engine, lineage, after, to),
   putEntry: entry => writeEntry(engine, entry),

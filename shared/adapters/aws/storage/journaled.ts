@@ -11,7 +11,7 @@ import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
 import { type Engine, TRIES } from './engine.ts'
 import { transactParts } from './journal-entries.ts'
-import { type ItemSeen, type Planned, planOf, planOfStamp } from './plan.ts'
+import { type ItemSeen, type Planned, planOf, planOfBackfill } from './plan.ts'
 import { busy, handingOver } from './verdict.ts'
 
 /** Positions that a commit may use up while buckets are taken or the engine is busy. */
@@ -52,9 +52,9 @@ type Seen = Map<string, ItemSeen>
 export const journaledWriter = (
   engine: Engine,
   journal: Writing['journal'],
-): { commit: Commit; stamp: Journal['stamp'] } => ({
+): { commit: Commit; backfill: Journal['backfill'] } => ({
   commit: (...given) => commitJournaled({ engine, journal }, ...given),
-  stamp: (...given) => stampItems({ engine, journal }, ...given),
+  backfill: (...given) => backfillItems({ engine, journal }, ...given),
 })
 
 async function commitJournaled(
@@ -86,7 +86,7 @@ async function commitJournaled(
 }
 
 /** Gives items that were written while no journal was kept their place in it. */
-async function stampItems(
+async function backfillItems(
   writing: Writing,
   items: readonly StoredItem[],
   cluster: ClusterRead,
@@ -97,7 +97,7 @@ async function stampItems(
   for (let tries = 0; tries < POSITIONS; tries++) {
     if (tries > 0) await engine.pause(tries)
     timeLeft(engine, cluster)
-    const planned = items.map(item => planOfStamp(item, { treeId, rev, now: engine.seconds() }))
+    const planned = items.map(item => planOfBackfill(item, { treeId, rev, now: engine.seconds() }))
     const outcome = await attempt(writing, { planned, own: [], rev, epoch, treeId })
     if (outcome === 'done' || outcome === 'conflict') return outcome
   }

@@ -103,7 +103,7 @@ function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: Era):
 }
 
 /** The plan of an item that was written while no journal was kept: it stays as it is, and gets a place in the tree. */
-export const planOfStamp = (item: StoredItem, { rev, now, treeId }: Era): Planned => ({
+export const planOfBackfill = (item: StoredItem, { rev, now, treeId }: Era): Planned => ({
   kind: item.kind,
   pk: item.pk,
   sk: item.sk,

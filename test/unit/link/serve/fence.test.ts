@@ -83,7 +83,7 @@ describe('a fence by a member', () => {
     expect(await one.fence({ time: w.clock.ms - 1000 })).toMatchObject({ refusal: { code: 'unavailable' } })
   })
 
-  test('raises the number that a later claim lies above, of a closed journal too', async () => {
+  test('raises the number that a later take-over lies above, of a closed journal too', async () => {
     const [one, other] = [await claimant('west', 2), await claimant('north', 9)]
     await one.acknowledged()
     expect(w.memory.head().maxEpoch).toBe(2)

@@ -34,12 +34,12 @@ beforeEach(() => {
 })
 
 describe('how far journal entries are given is noted before they are', () => {
-  const note = (done: number, to = 3) => ({
+  const note = (applied: number, to = 3) => ({
     mode: 'writing',
     epoch: EPOCH,
     incarnation: 1,
-    done,
-    to: { done: to },
+    applied,
+    to: { applied: to },
   })
 
   test('by a journal that writes, once for each new position', async () => {

@@ -42,7 +42,7 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['journal entries that cannot be applied', { stuck: 'policy p' }, /cannot be applied: policy p/],
     ['some terms do not open', { keyring: { opened: 1, failed: ['role hmacKey'] } }, /role hmacKey/],
     ['a lag of more than 5 s', { primary: { ...answers, lag: 5001 } }, /5 s behind/],
-    ['journals that have diverged', { primary: { ...answers, lag: 'diverged' } }, /parted/],
+    ['journals that have diverged', { primary: { ...answers, lag: 'diverged' } }, /diverged/],
     ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
     ['a primary that has never answered', { primary: { state: 'silent' } }, /never answered/],
     [

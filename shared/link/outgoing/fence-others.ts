@@ -15,7 +15,7 @@ import { forms } from '../messages.ts'
 import { keysOf, type LinkPair } from '../pair.ts'
 import { type FenceAnswer, judgeFence } from './fence-answer.ts'
 
-export type ChasePorts = Pick<
+export type FencingPorts = Pick<
   Ports,
   'store' | 'journal' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'
 >
@@ -36,7 +36,7 @@ const LONGEST_TEXT = 300
  * shown at once. Every two seconds for ten minutes behind a promotion, else once; nothing where this cluster is no primary.
  * @param deadline epoch milliseconds: until then
  */
-export async function chase(ports: ChasePorts, to: CarryTo, deadline: number): Promise<void> {
+export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
   const { clock } = ports
   for (;;) {
     const began = clock.now()
@@ -51,7 +51,7 @@ export async function chase(ports: ChasePorts, to: CarryTo, deadline: number): P
  * What a primary does before it serves anybody when it has been away: it asks everybody it knows, at once, and waits for
  * as long as two seconds to be told that another one came after it. Then it goes on, for the others may be gone for good.
  */
-export async function askBeforeServing(ports: ChasePorts, to: CarryTo): Promise<void> {
+export async function askBeforeServing(ports: FencingPorts, to: CarryTo): Promise<void> {
   const { clock, journal } = ports
   const until = clock.now() + QUICK_MS
   const { answered } = await askAround(ports, to, 'all')
@@ -73,7 +73,7 @@ interface Round {
 const NOTHING: Round = { again: false, learnt: false, answered: false }
 
 /** Asks once, all at once. @param whom `all`: whatever they said before, and although they are heard */
-async function askAround(ports: ChasePorts, to: CarryTo, whom: 'due' | 'all'): Promise<Round> {
+async function askAround(ports: FencingPorts, to: CarryTo, whom: 'due' | 'all'): Promise<Round> {
   const { store, clock, log } = ports
   const readAt = clock.now()
   const [record, fences, promoted] = await store.read([key('cluster'), key('fences'), key('promoted')])
@@ -158,7 +158,7 @@ interface Showing extends Known {
 async function claimantOf(
   { id, set, link, epoch }: ClusterRecord,
   known: Known,
-  { journal, cipher }: Pick<ChasePorts, 'journal' | 'cipher'>,
+  { journal, cipher }: Pick<FencingPorts, 'journal' | 'cipher'>,
 ): Promise<Showing | undefined> {
   const head = await journal.head()
   if (!link || set === undefined || head?.mode !== 'writing' || head.own !== epoch) return undefined
@@ -169,7 +169,7 @@ async function ask(
   { set, id, head, pair, self, home, addresses: others, keys }: Showing,
   carry: Carry,
   patience: number,
-  { clock, entropy, deployment }: Pick<ChasePorts, 'clock' | 'entropy' | 'deployment'>,
+  { clock, entropy, deployment }: Pick<FencingPorts, 'clock' | 'entropy' | 'deployment'>,
 ): Promise<FenceAnswer & { heard: boolean }> {
   const { epoch, lineage } = head
   const chain = self?.data.statements ?? []

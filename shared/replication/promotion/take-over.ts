@@ -4,7 +4,7 @@ import type { Element } from '../../journal/journal.ts'
 import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
 import { storing } from '../../journal/storing.ts'
-import { claimMembership } from '../../link/admin/claim.ts'
+import { renewMembership } from '../../link/admin/renew-membership.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
@@ -20,7 +20,7 @@ import { type PromotionStand, promotionAt } from './stand.ts'
  * Takes over: in one transaction the journal is this cluster's own, in an epoch of its own, the record says primary,
  * and the change of role is noted to be told. It comes about once, or not at all.
  */
-export const claim: OperationStep = async (run, id) => {
+export const takeOver: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'claim')
   if (!stand) return DONE
   const { ports } = run
@@ -29,7 +29,7 @@ export const claim: OperationStep = async (run, id) => {
   const ready = await readyHead(ports, follower, stand)
   if (!ready) return AGAIN
   checkWhole(ready.head, stand.promotion)
-  return claimed(run, stand, ready.head, ready.warnings)
+  return commitTakeOver(run, stand, ready.head, ready.warnings)
 }
 
 /** Without force nothing may be missing. @throws OperationFailed */
@@ -48,7 +48,7 @@ export function checkWhole(
     throw endsDiffer(posText(end), posText({ epoch, seq: last }))
 }
 
-async function claimed(
+async function commitTakeOver(
   run: OperationRun,
   stand: PromotionStand,
   head: Head,
@@ -59,7 +59,7 @@ async function claimed(
   const { maxEpoch, mode, incarnation, last: seq, applied, epoch: last, unfinishedSync } = head
   const [contact] = await ports.store.read([key('contact')])
   const epoch = nextEpoch(head, [promotion.end?.of, contact?.data.epoch], record.data.id)
-  const membership = await claimMembership(ports, record.data, epoch)
+  const membership = await renewMembership(ports, record.data, epoch)
   const lost = lostBehind(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
   const next: ClusterRecord = defined({
@@ -86,7 +86,7 @@ async function claimed(
   await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
     {
-      head: claimedHead(head, epoch),
+      head: headAfterTakeOver(head, epoch),
       expect: { mode, incarnation, last: seq, applied, epoch: last, maxEpoch, unfinishedSync },
     },
     ...storing([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
@@ -112,7 +112,7 @@ export function nextEpoch(
 }
 
 /** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
-export function claimedHead(
+export function headAfterTakeOver(
   { lineage, last, incarnation, unfinishedSync }: Head,
   epoch: Epoch,
 ): Partial<Head> {

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
-import { checkWhole, claimedHead, nextEpoch } from '../../../../shared/replication/promotion/claim.ts'
+import {
+  checkWhole,
+  headAfterTakeOver,
+  nextEpoch,
+} from '../../../../shared/replication/promotion/take-over.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
@@ -12,15 +16,15 @@ const MINE = {
   mode: 'writing',
   epoch: SECOND,
   own: SECOND,
-  n: 2,
+  maxEpoch: 2,
   incarnation: 8,
-  done: 40,
-  until: 0,
+  applied: 40,
+  replayUntil: 0,
   unfinishedSync: null,
 }
 
-test('who takes over writes in an epoch of its own, behind what it has, under a higher hold', () => {
-  expect(claimedHead(head, SECOND)).toEqual({
+test('who takes over writes in an epoch of its own, behind what it has, in a higher incarnation', () => {
+  expect(headAfterTakeOver(head, SECOND)).toEqual({
     ...MINE,
     unfinishedSyncEpoch: '',
     lineage: [
@@ -35,7 +39,7 @@ test('an epoch that nothing of has arrived is no part of the lineage', () => {
     [FIRST, 1],
     ['000002.cccccccccccc', 41],
   ]
-  expect(claimedHead({ ...head, lineage }, SECOND).lineage).toEqual([
+  expect(headAfterTakeOver({ ...head, lineage }, SECOND).lineage).toEqual([
     [FIRST, 1],
     [SECOND, 41],
   ])
@@ -43,7 +47,7 @@ test('an epoch that nothing of has arrived is no part of the lineage', () => {
 
 test('what an unfinished sync has touched leads from nowhere: the lineage begins here, and so do the journal entries', () => {
   for (const unfinishedSync of ['all', 'report'] as const)
-    expect(claimedHead({ ...head, unfinishedSync, unfinishedSyncEpoch: FIRST }, SECOND)).toEqual({
+    expect(headAfterTakeOver({ ...head, unfinishedSync, unfinishedSyncEpoch: FIRST }, SECOND)).toEqual({
       ...MINE,
       unfinishedSyncEpoch: '',
       lineage: [[SECOND, 41]],

@@ -34,7 +34,7 @@ async function refreshHashes({ journal, clock }: Dependencies, { mode, treeId }:
  * undone, the next one finds: it looks at the journal, not at what it was told.
  * @param which positions that may be closed: `below` a later one, or `all`
  */
-export async function tendJournal(ports: Dependencies, which: 'below' | 'all'): Promise<void> {
+export async function maintainJournal(ports: Dependencies, which: 'below' | 'all'): Promise<void> {
   const cluster = await keeping(ports)
   if (!cluster) return
   if (cluster.mode === 'primary') await fill(ports, which)

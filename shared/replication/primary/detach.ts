@@ -6,7 +6,7 @@ import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
-export interface UnstampJob {
+export interface DetachJob {
   /** what stands below this position is of the journal that has ended */
   since: string
   /** of its tree; absent: unknown, and its sums stay */
@@ -23,16 +23,16 @@ export interface UnstampJob {
 const AT_ONCE = 16
 
 /** Gives plain items back after a journal has ended, then deletes the sums of its tree. */
-export async function unstampAll(run: JobRun, job: UnstampJob): Promise<JobResult> {
+export async function detachAll(run: JobRun, job: DetachJob): Promise<JobResult> {
   const { since, treeId, dropped } = job
   if (dropped !== undefined) return dropTree(run, job)
-  const result = await unstamp(run, job)
+  const result = await detach(run, job)
   if (result !== 'done') return { again: defined({ ...result.again, treeId }) }
   return treeId === undefined ? 'done' : { again: { since, treeId, notBefore: 0, dropped: 0 } }
 }
 
 /** Deletes sums and hashes of a tree that the record does not name any more, and never will. */
-async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: UnstampJob): Promise<JobResult> {
+async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: DetachJob): Promise<JobResult> {
   const { store, journal } = run.ports
   const [record] = await store.read([key('cluster')])
   if (record?.data.treeId === treeId) return 'done'
@@ -48,10 +48,7 @@ async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: Unsta
  * Gives plain items back after a journal has ended: without position, leaf and bucket, with the time at which the
  * engine may delete them. Each is written only as it was seen. The table is gone through until a pass finds none.
  */
-async function unstamp(
-  run: JobRun,
-  job: UnstampJob,
-): Promise<'done' | { again: Omit<UnstampJob, 'treeId'> }> {
+async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Omit<DetachJob, 'treeId'> }> {
   const { journal } = run.ports
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
@@ -60,7 +57,7 @@ async function unstamp(
     if (cluster?.record.mode !== 'disabled' || cluster.record.since !== job.since) return false
     const marked = items.filter(({ pos }) => pos !== undefined && pos < job.since)
     pass.found += marked.length
-    await journal.unstamp(marked)
+    await journal.detach(marked)
     return true
   })
   if (left === 'ended') return 'done'

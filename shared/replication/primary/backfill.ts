@@ -8,7 +8,7 @@ import { isKind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
-export interface StampJob {
+export interface BackfillJob {
   /** the tree that items are taken into */
   treeId: string
   /** epoch milliseconds: until then somebody may still write without the journal */
@@ -29,7 +29,7 @@ const PACE = 66
  * Takes every item that was written while no journal was kept into journal and tree, as it is. The whole table is
  * gone through until a pass finds none: then no item is missing, whoever came late.
  */
-export async function stampAll(run: JobRun, job: StampJob): Promise<JobResult> {
+export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobResult> {
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
   const left = await walk(run, job.at, pass, async items => {
@@ -39,7 +39,7 @@ export async function stampAll(run: JobRun, job: StampJob): Promise<JobResult> {
     const loose = items.filter(item => isKind(item.kind) && !leafInTree(item, job.treeId))
     for (let at = 0; at < loose.length; at += TOGETHER) {
       const some = loose.slice(at, at + TOGETHER)
-      await stamped(run, some, cluster)
+      await backfillSome(run, some, cluster)
       pass.found += some.length
     }
     return true
@@ -61,15 +61,15 @@ const serving = async (run: JobRun, treeId: string): Promise<ClusterRead | undef
  * Together where nobody is in the way, else each half for itself; who is in the way of a single one has taken it into the
  * journal himself. Positions are taken at a pace.
  */
-async function stamped(run: JobRun, items: readonly StoredItem[], cluster: ClusterRead): Promise<void> {
+async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: ClusterRead): Promise<void> {
   const { journal, clock } = run.ports
   const began = clock.now()
-  const result = await journal.stamp(items, (await run.cluster()) ?? cluster)
+  const result = await journal.backfill(items, (await run.cluster()) ?? cluster)
   await clock.sleep(Math.max(0, PACE - (clock.now() - began)))
   if (result === 'done' || items.length === 1) return
   const half = Math.ceil(items.length / 2)
-  await stamped(run, items.slice(0, half), cluster)
-  await stamped(run, items.slice(half), cluster)
+  await backfillSome(run, items.slice(0, half), cluster)
+  await backfillSome(run, items.slice(half), cluster)
 }
 
 /** A tree that was whole stays so while those who came late are looked for. */
@@ -85,7 +85,7 @@ async function note(run: JobRun, reindex: Reindex): Promise<void> {
 }
 
 /** The record says that the tree is whole: from now on other clusters may follow. */
-async function built(run: JobRun, job: StampJob, total: number): Promise<JobResult> {
+async function built(run: JobRun, job: BackfillJob, total: number): Promise<JobResult> {
   const cluster = await serving(run, job.treeId)
   const [item, before] = await run.ports.store.read([key('cluster'), key('reindex')])
   if (!cluster || item?.data.treeId !== job.treeId) return 'done'

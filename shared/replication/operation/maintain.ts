@@ -18,7 +18,7 @@ export function executionsBy(age: number): number {
  * start the workflow, and one whose workflow came to a bad end without saying so. While one of its executions runs,
  * nothing happens.
  */
-export async function tendOperation({
+export async function maintainOperation({
   store,
   clock,
   workflows,

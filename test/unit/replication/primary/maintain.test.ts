@@ -4,9 +4,9 @@ import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import { posText } from '../../../../shared/journal/position.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import { closeHoles, pacedRefresh, tendJournal } from '../../../../shared/replication/primary/tend.ts'
+import { closeHoles, maintainJournal, pacedRefresh } from '../../../../shared/replication/primary/maintain.ts'
 
-// On which cluster its journal and its hashes are tended, and how often. What is done then: `tree.alone.test.ts`.
+// On which cluster its journal and its hashes are maintained, and how often. What is done then: `tree.alone.test.ts`.
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const START = 1_800_000_000_000
@@ -91,7 +91,7 @@ describe('holes are closed', () => {
     primary()
     record = { ...record, ...change }
     await closeHoles(ports())
-    await (change.mode === 'secondary' ? undefined : tendJournal(ports(), 'all'))
+    await (change.mode === 'secondary' ? undefined : maintainJournal(ports(), 'all'))
     expect(calls).toEqual([])
   })
 })
@@ -108,17 +108,17 @@ describe('hashes are refreshed', () => {
   ])('by a %s whose journal is %s: %s', async (role, mode, refreshed) => {
     if (role === 'primary') primary(mode)
     else head = { ...head, mode }
-    await tendJournal(ports(), 'below')
+    await maintainJournal(ports(), 'below')
     expect(looked() > 0).toBe(refreshed)
   })
 })
 
-test('the journal is trimmed where all is tended, once a minute, and not at every write', async () => {
+test('the journal is trimmed where all is maintained, once a minute, and not at every write', async () => {
   const reads = () => calls.filter(name => name === 'head').length
-  await tendJournal(ports(), 'below')
+  await maintainJournal(ports(), 'below')
   expect(reads(), 'on a secondary no hole is looked for').toBe(1)
   calls = []
-  await tendJournal(ports(), 'all')
+  await maintainJournal(ports(), 'all')
   expect(reads()).toBe(2)
 })
 
