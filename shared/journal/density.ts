@@ -10,7 +10,7 @@ type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
 const WINDOW = 500
 /** Milliseconds for which a journal entry may be missing below a later one before its position is closed. */
-const PATIENCE = 300
+const HOLE_GRACE_MS = 300
 const SETTLINGS = 40
 
 /** The last position below which no journal entry is missing. What a cluster that follows has taken is dense. */
@@ -68,7 +68,7 @@ export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise
   const isOld = found.length > 0 && (await mayHaveLost(ports, head))
   if (found.length > 0) {
     const age = Math.min(...found.map(({ since }) => clock.now() - since))
-    if (age < PATIENCE) await clock.sleep(Math.min(PATIENCE, PATIENCE - Math.max(age, 0)))
+    if (age < HOLE_GRACE_MS) await clock.sleep(Math.min(HOLE_GRACE_MS, HOLE_GRACE_MS - Math.max(age, 0)))
     await Promise.all(
       found.map(({ seq }) => journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))),
     )

@@ -1,7 +1,7 @@
 import type { StoredBucket } from './journal.ts'
 import { type Position, positionOf, posText } from './position.ts'
 import type { Tail } from './tail.ts'
-import { type Limbs, live, pageHash } from './tree.ts'
+import { type Limbs, pageHash, sumLive } from './tree.ts'
 
 /** The position in a mark. */
 const posIn = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
@@ -21,7 +21,7 @@ export async function hashOfPageAt(
   const ahead = marks.filter(pos => pos > posText(at)).map(pos => positionOf(pos).seq)
   const missing = await tail.upTo(Math.max(at.seq, ...ahead))
   if (ahead.some(seq => missing.has(seq))) return undefined
-  const sums = new Map([...buckets].map(([sk, bucket]) => [sk, live(bucket.sums, now)]))
+  const sums = new Map([...buckets].map(([sk, bucket]) => [sk, sumLive(bucket.sums, now)]))
   for (const { pos, sk, limbs } of tail.of(pk)) {
     const mark = buckets.get(sk)?.mark
     if (pos > posText(at) && mark && posIn(mark) >= pos)

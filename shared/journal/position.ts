@@ -74,7 +74,7 @@ export const withEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineag
  * never share an epoch again.
  * @returns `forkPoint`: the last common place, -1 where nothing is common; `diverged`: the own journal goes on beyond it
  */
-export function common(
+export function compareLineages(
   source: { readonly lineage: Lineage },
   own: { readonly lineage: Lineage; readonly last: number },
 ): { forkPoint: number; diverged: boolean } {

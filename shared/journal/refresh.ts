@@ -58,7 +58,7 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   const roots = await journal.pageHashes(rootsPk(treeId))
   const isFresh = SUBTREES.every(of => roots.get(of)?.asOf === asOf && roots.get(of)?.gen === gen)
   if (isFresh && !anew) return 0
-  const known = SUBTREES.map(of => reached(roots.get(of), head, gen))
+  const known = SUBTREES.map(of => refreshedUpTo(roots.get(of), head, gen))
   const changed = await changedPages(standing, Math.min(...known), seq)
   const making: Making = {
     ...standing,
@@ -117,7 +117,7 @@ async function refreshSubtree(making: Making, of: Subtree): Promise<{ hash: stri
 }
 
 /** Up to where the tree is known; -1 for a place that is not in this journal's lineage, or where generations have ended since. */
-export function reached(
+export function refreshedUpTo(
   root: StoredPage | undefined,
   { lineage }: Pick<Head, 'lineage'>,
   gen: number,

@@ -22,7 +22,7 @@ export type StepDown =
   | { reason: 'fence'; successor: string; below: string }
 
 /** Tries at changing the record while others change it too. */
-const TRIES = 5
+const RECORD_TRIES = 5
 
 /**
  * Makes a secondary of a primary, one that knows no primary: its epoch ends for good, then the record says so. It keeps
@@ -39,7 +39,7 @@ export async function stepDown(
 ): Promise<Position | undefined> {
   const end = await endEpoch(ports, why, 'successor' in why ? why.successor : '')
   if (!end) return undefined
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < RECORD_TRIES; tries++) {
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     if (record?.data.mode === 'secondary' && record.data.epoch === end.epoch) return end
@@ -50,7 +50,13 @@ export async function stepDown(
       mode: 'secondary',
       link: emptyLink(record.data.link.ownKey),
     }
-    await noteEvent('primary-closed', operation, record.data, { ...byStoredNames('primary-closed', why), seq: end.seq }, ports)
+    await noteEvent(
+      'primary-closed',
+      operation,
+      record.data,
+      { ...byStoredNames('primary-closed', why), seq: end.seq },
+      ports,
+    )
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }

@@ -1,6 +1,6 @@
 import type { Journal } from './journal.ts'
 import { type Lineage, posText } from './position.ts'
-import { type Bucket, bucketText, deltasOf, type Limbs, live } from './tree.ts'
+import { type Bucket, bucketText, deltasOf, type Limbs, sumLive } from './tree.ts'
 
 /** What a journal entry behind some position has done to a bucket, with the keys that it has changed there. */
 interface Late {
@@ -51,7 +51,7 @@ export function tailOf(
     if (!entry) return
     missing.delete(entry.seq)
     for (const { bucket, sums } of deltasOf(treeId, entry.body, now)) {
-      const late = { pos: posText(entry), sk: bucket.sk, limbs: live(sums, now) }
+      const late = { pos: posText(entry), sk: bucket.sk, limbs: sumLive(sums, now) }
       push(lates, bucket.pk, late)
     }
     for (const change of entry.body) {

@@ -1,7 +1,7 @@
 import { type Kind, specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { sha256 } from '../values/secret.ts'
-import { ended, forgotten, generationOfTtl } from './generation.ts'
+import { generationOfTtl, hasEnded, isForgotten } from './generation.ts'
 
 /** What the tree holds of an item. */
 export interface Leaf {
@@ -76,7 +76,7 @@ export const leafInTree = (
 ): Leaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? leafIn(stored) : null)
 
 /** An item with its place in a tree, as it stands in the table of the cluster that has this tree. */
-export const placed = (item: StoredItem, treeId: string): StoredItem => ({
+export const placeInTree = (item: StoredItem, treeId: string): StoredItem => ({
   ...item,
   bucket: bucketText(bucketOf(treeId, item.kind, item.pk, item.sk)),
 })
@@ -138,7 +138,7 @@ export function deltasOf(treeId: string, changes: readonly LeafChange[], now: nu
 }
 
 function add(sums: Map<string, Limbs>, leaf: Leaf, limbs: Limbs, now: number): void {
-  if (leaf.gen !== null && forgotten(leaf.gen, now)) return
+  if (leaf.gen !== null && isForgotten(leaf.gen, now)) return
   const slot = slotOf(leaf)
   sums.set(slot, plus(sums.get(slot) ?? ZERO, limbs))
 }
@@ -166,7 +166,7 @@ export function sumsFrom(attributes: Readonly<Record<string, bigint>>): Sums {
 }
 
 /** What a bucket amounts to: all of its sums that still count. */
-export function live(sums: Sums, now: number): Limbs {
+export function sumLive(sums: Sums, now: number): Limbs {
   let total = ZERO
   for (const limbs of liveSums(sums, now).values()) total = plus(total, limbs)
   return total
@@ -174,11 +174,11 @@ export function live(sums: Sums, now: number): Limbs {
 
 /** Those of the sums that still count. */
 export const liveSums = (sums: Sums, now: number): Sums =>
-  new Map([...sums].filter(([slot]) => slot === 'p' || !ended(Number(slot.slice(1)), now)))
+  new Map([...sums].filter(([slot]) => slot === 'p' || !hasEnded(Number(slot.slice(1)), now)))
 
 /** What a bucket amounts to, as a text; empty where it holds nothing. */
 export function amountOf(sums: Sums, now: number): string {
-  const limbs = live(sums, now)
+  const limbs = sumLive(sums, now)
   return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
 }
 

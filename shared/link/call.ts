@@ -36,7 +36,7 @@ const PATIENCE: Partial<Record<Method, number>> = {
   Handover: 20_000,
   Notify: 2000,
 }
-const USUAL = 10_000
+const USUAL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
 export type Ask = <M extends Method>(
@@ -61,7 +61,7 @@ export function asker({ set, from, signing, otherKey }: End, means: CallMeans): 
     // the form of a method fits its question: TypeScript cannot follow that through the table
     const body = (asked.write as (value: typeof question) => Uint8Array)(question)
     const call = signCall(method, caller, body, { signing, nonce, time: last })
-    const patience = Math.min(PATIENCE[method] ?? USUAL, until - now)
+    const patience = Math.min(PATIENCE[method] ?? USUAL_TIMEOUT_MS, until - now)
     if (patience <= 0) throw new LinkSilent(`no time is left for ${method}`)
     const answer = await carry(method, call, patience).catch((error: unknown) => {
       throw silent(`no answer to ${method}`, error)

@@ -4,7 +4,7 @@ import type { Lineage } from '../journal/position.ts'
 import { publicKey } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
 import type { Method } from './carry.ts'
-import { bounded } from './forms.ts'
+import { checkBounds } from './forms.ts'
 import {
   type Answer,
   AnswerSchema,
@@ -84,7 +84,7 @@ export function envelopeOf({ envelope, $unknown }: Call): Envelope | undefined {
 
 function isWithin(envelope: Envelope): boolean {
   try {
-    return bounded(EnvelopeSchema, envelope) === envelope
+    return checkBounds(EnvelopeSchema, envelope) === envelope
   } catch {
     return false
   }

@@ -17,7 +17,7 @@ export const formOf = <D extends DescMessage, T>(
   from: (message: MessageShape<D>) => T,
 ): Form<T> => ({
   write: value => toBinary(schema, create(schema, to(value))),
-  read: bytes => from(bounded(schema, fromBinary(schema, bytes))),
+  read: bytes => from(checkBounds(schema, fromBinary(schema, bytes))),
 })
 
 /** What a field may come to: bytes of a text, or of each one of a list; how many a list may have. */
@@ -50,7 +50,7 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
 }
 
 /** A message, if each of its fields is within its bound. @throws Error that names the field */
-export function bounded<D extends DescMessage>(schema: D, message: MessageShape<D>): MessageShape<D> {
+export function checkBounds<D extends DescMessage>(schema: D, message: MessageShape<D>): MessageShape<D> {
   const values = message as unknown as Record<string, unknown>
   for (const field of schema.fields) {
     const chosen = field.oneof && (values[field.oneof.localName] as { case?: string; value?: unknown })
@@ -65,7 +65,7 @@ export function bounded<D extends DescMessage>(schema: D, message: MessageShape<
       throw new Error(`${field.name} has more than ${most} elements`)
     for (const one of all) {
       if (sizeOf(one) > bytes) throw new Error(`${field.name} is longer than ${bytes} bytes`)
-      if (field.message && one !== undefined) bounded(field.message, one as MessageShape<DescMessage>)
+      if (field.message && one !== undefined) checkBounds(field.message, one as MessageShape<DescMessage>)
     }
   }
   return message

@@ -39,7 +39,7 @@ export interface Admission {
  * the admission stands above theirs.
  * @param before absent: this cluster comes from another set, or from none
  */
-export function joined(
+export function addAdmission(
   before: Member | undefined,
   { primaryKey, statement, chain, addresses }: Admission,
 ): Member {
@@ -76,7 +76,7 @@ export const addTakeOver = (
 })
 
 /** After a fence was acknowledged, or somebody told of others. */
-export const vouched = (
+export const addVouchers = (
   before: Member | undefined,
   { vouchers = [], addresses = [] }: { vouchers?: readonly Statement[]; addresses?: readonly string[] },
 ): Member => ({

@@ -74,7 +74,8 @@ export const callSeen = () =>
     'ask by a new call',
   )
 
-export const callsMeet = () => refused('unavailable', 'two calls of this cluster meet', 'repeat it')
+export const concurrentCalls = () =>
+  refused('unavailable', 'two calls of this cluster are under way at once', 'repeat it')
 
 export const brokenInside = () =>
   refused('unavailable', 'internal error', 'see the logs of the cluster that was asked')

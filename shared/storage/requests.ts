@@ -56,7 +56,7 @@ interface Conditional {
 }
 
 /** Items that die are deleted by the engine an hour after they stopped counting. */
-const GRACE = 3600
+const DELETION_GRACE_SECONDS = 3600
 
 /** Bytes that a key's two parts, and an item as a whole, may have. */
 const LONGEST_KEY = { pk: 2048, sk: 1024 }
@@ -113,7 +113,7 @@ export function toWrite(change: Change, rev: string, tables: Tables, now: number
 
 /** When the engine may delete an item that dies, where no journal says otherwise. */
 export const plainTtl = (expires: number | undefined): number | undefined =>
-  expires === undefined ? undefined : expires + GRACE
+  expires === undefined ? undefined : expires + DELETION_GRACE_SECONDS
 
 /** An item as a change stores it, but for what the way of writing decides: the engine's time, the place in a tree. */
 export function toStored(

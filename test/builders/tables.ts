@@ -5,7 +5,7 @@ import {
   deltasOf,
   type Limbs,
   leafIn,
-  placed,
+  placeInTree,
 } from '../../shared/journal/tree.ts'
 import type { Found, If, Steps } from '../../shared/replication/apply/judge.ts'
 import type { Piece } from '../../shared/replication/apply/pieces.ts'
@@ -23,7 +23,7 @@ interface Sums {
  * @param fetched items that stand there at the beginning, and are summed
  */
 export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
-  const items = new Map([...fetched].map(([place, item]) => [place, placed(item, TREE_ID)]))
+  const items = new Map([...fetched].map(([place, item]) => [place, placeInTree(item, TREE_ID)]))
   const buckets = new Map<string, Sums>(
     summed(items, 0).map(({ bucket, sums }) => [bucketText(bucket), { mark: '', sums: new Map(sums) }]),
   )

@@ -10,7 +10,7 @@ import {
   deltasOf,
   leafIn,
   leafOf,
-  placed,
+  placeInTree,
   sumAttributes,
 } from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
@@ -35,7 +35,7 @@ export function grownItem(index: number, treeId: string, now: number): StoredIte
     ...(expires === undefined ? {} : { expires }),
     ...(gen === null ? {} : { ttl: ttlOf(gen) }),
   }
-  return placed({ ...item, leaf: leafOf(item) }, treeId)
+  return placeInTree({ ...item, leaf: leafOf(item) }, treeId)
 }
 
 /** Makes a primary of so many items, as a journal would have left them, without writing each of its journal entries. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { firstHead, type Head } from '../../shared/journal/head.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { epochName } from '../../shared/journal/position.ts'
-import { bucketText, deltasOf, leafIn, leafInTree, leafOf, live } from '../../shared/journal/tree.ts'
+import { bucketText, deltasOf, leafIn, leafInTree, leafOf, sumLive } from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
 
@@ -71,14 +71,14 @@ export async function wrongSums(
   const changes = items.map(item => ({ ...item, prev: null, next: leafIn(item) }))
   const wanted = new Map(
     deltasOf(treeId, changes, now)
-      .map(({ bucket, sums }) => [bucketText(bucket), live(sums, now).join()] as const)
+      .map(({ bucket, sums }) => [bucketText(bucket), sumLive(sums, now).join()] as const)
       .filter(([, sum]) => sum !== NOTHING),
   )
   const found = new Map<string, string>()
   const touched = (await replayed(journal)).entries.flatMap(entry => deltasOf(treeId, entry?.body ?? [], now))
   for (const pk of new Set([...touched, ...deltasOf(treeId, changes, now)].map(({ bucket }) => bucket.pk)))
     for (const [sk, { sums }] of await journal.page(pk)) {
-      const sum = live(sums, now).join()
+      const sum = sumLive(sums, now).join()
       if (sum !== NOTHING) found.set(`${pk}/${sk}`, sum)
     }
   const buckets = [...new Set([...wanted.keys(), ...found.keys()])].filter(

@@ -12,11 +12,11 @@ import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../shared/journal/head.ts'
 import type { Element, Journal, Place } from '../../shared/journal/journal.ts'
 import { type EntryChange, noopEntry } from '../../shared/journal/journal-entry.ts'
-import { common, epochName, markText, posText, withEpoch } from '../../shared/journal/position.ts'
-import { deltasOf, leafIn, leafInTree, leafOf, placed } from '../../shared/journal/tree.ts'
+import { compareLineages, epochName, markText, posText, withEpoch } from '../../shared/journal/position.ts'
+import { deltasOf, leafIn, leafInTree, leafOf, placeInTree } from '../../shared/journal/tree.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
-import { tree } from '../../shared/link/serve/reading.ts'
+import { serveTree } from '../../shared/link/serve/reading.ts'
 import { LinkRefused, type SourceLink } from '../../shared/link/source.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead, Ports } from '../../shared/ports.ts'
@@ -219,7 +219,7 @@ function written(
   const elements: Element[] = [
     ...pairs.map(({ mine }, index) => {
       const { kind, pk, sk, item } = body[index] as EntryChange
-      const put = item && placed(item, at.treeId)
+      const put = item && placeInTree(item, at.treeId)
       return { item: { kind, pk, sk }, put, if: mine ? { rev: mine.rev } : ('absent' as const) }
     }),
     { entry: { ...position, id: randomUUID(), at: at.turn.ms, body } },
@@ -286,7 +286,7 @@ export function linkTo(at: Member): SourceLink {
   return {
     activate: never,
     keyring: never,
-    tree: request => tree(at.journal, request, at.treeId, at.turn.ms),
+    tree: request => serveTree(at.journal, request, at.treeId, at.turn.ms),
     handover: async ({ epoch }) => {
       const end = await endEpoch(at, { epoch }, 'the successor')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
@@ -312,7 +312,7 @@ export function linkTo(at: Member): SourceLink {
     entries: async ({ lineage, from }) => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
-      const { forkPoint, diverged } = common(head, { lineage, last: from })
+      const { forkPoint, diverged } = compareLineages(head, { lineage, last: from })
       if (diverged) return { diverged: forkPoint }
       if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
       const frontier = await frontierOf(at.journal, head)

@@ -1,5 +1,5 @@
 import type { Element } from '../../journal/journal.ts'
-import { storing } from '../../journal/storing.ts'
+import { toElements } from '../../journal/to-elements.ts'
 import { type ClusterRecord, emptyLink, type Link } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
@@ -29,6 +29,6 @@ export async function renewMembership(
   const ownKey = await encryptOwnKey(text, cipher)
   const claim = { set, id, epoch, old: await decryptOwnKey(link.ownKey, cipher), next: linkPair(text) }
   const data = addTakeOver(before?.data, claim, [...link.addrs, link.primaryAddr])
-  const [member] = storing([replace(place, before, data)], entropy)
+  const [member] = toElements([replace(place, before, data)], entropy)
   return { link: emptyLink(ownKey), member }
 }

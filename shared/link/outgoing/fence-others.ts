@@ -7,10 +7,10 @@ import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
-import { type Known, knownOf } from '../admin/known.ts'
+import { type Known, readKnown } from '../admin/known.ts'
 import type { Carry, CarryTo } from '../carry.ts'
 import { signCall } from '../envelope.ts'
-import { vouched } from '../membership.ts'
+import { addVouchers } from '../membership.ts'
 import { forms } from '../messages.ts'
 import { keysOf, type LinkPair } from '../pair.ts'
 import { type FenceAnswer, judgeFence } from './fence-answer.ts'
@@ -23,7 +23,7 @@ export type FencingPorts = Pick<
 /** Milliseconds between two times at which others are told, behind a promotion. */
 const QUICK_MS = 2000
 /** Milliseconds that one cluster may take later: commits refuse a cluster record that was read 20 s before. */
-const PATIENCE_MS = 10_000
+const FENCE_TIMEOUT_MS = 10_000
 /** How often a cluster that has asked looks whether it was told to end. */
 const LOOK_MS = 50
 const NONCE = 16
@@ -79,7 +79,7 @@ async function askAround(ports: FencingPorts, to: CarryTo, whom: 'due' | 'all'):
   const [record, fences, promoted] = await store.read([key('cluster'), key('fences'), key('promoted')])
   if (record?.data.mode !== 'primary') return NOTHING
   const quick = isNewlyPromoted(promoted?.data, readAt)
-  const known = await knownOf(record.data, ports, whom)
+  const known = await readKnown(record.data, ports, whom)
   const before = (fences?.data.epoch === record.data.epoch && fences?.data.asked) || {}
   const chain = known.self?.data.statements.length ?? 0
   const due = known.addresses.filter(one => whom === 'all' || isDue(before[one], chain))
@@ -87,7 +87,7 @@ async function askAround(ports: FencingPorts, to: CarryTo, whom: 'due' | 'all'):
   if (due.length === 0 && kept.length === Object.keys(before).length) return NOTHING
   const claimant = await claimantOf(record.data, known, ports)
   if (!claimant) return NOTHING
-  const patience = quick || whom === 'all' ? QUICK_MS : PATIENCE_MS
+  const patience = quick || whom === 'all' ? QUICK_MS : FENCE_TIMEOUT_MS
   const answers = await Promise.all(
     due.map(async address => ({
       address,
@@ -98,7 +98,7 @@ async function askAround(ports: FencingPorts, to: CarryTo, whom: 'due' | 'all'):
   const changed = Object.entries(asked).filter(([address, one]) => before[address] !== one)
   for (const [address, { result, text }] of changed) log.info('fence', { address, result, text })
   const next: Fences = { epoch: claimant.head.epoch, asked }
-  const mine = vouched(known.self?.data, {
+  const mine = addVouchers(known.self?.data, {
     vouchers: answers.flatMap(({ voucher }) => (voucher ? [voucher] : [])),
     addresses: answers.flatMap(({ addresses }) => addresses),
   })

@@ -6,7 +6,7 @@ import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { memberAddresses } from '../../values/member-address.ts'
-import { knownOf } from '../admin/known.ts'
+import { readKnown } from '../admin/known.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
@@ -14,7 +14,7 @@ import { keysOf, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
   callSeen,
-  callsMeet,
+  concurrentCalls,
   epochOfAnother,
   epochTooFar,
   fencedLater,
@@ -24,7 +24,7 @@ import {
 } from '../refusals.ts'
 import { statementOf } from '../statements.ts'
 import { type FenceFacts, fenceFault, isAmong, type MemberKey } from '../trust.ts'
-import { knownAddresses } from './addresses.ts'
+import { readAddresses } from './addresses.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 import { servingHead } from './reading.ts'
 
@@ -65,7 +65,7 @@ async function answerBack(asked: Asked, { record, now }: AdmittedCall, ports: Li
   const [promoted, fences] = await ports.store.read([key('promoted'), key('fences')])
   const [address = ''] = asked.addresses
   if (isNewlyPromoted(promoted?.data, now) && fences?.data.asked[address]?.result !== 'silent') return
-  const { keys } = await knownOf(record, ports, 'all')
+  const { keys } = await readKnown(record, ports, 'all')
   if (isAmong(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
 }
 
@@ -126,7 +126,7 @@ async function remember(asked: Asked, call: AdmittedCall, { store, deployment }:
     addresses: withAddresses(before?.data.addresses ?? [], first),
     ...{ key: asked.key, time },
   }
-  if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw callsMeet()
+  if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw concurrentCalls()
 }
 
 /**
@@ -166,6 +166,6 @@ async function answerTo(
     cluster: record.id,
     key: keysOf(pair).signing.toString('base64'),
     chain: self?.data.statements ?? [],
-    addresses: await knownAddresses(call, ports),
+    addresses: await readAddresses(call, ports),
   }
 }

@@ -4,9 +4,9 @@ import { stepDown } from '../../journal/step-down.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { questionIn, type Reply } from '../messages.ts'
-import { callsMeet, epochElsewhere, handedOver, primaryNoMore } from '../refusals.ts'
-import { knownAddresses } from './addresses.ts'
-import { sealedKeyring } from './keyring.ts'
+import { concurrentCalls, epochElsewhere, handedOver, primaryNoMore } from '../refusals.ts'
+import { readAddresses } from './addresses.ts'
+import { sealKeyring } from './keyring.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function handover(
   if (head.mode === 'closed') await nameSuccessor(ports.journal, head, successor)
   const { data } = call.secondary
   const seen = replace(call.secondary, call.secondary, { ...data, time: Number(call.envelope.time) })
-  if ((await ports.store.commit([seen], call)) === 'conflict') throw callsMeet()
+  if ((await ports.store.commit([seen], call)) === 'conflict') throw concurrentCalls()
   const operation = Buffer.from(call.envelope.nonce).toString('hex')
   const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, successor }, operation)
   const now = await ports.journal.head()
@@ -33,8 +33,8 @@ export async function handover(
   // somebody else's call may have closed the journal in between
   await nameSuccessor(ports.journal, now, successor)
   // after the end: no term comes behind it
-  const keyring = await sealedKeyring(call, ports)
-  return { ...end, keyring: keyring.keyring, addresses: await knownAddresses(call, ports) }
+  const keyring = await sealKeyring(call, ports)
+  return { ...end, keyring: keyring.keyring, addresses: await readAddresses(call, ports) }
 }
 
 /** Names the successor of an epoch that was closed without one. @throws LinkRefused where it has another one */

@@ -11,7 +11,7 @@ import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
-import { callsMeet, formatTooOld } from '../refusals.ts'
+import { concurrentCalls, formatTooOld } from '../refusals.ts'
 import { FORMAT } from '../source.ts'
 import { addressesOfOthers } from './addresses.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
@@ -20,7 +20,7 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
  * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
  * @throws LinkRefused
  */
-export async function heartbeat(
+export async function serveHeartbeat(
   ports: LinkPorts,
   call: AdmittedCall & { secondary: Item<'secondary'> },
   head: Head,
@@ -37,9 +37,9 @@ export async function heartbeat(
     asked.position.seq < dense ? timeOf(ports.journal, head, asked.position.seq) : undefined,
   ])
   const canaryHeld = isOf(head, asked.position) ? (held ?? newest) : undefined
-  const heard = heardOf(call.secondary.data, told(asked, ports.deployment), call, canaryHeld)
+  const heard = heardOf(call.secondary.data, dropBadAddresses(asked, ports.deployment), call, canaryHeld)
   if ((await ports.store.commit([replace(call.secondary, call.secondary, heard)], call)) === 'conflict')
-    throw callsMeet()
+    throw concurrentCalls()
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
   return {
@@ -59,7 +59,7 @@ export async function heartbeat(
 }
 
 /** What is no address of a cluster is not kept; its heartbeat counts. */
-const told = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> => ({
+const dropBadAddresses = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> => ({
   ...asked,
   address: memberAddress(asked.address, rules) ?? '',
   apiAddress: memberAddress(asked.apiAddress, rules) ?? '',

@@ -2,7 +2,7 @@ import { bucketLine } from '../../journal/bucket-line.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { common, type Lineage } from '../../journal/position.ts'
+import { compareLineages, type Lineage } from '../../journal/position.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
@@ -35,12 +35,12 @@ const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === J
  * Journal entries from behind a position on, without gaps; the lineage is the same before and after they were read. How far they
  * reach is written down first: what status shows as dense is never below what somebody has been given.
  */
-export async function entries(
+export async function serveEntries(
   journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
   { lineage, from, bytes }: EntriesRequest,
 ): Promise<EntriesAnswer> {
   const head = await servingHead(journal)
-  const { forkPoint, diverged } = common({ lineage: head.lineage }, { lineage, last: from })
+  const { forkPoint, diverged } = compareLineages({ lineage: head.lineage }, { lineage, last: from })
   if (diverged) return { diverged: forkPoint }
   if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
   const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
@@ -91,7 +91,7 @@ async function dense(
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
 /** As many of the items as one message holds, then the head: what it says holds for all of them. */
-export async function items(
+export async function serveItems(
   journal: Pick<Journal, 'head' | 'raw'>,
   { keys }: ItemsRequest,
 ): Promise<ItemsAnswer> {
@@ -111,7 +111,7 @@ function upTo(all: readonly (StoredItem | undefined)[], bytes: number): (StoredI
 }
 
 /** A page of a segment. */
-export async function scan(
+export async function serveScan(
   journal: Pick<Journal, 'scan'>,
   { segment, of, cursor }: ScanRequest,
   frontier: number,
@@ -129,7 +129,7 @@ const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
  * @param treeId id of this cluster's tree
  * @param now epoch milliseconds
  */
-export async function tree(
+export async function serveTree(
   journal: Pick<Journal, 'page' | 'pageHashes' | 'itemsOf'>,
   { level, page }: TreeRequest,
   treeId: string,

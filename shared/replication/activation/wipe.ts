@@ -18,8 +18,8 @@ import {
   DONE,
   type OperationRun,
   type OperationStand,
+  readStand,
   type StepResult,
-  standing,
   toStep,
 } from '../operation/run.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
@@ -31,7 +31,7 @@ import { ownPair } from './handshake.ts'
  * longer. Up to here there is a way back.
  */
 export async function close(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { record } = stand
   if (record.data.mode !== 'disabled') return isOurs(record.data, id) ? DONE : notOurs()
   if (record.data.operation !== id) return notOurs()
@@ -53,14 +53,14 @@ const notOurs = (): never => {
  * takes nothing that has been fetched since.
  */
 export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { data: record } = stand.record
   if (record.mode === 'secondary' && record.treeId === id) return DONE
   if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
   if (record.treeId !== id) return takeKeys(run, stand, id)
   // read before the record: once that says something else, this head is no longer the one to be replaced
   const head = await run.ports.journal.head()
-  const again = await standing(run, id)
+  const again = await readStand(run, id)
   if (again.record.data.mode !== 'bootstrapping') return AGAIN
   if (!(await emptyHead(run, head, id))) return AGAIN
   if (!(await deleteOthers(run, id))) return AGAIN
@@ -90,11 +90,11 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
   const link = pending.data
   await seeAdmitted(run, before, link)
   // asking takes seconds, and nothing is committed by a record that is old
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.treeId === id) return AGAIN
   const [own] = await ports.store.read([key('keyring')])
   const changed: Partial<ClusterRecord> = {
-    ...linkedBy(link, id, stand.operation.data.activation),
+    ...linkFields(link, id, stand.operation.data.activation),
     treeId: id,
     home: ports.deployment.home,
   }
@@ -118,7 +118,7 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
 }
 
 /** Milliseconds for which the primary is waited for before the wipe. */
-const PATIENCE_MS = 5000
+const WIPE_ASK_TIMEOUT_MS = 5000
 
 /**
  * Half a minute has passed since the handshake, and behind this there is only one way: whoever was revoked meanwhile would
@@ -133,7 +133,7 @@ async function seeAdmitted(
   const pair = await ownPair(run, stand)
   if (!pair) return
   const { ca } = stand.operation.data.activation ?? {}
-  const until = run.ports.clock.now() + PATIENCE_MS
+  const until = run.ports.clock.now() + WIPE_ASK_TIMEOUT_MS
   const link = run.connect({ set, id, pair: linkPair(pair), otherKey, addresses: addrs, ca, until })
   await link.keyring({ term: 0 }).catch((error: unknown) => {
     if (isLasting(error)) throw primarySaid(error)
@@ -141,7 +141,7 @@ async function seeAdmitted(
 }
 
 /** What the record takes of a primary that has admitted this cluster, besides its keyring. @param name of the link: the operation */
-export const linkedBy = (
+export const linkFields = (
   { set, id, primaryAddr, addrs, primaryKey, ownKey }: PendingLink,
   name: string,
   { ca, address: reachedAt }: Partial<ActivationInput> = {},

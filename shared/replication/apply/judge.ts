@@ -2,7 +2,7 @@ import { ttlOf } from '../../journal/generation.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
 import type { EntryChange } from '../../journal/journal-entry.ts'
 import { markText } from '../../journal/position.ts'
-import { type Delta, deltasOf, type LeafChange, leafInTree, placed } from '../../journal/tree.ts'
+import { type Delta, deltasOf, type LeafChange, leafInTree, placeInTree } from '../../journal/tree.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import type { DatedChange, Piece } from './pieces.ts'
@@ -51,7 +51,7 @@ export type Judgement = 'applied' | Steps | { readonly mismatch: readonly Place[
 const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
 /** What a piece does where everything is as its journal entry says: nothing has to be read for it. */
-export function asWritten(piece: Piece, setting: Setting): Steps {
+export function judgeAsWritten(piece: Piece, setting: Setting): Steps {
   const items = piece.changes.map(change =>
     step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
   )
@@ -110,7 +110,7 @@ const asFound = (own: StoredItem | undefined): If => (own ? { rev: own.rev } : '
 
 const step = (change: EntryChange, treeId: string, found: If): ItemStep => ({
   key: placeOf(change),
-  put: change.item && placed(change.item, treeId),
+  put: change.item && placeInTree(change.item, treeId),
   if: found,
 })
 

@@ -63,7 +63,7 @@ function piecesOf(treeId: string, entry: JournalEntry): Piece[] {
  *
  * @param pieces one at least, in their order
  */
-export function merged(pieces: Component): Piece {
+export function mergePieces(pieces: Component): Piece {
   const last = pieces.at(-1)
   if (!last) throw new Error('there is nothing to merge')
   if (pieces.length === 1) return last
@@ -112,13 +112,13 @@ const elementsOf = ({ changes }: Piece): number => changes.length + 1
  * Puts what shares nothing together into transactions, for so many workers.
  * @returns every given run in one of the groups, in their order
  */
-export function packs(ready: readonly Component[], workers: number): Component[][] {
+export function packComponents(ready: readonly Component[], workers: number): Component[][] {
   const most = Math.max(1, Math.ceil(ready.length / workers))
   const groups: Component[][] = []
   let [elements, bytes] = [0, 0]
   for (const run of ready) {
     const last = groups.at(-1)
-    const whole = merged(run)
+    const whole = mergePieces(run)
     const [wanted, more] = [elementsOf(whole), whole.bytes]
     if (last && last.length < most && elements + wanted <= ELEMENTS && bytes + more <= BYTES) {
       last.push(run)

@@ -9,8 +9,8 @@ import type { StoredItem } from '../../storage/requests.ts'
 import { inParallel } from '../../values/in-parallel.ts'
 import { type BucketFacts, type BucketVerdict, judgeBucket } from './bucket.ts'
 import type { TreeFault } from './findings.ts'
-import { lasting } from './lasting.ts'
-import { countIn, misplacedIn, suspectsIn } from './tally.ts'
+import { findLasting } from './lasting.ts'
+import { countIn, findMisplaced, suspectsIn } from './tally.ts'
 import { lookAgain, type TreeView } from './view.ts'
 
 const SEGMENTS = 4
@@ -60,7 +60,7 @@ export async function suspectsOf(
 
 /** Those faults that stay. */
 export const lastingFaults = (view: TreeView, suspects: readonly TreeFault[]): Promise<TreeFault[]> =>
-  lasting(
+  findLasting(
     view.clock,
     suspects,
     async fault => {
@@ -89,7 +89,7 @@ export async function readBucket(
   subpage: number,
 ): Promise<{ facts: BucketFacts; verdict: BucketVerdict } | undefined> {
   const bucket = bucketAt(treeId, place, subpage)
-  const also = [...misplacedIn(tally, place, subpage), ...tail.keys(bucket)]
+  const also = [...findMisplaced(tally, place, subpage), ...tail.keys(bucket)]
   let [before] = await journal.buckets([bucket])
   for (let looks = 0; looks < LOOKS; looks++) {
     const items: StoredItem[] = await journal.itemsOf(bucket, also)

@@ -7,7 +7,7 @@ import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { countAll, lastingFaults, suspectsOf } from './examine.ts'
 import type { TreeFault } from './findings.ts'
 import { repairBucket } from './repair.ts'
-import { passing, reindexNotes, type TreeStand, treeStanding } from './tree-run.ts'
+import { failAsBusy, reindexNotes, type TreeStand, treeStanding } from './tree-run.ts'
 import { type TreeView, viewTree } from './view.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function buildTree(run: OperationRun, id: string): Promise<StepResu
   const stand = await treeStanding(run, id)
   if (!stand) return DONE
   const note = reindexNotes(run, id)
-  return passing(async () => {
+  return failAsBusy(async () => {
     const view = await viewTree(run.ports, stand.treeId)
     await note({ stage: 'scanning' }, true)
     await countAll(view, () => note({}))

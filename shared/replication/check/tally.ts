@@ -1,4 +1,4 @@
-import { ended } from '../../journal/generation.ts'
+import { hasEnded } from '../../journal/generation.ts'
 import type { StoredBucket } from '../../journal/journal.ts'
 import type { PagePlace } from '../../journal/page-places.ts'
 import { SUBTREES } from '../../journal/refresh.ts'
@@ -44,8 +44,8 @@ export function countIn(tally: Tally, item: StoredItem): void {
   const place = { of, page: Number.parseInt(bucket.pk.slice(-2), 16) }
   const number = numberOf(place, Number.parseInt(bucket.sk, 16))
   const leaf = leafByContent(item, treeId)
-  if (leaf && (leaf.gen === null || !ended(leaf.gen, now)))
-    sums[number] = (sums[number] ?? 0n) + weighed(slotWeight(leaf.gen), limbsOf(leaf.leaf))
+  if (leaf && (leaf.gen === null || !hasEnded(leaf.gen, now)))
+    sums[number] = (sums[number] ?? 0n) + weigh(slotWeight(leaf.gen), limbsOf(leaf.leaf))
   if (isMisplaced(item, treeId))
     misplaced.set(number, [...(misplaced.get(number) ?? []), { pk: item.pk, sk: item.sk }])
 }
@@ -64,13 +64,13 @@ export function suspectsIn(
 }
 
 /** Keys of items in a bucket that are not where they say. */
-export const misplacedIn = (tally: Tally, place: PagePlace, subpage: number): readonly DataKey[] =>
+export const findMisplaced = (tally: Tally, place: PagePlace, subpage: number): readonly DataKey[] =>
   tally.misplaced.get(numberOf(place, subpage)) ?? []
 
 /** One number for the sums of a bucket. Each generation counts otherwise, so that a leaf cannot move unnoticed. */
 const weightOf = (bucket: StoredBucket | undefined, now: number): bigint =>
   [...liveSums(bucket?.sums ?? new Map<string, Limbs>(), now)].reduce(
-    (total, [slot, limbs]) => total + weighed(slotWeight(slot === 'p' ? null : Number(slot.slice(1))), limbs),
+    (total, [slot, limbs]) => total + weigh(slotWeight(slot === 'p' ? null : Number(slot.slice(1))), limbs),
     0n,
   )
 
@@ -78,5 +78,5 @@ const slotWeight = (gen: Leaf['gen']): bigint => (gen === null ? 1n : BigInt(gen
 
 const BITS = 86n
 
-const weighed = (weight: bigint, [low, middle, high]: Limbs): bigint =>
+const weigh = (weight: bigint, [low, middle, high]: Limbs): bigint =>
   weight * (low + (middle << BITS) + (high << (2n * BITS)))

@@ -2,8 +2,8 @@ import { denseUpTo } from '../../journal/density.ts'
 import { lastEnded } from '../../journal/generation.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal, StoredPage } from '../../journal/journal.ts'
-import { reached, refreshTree, rootsPk, SUBTREES, type Subtree } from '../../journal/refresh.ts'
-import { roleHasChanged, treeFills } from '../../journal/refusals.ts'
+import { refreshedUpTo, refreshTree, rootsPk, SUBTREES, type Subtree } from '../../journal/refresh.ts'
+import { roleHasChanged, treeIncomplete } from '../../journal/refusals.ts'
 import { type Tail, tailOf } from '../../journal/tail.ts'
 import { pagePk } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
@@ -36,7 +36,7 @@ export interface StoredHashes {
 /** Positions before the beginning whose keys are looked for besides those that the index names: it may lag behind. */
 const BEFORE = 1000
 /** Positions that hashes may be behind. */
-const BEHIND = 20_000
+const MOST_BEHIND = 20_000
 
 /**
  * Begins to look at a tree.
@@ -48,16 +48,16 @@ export async function viewTree(
 ): Promise<TreeView> {
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
-  if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeFills()
+  if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeIncomplete()
   const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.applied
   const known = async (): Promise<number> => {
     const roots = await journal.pageHashes(rootsPk(treeId))
-    return Math.min(...SUBTREES.map(of => reached(roots.get(of), head, lastEnded(now))))
+    return Math.min(...SUBTREES.map(of => refreshedUpTo(roots.get(of), head, lastEnded(now))))
   }
-  const oldest = Math.max(head.retainedFrom, dense - BEHIND)
+  const oldest = Math.max(head.retainedFrom, dense - MOST_BEHIND)
   if ((await known()) < oldest) await refreshTree({ journal, treeId, head, now })
   const first = await known()
-  if (first < head.retainedFrom) throw treeFills()
+  if (first < head.retainedFrom) throw treeIncomplete()
   const after = Math.max(head.retainedFrom, Math.min(first, dense - BEFORE))
   const view = {
     ...{ journal, clock, treeId, head, now, tally: newTally(treeId, now) },

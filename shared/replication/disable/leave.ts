@@ -4,7 +4,7 @@ import { noteEvent } from '../../journal/events.ts'
 import { type Head, lastPosition } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
-import { storing } from '../../journal/storing.ts'
+import { toElements } from '../../journal/to-elements.ts'
 import { withoutNewTerm } from '../../link/admin/holders.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
@@ -19,8 +19,8 @@ import {
   type OperationRun,
   type OperationStand,
   type OperationStep,
+  readStand,
   type StepResult,
-  standing,
   toStep,
 } from '../operation/run.ts'
 import { detachJob } from '../primary/enable.ts'
@@ -35,7 +35,7 @@ const MOST = 80
  * then on this cluster serves clients, writes plainly, and encrypts by a term that nobody else of the set has.
  */
 export const leave: OperationStep = async (run, id) => {
-  const { record, operation } = await standing(run, id)
+  const { record, operation } = await readStand(run, id)
   if (operation.data.status !== 'running' || record.data.mode === 'disabled') return DONE
   const head = await run.ports.journal.head()
   if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleWasTaken()
@@ -47,11 +47,11 @@ export const leave: OperationStep = async (run, id) => {
   }
   const lines = segments.flatMap(({ data }) => data?.lineage ?? [])
   const seen = Math.max(head.maxEpoch, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
-  return left(run, { record, operation }, { head, n: seen + 1 })
+  return commitLeave(run, { record, operation }, { head, n: seen + 1 })
 }
 
 /** @param n above every number of an epoch that an item here may have */
-async function left(
+async function commitLeave(
   { ports }: OperationRun,
   { record, operation: item }: Pick<OperationStand, 'record' | 'operation'>,
   { head, n }: { head: Head; n: number },
@@ -85,7 +85,7 @@ async function left(
       },
       expect: { mode, incarnation, last, applied, link },
     },
-    ...storing(
+    ...toElements(
       [
         ...keyringChanges({ ...record, data: next }, keyring, made.keyring),
         ...terms,
@@ -117,7 +117,7 @@ async function closedToOthers({ ports }: OperationRun, { record }: OperationStan
 /** Forgets the set, its members and its tokens, and has items given back plain in the background. */
 export const forget: OperationStep = async (run, id) => {
   const { ports } = run
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { since } = stand.record.data
   if (stand.operation.data.status !== 'running' || since === undefined) return DONE
   const [segment] = await readSegments(ports)

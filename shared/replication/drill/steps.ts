@@ -13,12 +13,12 @@ interface DrillStep {
 }
 
 /** Milliseconds for which a step may be repeated, and between two looks. */
-const PATIENCE = 15 * 60_000
+const STEP_TIMEOUT_MS = 15 * 60_000
 const PAUSE_MS = 2000
 
 /** The same for what is in the way of a drill's beginning. */
-const CHECK_PATIENCE = 30_000
-const CHECK_PAUSE = 5000
+const CHECK_TIMEOUT_MS = 30_000
+const CHECK_PAUSE_MS = 5000
 
 const WELL = 'nothing has changed on either cluster: see to what it names, or wait for the next drill'
 const THERE =
@@ -59,8 +59,8 @@ async function check(run: DrillRun, { stepAt }: Drill): Promise<Partial<Drill> |
   try {
     return { peer: await checkBoth(run) }
   } catch (error) {
-    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= CHECK_PATIENCE) throw error
-    await clock.sleep(CHECK_PAUSE)
+    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= CHECK_TIMEOUT_MS) throw error
+    await clock.sleep(CHECK_PAUSE_MS)
     return 'again'
   }
 }
@@ -81,7 +81,7 @@ async function settle(
   const fault = readinessFault(side, await couldTakeOver(run, side))
   const lost = fault ? undefined : await lostSince(run, side, drill.startedAt)
   if (lost !== undefined) return { [way]: { ...drill[way], lost } }
-  if (clock.now() - drill.stepAt >= PATIENCE)
+  if (clock.now() - drill.stepAt >= STEP_TIMEOUT_MS)
     throw new DrillStopped(fault || `what ${side} has lost is not known in time`)
   await clock.sleep(PAUSE_MS)
   return 'again'

@@ -9,7 +9,11 @@ import { bounds } from '../../values/bounds.ts'
 const EVERY_MS = 500
 
 /** Secondaries that are connected and have not said that they have all up to a position. */
-export const behind = (all: readonly Secondary[], { epoch, seq }: Position, now: number): Secondary[] =>
+export const secondariesBehind = (
+  all: readonly Secondary[],
+  { epoch, seq }: Position,
+  now: number,
+): Secondary[] =>
   all.filter(
     ({ contact }) =>
       contact !== undefined &&
@@ -56,7 +60,10 @@ export async function acknowledgements(
   if (!head) return none
   for (const end = clock.now() + patience; ; ) {
     const all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
-    if (behind(all, lastPosition(head), clock.now()).length === 0 || clock.now() + EVERY_MS > end) {
+    if (
+      secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ||
+      clock.now() + EVERY_MS > end
+    ) {
       const heard = all.filter(one => hasUpTo(one, head.last, head))
       return { heard, missing: all.filter(one => !heard.includes(one)) }
     }

@@ -8,7 +8,7 @@ import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
-import { inWords } from './in-words.ts'
+import { nameInWords } from './in-words.ts'
 
 export const divergenceFields = listFields
 
@@ -21,7 +21,7 @@ const PARTS = 8
 const MOST_PARTS = 1000
 
 /** Seconds after which a report that is not complete is asked for again. */
-const AGAIN_S = 2
+const REPORT_RETRY_SECONDS = 2
 
 /** A commit that the set does not have. */
 interface LostEntry {
@@ -85,7 +85,7 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
   return {
     answer: {
       ...data(report),
-      ...(waits === '' ? {} : { retryAfter: AGAIN_S }),
+      ...(waits === '' ? {} : { retryAfter: REPORT_RETRY_SECONDS }),
     },
   }
 }
@@ -112,7 +112,7 @@ export function waitsFor(
     : 'the journal of the primary, which is compared with that of this cluster: repeat this in a few seconds'
 }
 
-type Mounts = Parameters<typeof inWords>[1]
+type Mounts = Parameters<typeof nameInWords>[1]
 
 const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts, ...mounts.removing]
 
@@ -121,7 +121,7 @@ const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) =>
   ...{
     kind,
     key: [pk, sk] as const,
-    what: inWords({ kind, pk, sk }, mounts),
+    what: nameInWords({ kind, pk, sk }, mounts),
     rounds,
   },
   ...{
@@ -211,6 +211,6 @@ const shownChange = (
 ): ShownChange => ({
   kind,
   key: [pk, sk],
-  what: inWords({ kind, pk, sk }, mounts, item),
+  what: nameInWords({ kind, pk, sk }, mounts, item),
   ...(item === undefined ? (bare ? {} : { deleted: true as const }) : { item }),
 })

@@ -14,7 +14,7 @@ import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../../values/member-address.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { isMember } from './acknowledged.ts'
-import { shownTerms } from './shown-terms.ts'
+import { showTerms } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** What a secondary keeps of its following, and the journal, read with the request's first read. */
@@ -58,7 +58,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
     record: withUsable(record, rules),
     now,
     secondaries: following.map(one => secondaryFacts(one, rules)),
-    terms: given ? shownTerms(given, following.filter(isMember), looked.head) : [],
+    terms: given ? showTerms(given, following.filter(isMember), looked.head) : [],
     fences: fenceFacts(record, fetched.get(key('fences'))?.data, rules),
     ...defined({
       journal: journalFacts(record, looked, {

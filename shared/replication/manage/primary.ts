@@ -3,7 +3,7 @@ import { text } from '../../api/fields.ts'
 import { noteEvent } from '../../journal/events.ts'
 import type { Element } from '../../journal/journal.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
-import { storing } from '../../journal/storing.ts'
+import { toElements } from '../../journal/to-elements.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import { newOwnKey } from '../../link/admin/keys.ts'
 import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
@@ -31,7 +31,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', ports.deployment)
   const isNewAddress = given.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
   checkTransition('primary/enable', item.data, { isNewAddress })
-  if (item.data.mode === 'primary') return readdressed(item, address)
+  if (item.data.mode === 'primary') return setAddress(item, address)
   const { epoch, treeId, head } = await beginJournal(ports, item.data)
   const record: ClusterRecord = {
     ...item.data,
@@ -58,12 +58,12 @@ async function becomePrimary(
 ): Promise<void> {
   const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
   const changes = [replace(item, item, data), roleEventChange(change, now)]
-  const done = await journal.transact([...storing(changes, entropy), head])
+  const done = await journal.transact([...toElements(changes, entropy), head])
   if (done !== 'done') throw roleChanging()
 }
 
 /** A primary takes another address for those who follow it later; its set stays what it is. */
-function readdressed(item: Item<'cluster'>, clusterAddr: string): Outcome {
+function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
   return {
     answer: nothing([
       'this cluster is a DR primary already: secondaries are given the new address with their next activation token',

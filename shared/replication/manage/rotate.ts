@@ -9,7 +9,7 @@ import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { termFacts } from '../reencryption/facts.ts'
-import { shownOlderTerms } from '../reencryption/show.ts'
+import { showOlderTerms } from '../reencryption/show.ts'
 import { type AckPorts, acknowledgements } from './acknowledged.ts'
 
 export const rotateFields = {
@@ -67,12 +67,12 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
   const given = givenTo(before, { self: record.data.id, terms: known, holders, secondaries })
   return {
     ...after(changes, nothing([ENDED, ...heldText(given), ...more])),
-    thenTold: () => acknowledgedText(ports, PATIENCE_MS),
+    thenTold: () => acknowledgedText(ports, ROTATE_NOTICE_TIMEOUT_MS),
   }
 }
 
 /** Milliseconds for which a retirement waits for secondaries that are connected. */
-const PATIENCE_MS = 3000
+const ROTATE_NOTICE_TIMEOUT_MS = 3000
 
 const ENDED =
   'all batch tokens and prepared DR operation tokens made until now have ended; make new ones by POST auth/token/create-orphan with type=batch; workloads log in again'
@@ -105,7 +105,7 @@ const untilHeard = ({ id, contact }: Secondary, now: number): string => {
 export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
   const facts = await termFacts(call.ports, { all: true })
-  return answer(data({ term, install_time: printTime(since), ...(facts ? shownOlderTerms(facts) : {}) }))
+  return answer(data({ term, install_time: printTime(since), ...(facts ? showOlderTerms(facts) : {}) }))
 }
 
 function keysOf(call: Call) {

@@ -21,7 +21,7 @@ export interface ShownTerm {
 }
 
 /** Terms of a primary, oldest first. @param following secondaries of this epoch, not revoked */
-export const shownTerms = (
+export const showTerms = (
   given: KnownHolders,
   following: readonly Secondary[],
   head: Pick<Head, 'lineage'> | undefined,

@@ -7,7 +7,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { corruptionReport } from '../check/findings.ts'
 import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
 import { awaitOperation, newOperation } from './operate.ts'
-import { checksBegin, diffNeedsPrimary, givenUp, noTree, reindexRuns, treeGrows } from './refusals.ts'
+import { checksBegin, diffNeedsPrimary, givenUp, noTree, reindexRuns, treeNotBuilt } from './refusals.ts'
 import { checkTransition } from './transitions.ts'
 
 /** What is known of the tree, read with the request's first read. */
@@ -20,13 +20,13 @@ export const prepareTreeWork = async () => ({
 const FRESH_MS = 60_000
 /** Milliseconds after which nobody believes in an operation that does not end. */
 const LOST_MS = 3_600_000
-const TRIES = 3
+const TREE_CHECK_TRIES = 3
 
 /** Of whichever role, by whoever asks. @throws ApiError where there is no tree that is whole */
 function treeIdOf(call: Pick<Call, 'cluster'>): string {
   const { mode, treeId, built } = clusterOf(call).record
   if (treeId === undefined || mode === 'disabled') throw noTree(mode)
-  if (built === false) throw treeGrows()
+  if (built === false) throw treeNotBuilt()
   return treeId
 }
 
@@ -46,12 +46,12 @@ export async function checkMerkleTree(call: Call): Promise<Outcome> {
   const before = call.fetched.get(key('tree-check'))
   const kept = reportOf(before, treeId)
   if (kept && now - kept.at < FRESH_MS) return answer(data(kept.report))
-  const id = await joined(call, treeId, before)
+  const id = await joinCheck(call, treeId, before)
   const { status, fault } = await awaitOperation(id, ports)
   if (status === 'failed') throw givenUp(fault, 10)
   const [after] = await ports.store.read([key('tree-check')])
   const found = reportOf(after, treeId)
-  if (!found) throw treeGrows()
+  if (!found) throw treeNotBuilt()
   return answer(data(found.report))
 }
 
@@ -62,10 +62,14 @@ function reportOf(item: Item<'tree-check'> | undefined, treeId: string) {
 }
 
 /** The check that runs, or a new one. */
-async function joined(call: Call, treeId: string, before: Item<'tree-check'> | undefined): Promise<string> {
+async function joinCheck(
+  call: Call,
+  treeId: string,
+  before: Item<'tree-check'> | undefined,
+): Promise<string> {
   const { ports, now } = call
   let check = before
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < TREE_CHECK_TRIES; tries++) {
     if (check?.data.treeId === treeId && (await isRunning(call, check.data))) return check.data.operation
     const { checkedAt: _, ...old } = check?.data.treeId === treeId ? check.data : {}
     const begun = await begin(call, 'merkle-check', operation => {

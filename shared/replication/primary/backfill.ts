@@ -23,7 +23,7 @@ export interface BackfillJob {
  */
 const TOGETHER = 40
 /** Milliseconds between two positions: most of what a journal can take is left for logins. */
-const PACE = 66
+const BACKFILL_PACE_MS = 66
 
 /**
  * Takes every item that was written while no journal was kept into journal and tree, as it is. The whole table is
@@ -33,7 +33,7 @@ export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobRes
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
   const left = await walk(run, job.at, pass, async items => {
-    const cluster = await serving(run, job.treeId)
+    const cluster = await servingCluster(run, job.treeId)
     if (!cluster) return false
     // what is of no kind of ours was put there by hand, and is nobody's
     const loose = items.filter(item => isKind(item.kind) && !leafInTree(item, job.treeId))
@@ -45,14 +45,14 @@ export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobRes
     return true
   })
   if (left === 'ended') return 'done'
-  await progress(run, job.treeId, pass)
+  await noteProgress(run, job.treeId, pass)
   if (left) return { again: { ...job, at: left, pass } }
   if (pass.found > 0)
     return { again: { treeId: job.treeId, notBefore: 0, pass: { seen: 0, found: 0, before: pass.seen } } }
-  return built(run, job, pass.seen)
+  return markBuilt(run, job, pass.seen)
 }
 
-const serving = async (run: JobRun, treeId: string): Promise<ClusterRead | undefined> => {
+const servingCluster = async (run: JobRun, treeId: string): Promise<ClusterRead | undefined> => {
   const cluster = await run.cluster()
   return cluster?.record.mode === 'primary' && cluster.record.treeId === treeId ? cluster : undefined
 }
@@ -65,7 +65,7 @@ async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: 
   const { journal, clock } = run.ports
   const began = clock.now()
   const result = await journal.backfill(items, (await run.cluster()) ?? cluster)
-  await clock.sleep(Math.max(0, PACE - (clock.now() - began)))
+  await clock.sleep(Math.max(0, BACKFILL_PACE_MS - (clock.now() - began)))
   if (result === 'done' || items.length === 1) return
   const half = Math.ceil(items.length / 2)
   await backfillSome(run, items.slice(0, half), cluster)
@@ -73,7 +73,7 @@ async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: 
 }
 
 /** A tree that was whole stays so while those who came late are looked for. */
-async function progress(run: JobRun, treeId: string, { seen, before }: Pass): Promise<void> {
+async function noteProgress(run: JobRun, treeId: string, { seen, before }: Pass): Promise<void> {
   const [item] = await run.ports.store.read([key('reindex')])
   if (item?.data.treeId === treeId && item.data.stage === 'done') return
   await note(run, { treeId, stage: 'building', done: seen, total: Math.max(seen, before), late: 0 })
@@ -85,8 +85,8 @@ async function note(run: JobRun, reindex: Reindex): Promise<void> {
 }
 
 /** The record says that the tree is whole: from now on other clusters may follow. */
-async function built(run: JobRun, job: BackfillJob, total: number): Promise<JobResult> {
-  const cluster = await serving(run, job.treeId)
+async function markBuilt(run: JobRun, job: BackfillJob, total: number): Promise<JobResult> {
+  const cluster = await servingCluster(run, job.treeId)
   const [item, before] = await run.ports.store.read([key('cluster'), key('reindex')])
   if (!cluster || item?.data.treeId !== job.treeId) return 'done'
   if (!item.data.built) {

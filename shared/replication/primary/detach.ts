@@ -64,11 +64,11 @@ async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Om
   if (left) return { again: { ...job, at: left, pass } }
   if (pass.found > 0)
     return { again: { since: job.since, notBefore: 0, pass: { seen: 0, found: 0, before: pass.seen } } }
-  return forgotten(run, pass.seen)
+  return forgetTimes(run, pass.seen)
 }
 
 /** Entries of lists have lost their times for the engine: the hourly round is told that they follow no settings. */
-async function forgotten(run: JobRun, total: number): Promise<'done'> {
+async function forgetTimes(run: JobRun, total: number): Promise<'done'> {
   const [mounts] = await run.ports.store.read([key('mounts')])
   const lists = ['identity-accesslist', 'roletag-denylist'] as const
   const stamps = (mounts?.data.mounts ?? []).flatMap(({ accessor }) =>

@@ -10,7 +10,7 @@ type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'deployment'>
 /** A cluster that has a tree. */
 type Keeping = ClusterRecord & { treeId: string }
 
-async function keeping({ store, deployment }: Dependencies): Promise<Keeping | undefined> {
+async function readKeeping({ store, deployment }: Dependencies): Promise<Keeping | undefined> {
   const [cluster] = await store.read([key('cluster')])
   const { mode, treeId } = cluster?.data ?? {}
   if (!cluster || (mode !== 'primary' && mode !== 'secondary') || treeId === undefined) return undefined
@@ -20,7 +20,7 @@ async function keeping({ store, deployment }: Dependencies): Promise<Keeping | u
 
 /** Closes positions of a primary that nobody has taken, where a later one is taken. */
 export async function closeHoles(ports: Dependencies): Promise<void> {
-  if ((await keeping(ports))?.mode === 'primary') await fill(ports, 'below')
+  if ((await readKeeping(ports))?.mode === 'primary') await fill(ports, 'below')
 }
 
 async function refreshHashes({ journal, clock }: Dependencies, { mode, treeId }: Keeping): Promise<void> {
@@ -35,7 +35,7 @@ async function refreshHashes({ journal, clock }: Dependencies, { mode, treeId }:
  * @param which positions that may be closed: `below` a later one, or `all`
  */
 export async function maintainJournal(ports: Dependencies, which: 'below' | 'all'): Promise<void> {
-  const cluster = await keeping(ports)
+  const cluster = await readKeeping(ports)
   if (!cluster) return
   if (cluster.mode === 'primary') await fill(ports, which)
   if (which === 'all') await trimJournal(ports)
@@ -43,7 +43,7 @@ export async function maintainJournal(ports: Dependencies, which: 'below' | 'all
 }
 
 /** Milliseconds between two refreshes, at least; and how long one may be put off. */
-const PACE = { least: 1000, most: 4000 }
+const REFRESH_PAUSE_MS = { least: 1000, most: 4000 }
 
 /**
  * Refreshes hashes where journal entries are written all the time: each refresh reads every page that has changed, so that without a
@@ -57,9 +57,9 @@ export function pacedRefresh(ports: Dependencies): (more: boolean) => Promise<vo
     if (more && clock.now() < due) return
     await clock.sleep(Math.max(0, due - clock.now()))
     const began = clock.now()
-    const cluster = await keeping(ports)
+    const cluster = await readKeeping(ports)
     if (cluster) await refreshHashes(ports, cluster)
     const ended = clock.now()
-    due = ended + Math.min(PACE.most, Math.max(PACE.least, 2 * (ended - began)))
+    due = ended + Math.min(REFRESH_PAUSE_MS.most, Math.max(REFRESH_PAUSE_MS.least, 2 * (ended - began)))
   }
 }

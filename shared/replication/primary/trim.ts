@@ -2,7 +2,7 @@ import type { Ports } from '../../ports.ts'
 import { JOURNAL_PROMISE_MS } from '../../values/bounds.ts'
 
 /** Milliseconds, about, between two moves of the beginning. */
-const STEP = 12 * 3600 * 1000
+const TRIM_STEP_MS = 12 * 3600 * 1000
 
 /**
  * Moves the beginning of what this cluster promises of its journal: journal entries that the engine may delete soon are read by
@@ -17,7 +17,7 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
   const oldest = clock.now() - JOURNAL_PROMISE_MS
   const at = async (seq: number): Promise<number> =>
     (await journal.entries(lineage, seq - 1, seq))[0]?.at ?? 0
-  if ((await at(retainedFrom + 1)) > oldest - STEP) return
+  if ((await at(retainedFrom + 1)) > oldest - TRIM_STEP_MS) return
   // the lowest position whose journal entry is younger, by halving; below `done` journal entries are missing only where they were deleted
   let low = retainedFrom + 1
   let high = applied + 1

@@ -1,5 +1,5 @@
 import type { Head } from '../../journal/head.ts'
-import { common } from '../../journal/position.ts'
+import { compareLineages } from '../../journal/position.ts'
 import { nothingNeeded } from '../../journal/terms.ts'
 import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../link/source.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
@@ -12,7 +12,7 @@ import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Connect } from '../secondary/connect.ts'
 import { ask, type Follower, holdFor } from '../secondary/follower.ts'
-import { heldBy } from '../secondary/hold-term.ts'
+import { termsHeldBy } from '../secondary/hold-term.ts'
 import { type FollowerPorts, newFollower } from '../secondary/new-follower.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
@@ -40,7 +40,7 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
     key('diverging'),
   ])
   const head = await ports.journal.head()
-  const keyring = await triedKeyring(ports, record)
+  const keyring = await tryKeyring(ports, record)
   const heardAt = contact?.data.at
   const silent: PrimaryFacts = { state: 'silent', ...(heardAt === undefined ? {} : { heardAt }) }
   // without its keys this cluster cannot ask anybody
@@ -66,7 +66,7 @@ const isReindexing = ({ treeId, stage }: TreeReindex, record: ClusterRecord): bo
  * Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. Where KMS does
  * not do that, it is not asked again for each of them.
  */
-export async function triedKeyring(
+export async function tryKeyring(
   { store, cipher }: Pick<FollowerPorts, 'store' | 'cipher'>,
   record: ClusterRecord,
 ): Promise<PromotionFacts['keyring']> {
@@ -109,11 +109,11 @@ async function missingTerm(
   const term = primary.state === 'answers' ? (primary.told?.term ?? '') : lastTold
   if (term === '') return undefined
   const [keyring] = await store.read([key('keyring')])
-  return keyring && heldBy(keyring.data).ids.includes(term) ? undefined : term
+  return keyring && termsHeldBy(keyring.data).ids.includes(term) ? undefined : term
 }
 
 /** Times that a refusal is heard before it is believed: the heartbeat of the puller may have come in between. */
-const TRIES = 3
+const ASK_TRIES = 3
 const PAUSE_MS = 300
 
 async function askedPrimary(
@@ -129,13 +129,13 @@ async function askedPrimary(
   for (let tries = 1; ; tries++) {
     const started = clock.now()
     try {
-      return await answered(follower, head)
+      return await factsOfAnswer(follower, head)
     } catch (error) {
       if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
       // one that has followed another primary since has other keys: it lives, and knows better
       const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
       if (error instanceof LinkUnsigned) front = { front: error.message }
-      const over = tries === TRIES || clock.now() + PAUSE_MS >= deadline
+      const over = tries === ASK_TRIES || clock.now() + PAUSE_MS >= deadline
       if (refuses && over) return { state: 'refuses', text: error.message }
       if (over || !(refuses || error instanceof LinkUnsigned))
         // one that answered the first question, and not the second, answered just now
@@ -145,12 +145,12 @@ async function askedPrimary(
   }
 }
 
-async function answered(follower: Follower, head: Head): Promise<PrimaryFacts> {
+async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {
   const { format, lineage, frontier, time, seq, epoch, skew, term } = await ask(follower)
   // what cannot be had is an obstacle of its own
   await holdFor(follower, nothingNeeded).catch(() => undefined)
   const told = { epoch, seq, frontier, skew, term }
-  const { forkPoint, diverged } = common({ lineage }, head)
+  const { forkPoint, diverged } = compareLineages({ lineage }, head)
   const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', told }
   if (diverged || forkPoint < head.last) return divergedFacts
   const oldest = await oldestMissing(follower, head, frontier)

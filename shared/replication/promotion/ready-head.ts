@@ -1,7 +1,7 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
-import { noJournalToTake, restUnusable, syncBegan } from '../operation/faults.ts'
+import { handoverUnusable, noJournalToTake, syncBegan } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
 import { drain } from '../secondary/redo.ts'
 import { stopSync } from '../sync/stop.ts'
@@ -19,7 +19,7 @@ interface Ready {
  * @returns undefined while something else is under way: repeat
  * @throws OperationFailed when what is staged cannot be applied
  */
-export async function readyHead(
+export async function prepareHead(
   { clock, journal }: { clock: Own['clock']; journal: Own['journal'] },
   { own, treeId }: Follower,
   { promotion: { force }, record }: Pick<PromotionStand, 'promotion' | 'record'>,
@@ -43,7 +43,7 @@ export async function readyHead(
     drained === 'missing'
       ? 'a staged journal entry is not there'
       : `${drained.mismatch.length} items are not as journal entries say`
-  if (!force) throw restUnusable(what)
+  if (!force) throw handoverUnusable(what)
   return leftAsItIs(own, what)
 }
 

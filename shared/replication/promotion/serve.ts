@@ -12,8 +12,8 @@ import {
   type OperationEnd,
   type OperationRun,
   type OperationStep,
+  readStandToEnd,
   type StepResult,
-  standingToEnd,
   toStep,
   withFailed,
   withoutOperation,
@@ -102,7 +102,7 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
  * this cluster goes on as a secondary. Once it has taken over there is nothing to give up any more.
  */
 export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
-  const stand = await standingToEnd(run, id)
+  const stand = await readStandToEnd(run, id)
   const { operation, record } = stand
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
@@ -110,7 +110,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   // what was handed over to a cluster that was passed over since is not there any more
   const asked = promotion.askedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
-  if (head?.mode === 'draining' && !(await resumed(run, head))) return AGAIN
+  if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return AGAIN
   const over = asked
     ? { fault: { code: 'busy', text: `${fault.text}; ${waysOut(promotion)}` } as const }
     : { fault }
@@ -130,5 +130,8 @@ const waysOut = ({ end }: PromotionStand['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
 /** Goes on to follow. */
-const resumed = async ({ ports: { journal } }: OperationRun, { incarnation }: Head): Promise<boolean> =>
+const resumeApplying = async (
+  { ports: { journal } }: OperationRun,
+  { incarnation }: Head,
+): Promise<boolean> =>
   (await journal.moveHead({ mode: 'draining', incarnation }, { mode: 'applying' })) !== 'refused'

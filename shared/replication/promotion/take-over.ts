@@ -3,7 +3,7 @@ import type { Head } from '../../journal/head.ts'
 import type { Element } from '../../journal/journal.ts'
 import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
-import { storing } from '../../journal/storing.ts'
+import { toElements } from '../../journal/to-elements.ts'
 import { renewMembership } from '../../link/admin/renew-membership.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
@@ -13,7 +13,7 @@ import { defined } from '../../values/defined.ts'
 import { endsDiffer, noSecondaryNow, syncBegan } from '../operation/faults.ts'
 import { AGAIN, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { newFollower } from '../secondary/new-follower.ts'
-import { readyHead } from './ready-head.ts'
+import { prepareHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt } from './stand.ts'
 
 /**
@@ -26,7 +26,7 @@ export const takeOver: OperationStep = async (run, id) => {
   const { ports } = run
   const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
   if (!follower) throw noSecondaryNow()
-  const ready = await readyHead(ports, follower, stand)
+  const ready = await prepareHead(ports, follower, stand)
   if (!ready) return AGAIN
   checkWhole(ready.head, stand.promotion)
   return commitTakeOver(run, stand, ready.head, ready.warnings)
@@ -89,7 +89,7 @@ async function commitTakeOver(
       head: headAfterTakeOver(head, epoch),
       expect: { mode, incarnation, last: seq, applied, epoch: last, maxEpoch, unfinishedSync },
     },
-    ...storing([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
+    ...toElements([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
     membership.member,
   ]
   const result = await ports.journal.transact(elements)

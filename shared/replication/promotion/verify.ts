@@ -8,7 +8,7 @@ import { promotionFacts } from './facts.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds for which the primary is waited for. By force nobody waits for one whose storage hangs. */
-const PATIENCE = { graceful: 12_000, forced: 4000 }
+const VERIFY_TIMEOUT_MS = { graceful: 12_000, forced: 4000 }
 
 /**
  * Whether the clock was set while the primary was asked, or this process was frozen: then silence was not waited for, or not
@@ -58,7 +58,7 @@ export const verify: OperationStep = async (run, id) => {
   const { force } = before.promotion
   const { clock } = run.ports
   const began = clock.now()
-  const patience = force ? PATIENCE.forced : PATIENCE.graceful
+  const patience = force ? VERIFY_TIMEOUT_MS.forced : VERIFY_TIMEOUT_MS.graceful
   const end = began + patience
   const facts = await caughtUpFacts({ ...run, deadline: Math.min(run.deadline, end) }, before)
   const { refused, warnings } = decidePromotion(facts, { force })

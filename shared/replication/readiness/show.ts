@@ -10,7 +10,7 @@ import { printTime } from '../../values/time.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import { notInASet, roleChanging } from '../manage/refusals.ts'
 import { type CheckResult, type PromotionFacts, promotionChecks } from '../promotion/decide.ts'
-import { promotionFacts, triedKeyring } from '../promotion/facts.ts'
+import { promotionFacts, tryKeyring } from '../promotion/facts.ts'
 import { connectBy } from '../secondary/connect.ts'
 import { keyringPart, ownPart } from './gather.ts'
 import { promotionPlan } from './plan.ts'
@@ -18,7 +18,7 @@ import { preparationOf } from './preparation.ts'
 import { successorFault, switchChecks, switchSteps } from './switch-checks.ts'
 
 /** Milliseconds that the primary is waited for at each call: the request must not outlive its gateway. */
-const PATIENCE = 6000
+const READINESS_TIMEOUT_MS = 6000
 
 /** GET sys/replication/dr/readiness: on a primary what a planned switch would find, on a secondary what a promotion would. */
 export async function showReadiness(call: Call): Promise<Outcome> {
@@ -39,7 +39,7 @@ export async function showSecondaryReadiness(call: Call): Promise<Outcome> {
 async function secondaryReadiness(call: Call, record: ClusterRecord) {
   const { ports, now } = call
   const connect = connectBy(hurried(ports.carryTo), ports)
-  const facts = await promotionFacts({ ports, connect, deadline: now + 3 * PATIENCE }, record)
+  const facts = await promotionFacts({ ports, connect, deadline: now + 3 * READINESS_TIMEOUT_MS }, record)
   const [own, operation_token, contact, head] = await Promise.all([
     ownPart(call),
     preparationOf(call, record.mode),
@@ -116,13 +116,13 @@ const hurried =
   (carryTo: CarryTo): CarryTo =>
   to => {
     const carry = carryTo(to)
-    return (method, call, timeoutMs) => carry(method, call, Math.min(timeoutMs, PATIENCE))
+    return (method, call, timeoutMs) => carry(method, call, Math.min(timeoutMs, READINESS_TIMEOUT_MS))
   }
 
 async function primaryReadiness(call: Call, record: ClusterRecord) {
   const { ports, now } = call
   const [keyring, head, listed, [check, reindex, diverging], own, operation_token] = await Promise.all([
-    triedKeyring(ports, record),
+    tryKeyring(ports, record),
     ports.journal.head(),
     ports.store.list(partitions('secondary')),
     ports.store.read([key('tree-check'), key('tree-reindex'), key('diverging')]),

@@ -7,7 +7,14 @@ import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
-import { destroyable, droppable, isDataDone, isOwnDone, isTermWorkDue, olderTerms } from './decide.ts'
+import {
+  destroyableTerms,
+  droppableTerms,
+  isDataDone,
+  isOwnDone,
+  isTermWorkDue,
+  olderTerms,
+} from './decide.ts'
 import { encryptsData, epochOf, type TermStand, termFacts } from './facts.ts'
 import { encryptOwnKeys } from './own-keys.ts'
 import { passThrough } from './pass.ts'
@@ -73,7 +80,7 @@ const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ dat
 /** Says of terms that nothing needs any more that they are destroyed: every cluster drops their keys when it has this. */
 async function destroy(run: JobRun, stand: TermStand): Promise<void> {
   const { store, clock } = run.ports
-  const terms = destroyable(stand)
+  const terms = destroyableTerms(stand)
   const cluster = await run.cluster()
   if (!cluster || terms.length === 0 || cluster.record.edition !== stand.record.edition) return
   const ids = terms.map(({ sk }) => sk)
@@ -94,7 +101,7 @@ async function destroy(run: JobRun, stand: TermStand): Promise<void> {
 /** Drops the keys of terms that are destroyed from the own keyring. */
 async function drop(ports: Ports, stand: TermStand): Promise<void> {
   const { store, keyFactory, clock } = ports
-  const terms = droppable(stand)
+  const terms = droppableTerms(stand)
   if (terms.length === 0) return
   const { record, keyring } = stand.items
   const ids = terms.map(({ sk }) => sk)

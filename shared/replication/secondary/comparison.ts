@@ -8,13 +8,13 @@ import {
   type Beside,
   COMPARED_AT_ONCE,
   differingIn,
+  findStillDiffering,
   lookAtSource,
   MOST_COMPARED,
-  stillDiffering,
 } from '../sync/compare.ts'
 import { noteCompared, readSegments } from '../sync/segments.ts'
 import { tagsOf } from './diverging.ts'
-import { type Comparison, type Follower, type Progress, stopped } from './follower.ts'
+import { type Comparison, type Follower, type Progress, stopWith } from './follower.ts'
 import { countRound } from './loop-guard.ts'
 import { resync } from './resync.ts'
 
@@ -91,7 +91,7 @@ async function compareSome(
   }
   if (looked) {
     if (head.applied < looked.seq) return 'waiting'
-    found.push(...(await stillDiffering(beside, looked)))
+    found.push(...(await findStillDiffering(beside, looked)))
     delete comparison.looked
     return 'worked'
   }
@@ -116,7 +116,7 @@ async function conclude(follower: Follower, head: Head, found: readonly Place[])
   const left = await countRound(follower, found)
   if (left === 'again') return 'waiting'
   if (left === 'stop')
-    return stopped(follower, `more items than can be kept are not as the primary has them: ${tagsOf(found)}`)
+    return stopWith(follower, `more items than can be kept are not as the primary has them: ${tagsOf(found)}`)
   if (left.length === 0) {
     await noteCompared(own)
     return 'waiting'

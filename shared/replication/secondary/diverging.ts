@@ -24,7 +24,7 @@ export const divergingOf = (
   item && item.data.treeId === treeId && item.data.link === (link ?? '') ? item.data.keys : []
 
 /** The keys that have been given up, each once, as texts of `placeText`. */
-export async function givenUpKeys(
+export async function readGivenUpKeys(
   journal: Pick<Journal, 'raw'>,
   here: { treeId: string; link: string },
 ): Promise<ReadonlySet<string>> {

@@ -12,7 +12,7 @@ import {
   isReplaced,
   type Prefetched,
   type Progress,
-  stopped,
+  stopWith,
 } from './follower.ts'
 import { countRound } from './loop-guard.ts'
 import { nextStep, type Step, type SyncStep } from './next-step.ts'
@@ -140,7 +140,7 @@ async function entriesBehind(
 
 async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {
   const { reported, own } = follower
-  if (redone === 'missing') return stopped(follower, 'a staged journal entry is not there any more')
+  if (redone === 'missing') return stopWith(follower, 'a staged journal entry is not there any more')
   if (typeof redone === 'object') return putRight(follower, head, redone.mismatch)
   if (redone === 'done') delete reported.fault
   else await pauseBefore(own, 1)
@@ -165,7 +165,7 @@ async function putRight(
   const left = await countRound(follower, mismatch)
   if (left === 'again') return 'waiting'
   if (left === 'stop')
-    return stopped(follower, `more items than can be kept cannot be brought in line: ${tagsOf(mismatch)}`)
+    return stopWith(follower, `more items than can be kept cannot be brought in line: ${tagsOf(mismatch)}`)
   // all of them are given up: what journal entries say of them is taken from now on
   if (left.length === 0) return 'worked'
   return resync(follower, head, { do: 'sync', what: 'touched', forkPoint: applied, diverged: false }, left)

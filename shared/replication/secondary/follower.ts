@@ -94,7 +94,7 @@ export const isOfBefore = ({ epochAtHeartbeat }: Follower, { own }: Pick<Head, '
   epochAtHeartbeat !== undefined && own !== '' && own !== epochAtHeartbeat
 
 /** Nothing more can be done by itself: what is wrong is shown by status. */
-export function stopped({ reported }: Follower, fault: string): Progress {
+export function stopWith({ reported }: Follower, fault: string): Progress {
   reported.state = 'idle'
   reported.fault = fault
   return 'stopped'

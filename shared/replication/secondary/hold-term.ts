@@ -9,7 +9,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 type Needs = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
 /** What a keyring meets: terms that were given up are as good as held. */
-export const heldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
+export const termsHeldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
   number: highest,
   ids: [...held, ...gone],
   active,
@@ -29,11 +29,11 @@ export async function holdTerm(
 ): Promise<TermNeeds> {
   const [own] = await ports.store.read([key('keyring')])
   if (!own) throw new Error('there is no keyring')
-  const held = heldBy(own.data)
+  const held = termsHeldBy(own.data)
   // a number that is not higher is of a term that this cluster has, or the item that names the term comes with it
   if (meets(held, needs)) return held
   const { keyring: sealed } = await link.keyring({ term: needs.number })
-  const united = heldBy(await takeSealed(ports, cluster, sealed))
+  const united = termsHeldBy(await takeSealed(ports, cluster, sealed))
   // a rotation since the primary told of its term may have brought another one that encrypts
   if (!meets(united, { ...needs, active: undefined }))
     throw new Error('the primary does not give a term that it writes by')

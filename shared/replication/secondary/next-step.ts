@@ -1,5 +1,5 @@
 import type { Head } from '../../journal/head.ts'
-import { common, type Epoch, type Lineage } from '../../journal/position.ts'
+import { compareLineages, type Epoch, type Lineage } from '../../journal/position.ts'
 
 /** What is known of the cluster that this one follows. */
 export interface Source {
@@ -42,7 +42,7 @@ export function nextStep(head: Head, source: Source | undefined, filled: boolean
 }
 
 function syncOf(head: Head, source: Source): SyncStep | undefined {
-  const { forkPoint, diverged } = common(source, head)
+  const { forkPoint, diverged } = compareLineages(source, head)
   // what an unfinished sync has touched is right only together with the rest of the same source's journal
   const unfinished =
     head.mode === 'syncing' || (head.unfinishedSync !== null && head.unfinishedSyncEpoch !== source.epoch)

@@ -1,5 +1,5 @@
 import { nothingNeeded } from '../../journal/terms.ts'
-import { vouched } from '../../link/membership.ts'
+import { addVouchers } from '../../link/membership.ts'
 import { type HeartbeatAnswer, LinkRefused } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead } from '../../ports.ts'
@@ -11,7 +11,7 @@ import type { Connect } from './connect.ts'
 import { followOn } from './follow.ts'
 import { ask, type Follower, holdFor, isReplaced, type Progress } from './follower.ts'
 import { type FollowerPorts, newFollower } from './new-follower.ts'
-import { type Attention, attentionTo, isNoticed, rest } from './rest.ts'
+import { type Attention, attentionTo, isNoticed, restUntil } from './rest.ts'
 
 /** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
 const STANDBY_MS = 500
@@ -54,19 +54,19 @@ export async function pull(
     const { follower } = pulling
     if (ports.clock.now() >= next || (!follower.source && follower.link)) {
       next = ports.clock.now() + bounds.HEARTBEAT_MS
-      await heartbeat(pulling)
+      await askPrimary(pulling)
       const renewed = await renew(pulling, lease)
       if (!renewed) return
       lease = renewed.item
     }
-    const progress = await carefully(follower)
-    if (progress === 'replaced' && !(await relinked(pulling, connect))) break
+    const progress = await followOnCarefully(follower)
+    if (progress === 'replaced' && !(await relink(pulling, connect))) break
     if (progress === 'stopped' && (!follower.link || follower.reported.fault !== undefined)) break
-    if (progress !== 'worked') await rest(ports, follower, pulling.attention, Math.min(next, deadline))
+    if (progress !== 'worked') await restUntil(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renew(pulling, lease, 0)
   // who told it while the lease was held has started nobody
-  if (await isNoticed(ports, pulling.attention)) await carefully(pulling.follower)
+  if (await isNoticed(ports, pulling.attention)) await followOnCarefully(pulling.follower)
 }
 
 /** The lease that another run has left, as soon as it has; nothing where none does before a moment. */
@@ -91,7 +91,7 @@ interface Pulling {
 }
 
 /** Goes on by the link that the record names now. @returns whether this cluster is a secondary still */
-async function relinked(pulling: Pulling, connect: Connect): Promise<boolean> {
+async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
   const { hasTime } = pulling.follower
   const follower = await newFollower(pulling.ports, connect, { hasTime })
   if (!follower) return false
@@ -101,7 +101,7 @@ async function relinked(pulling: Pulling, connect: Connect): Promise<boolean> {
 }
 
 /** The link may fail at any moment: then the primary is asked again before anything else. */
-async function carefully(follower: Follower): Promise<Progress> {
+async function followOnCarefully(follower: Follower): Promise<Progress> {
   try {
     return await followOn(follower)
   } catch (error) {
@@ -112,7 +112,7 @@ async function carefully(follower: Follower): Promise<Progress> {
 }
 
 /** Asks the primary, and keeps what it says for status. */
-async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
+async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const cluster = await follower.cluster()
   follower.roleChangePending = cluster?.record.operation !== undefined
   const head = await ports.journal.head()
@@ -174,7 +174,7 @@ async function rememberMet(
 ): Promise<void> {
   const place = key('member', cluster.record.id)
   const [before] = await store.read([place])
-  const next = vouched(before?.data, { addresses: told })
+  const next = addVouchers(before?.data, { addresses: told })
   if (next.addresses.length === (before?.data.addresses.length ?? 0)) return
   await store.commit([replace(place, before, next)], cluster)
 }

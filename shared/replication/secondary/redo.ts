@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../journal/journal-entry.ts'
 import type { Setting } from '../apply/judge.ts'
 import { type Own, targetOf } from '../apply/target.ts'
 import { type Applied, applyWindow } from '../apply/window.ts'
-import { givenUpKeys } from './diverging.ts'
+import { readGivenUpKeys } from './diverging.ts'
 
 /**
  * How applying what is staged ended: `done`; `busy`: others are in the way, it has to be done again; `moved`: the
@@ -53,12 +53,12 @@ async function applyTolerantly(
   const target = targetOf({ journal, ...own })
   const applied = await applyWindow(entries, setting, target)
   if (applied.mismatch.length === 0) return applied
-  const tolerated = await givenUpKeys(journal, { treeId: setting.treeId, link })
+  const tolerated = await readGivenUpKeys(journal, { treeId: setting.treeId, link })
   if (!applied.mismatch.some(one => tolerated.has(placeText(one)))) return applied
   return applyWindow(entries, { ...setting, tolerated }, target)
 }
 
-const TRIES = 8
+const DRAIN_TRIES = 8
 
 /**
  * Stops the stager, and applies what is staged to the end. Before that nothing else may happen to the cluster: what
@@ -67,7 +67,7 @@ const TRIES = 8
  */
 export async function drain(own: Own, treeId: string, link?: string): Promise<Redone> {
   let why: Redone = 'moved'
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < DRAIN_TRIES; tries++) {
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return 'moved'
     if (head?.mode === 'applying') {

@@ -3,8 +3,8 @@ import type { Place } from '../../journal/journal.ts'
 import { needsOf } from '../../journal/terms.ts'
 import { pauseBefore } from '../apply/target.ts'
 import { keysIn, reportParts } from '../sync/report.ts'
-import { reportedKeys, reportName, storeReport } from '../sync/store-report.ts'
-import { begin, carryOn, endSync, type Scope, type SyncPlace, underWay } from '../sync/sync.ts'
+import { readReportedKeys, reportName, storeReport } from '../sync/store-report.ts'
+import { begin, carryOn, endSync, findRunningSync, type Scope, type SyncPlace } from '../sync/sync.ts'
 import { ask, type Follower, holdFor, type Progress } from './follower.ts'
 import type { SyncStep } from './next-step.ts'
 
@@ -35,7 +35,7 @@ export async function resync(
       reported.synced += keys
     },
   }
-  const running = await underWay(place, head, source)
+  const running = await findRunningSync(place, head, source)
   if (running) return toItsEnd(follower, place, running)
   reported.synced = 0
   const begun = await begin(place, head, { ...(await scopeOf(follower, head, step, wrong)), compare }, source)
@@ -60,7 +60,7 @@ async function toItsEnd(
 
 /** What an unfinished sync may have touched, but for one of everything. */
 const touchedBefore = async ({ own }: Follower, { unfinishedSync }: Head): Promise<Place[]> =>
-  unfinishedSync === null || unfinishedSync === 'all' ? [] : reportedKeys(own.store, unfinishedSync)
+  unfinishedSync === null || unfinishedSync === 'all' ? [] : readReportedKeys(own.store, unfinishedSync)
 
 /**
  * What a sync is about. A report of the journal entries that it takes away, and of the keys that it may touch, is stored before

@@ -1,7 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { common, epochAt, epochNumber, type Lineage } from '../../journal/position.ts'
+import { compareLineages, epochAt, epochNumber, type Lineage } from '../../journal/position.ts'
 
 /** Journal entries that are staged, and then applied, together. */
 const WINDOW = 1000
@@ -20,7 +20,7 @@ export function nextEntries(
   head: Head,
   answer: { entries: readonly JournalEntry[]; lineage: Lineage },
 ): readonly JournalEntry[] {
-  const { diverged, forkPoint } = common(answer, head)
+  const { diverged, forkPoint } = compareLineages(answer, head)
   if (diverged || forkPoint < head.last)
     throw new WrongEntries('the lineage of these journal entries is another one')
   const entries = answer.entries.slice(0, WINDOW)

@@ -1,5 +1,5 @@
 import { bucketLine, readBucketLine } from '../../journal/bucket-line.ts'
-import { ended, generationOfTtl } from '../../journal/generation.ts'
+import { generationOfTtl, hasEnded } from '../../journal/generation.ts'
 import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import { allPages, bucketAt, type PagePlace, pkOfPage } from '../../journal/page-places.ts'
 import { amountOf, bucketOf, bucketText, leafOf, pageNames } from '../../journal/tree.ts'
@@ -46,7 +46,7 @@ export async function differencesTo(beside: Comparing): Promise<Place[]> {
   for (let at = 0; at < suspects.length; at += COMPARED_AT_ONCE) {
     const looked = await lookAtSource(beside, suspects.slice(at, at + COMPARED_AT_ONCE))
     await caughtUp(beside, looked.seq)
-    real.push(...(await stillDiffering(beside, looked)))
+    real.push(...(await findStillDiffering(beside, looked)))
   }
   return real
 }
@@ -77,7 +77,7 @@ export async function differingIn({ journal, treeId, now, link }: Beside, place:
 function keysThatDiffer(mine: readonly string[], theirs: readonly string[], now: number): Key[] {
   const both = new Set(mine.filter(line => theirs.includes(line)))
   const lines = [...mine, ...theirs].filter(line => !both.has(line)).map(readBucketLine)
-  const counting = lines.filter(([, , , , gen]) => gen === null || !ended(gen, now))
+  const counting = lines.filter(([, , , , gen]) => gen === null || !hasEnded(gen, now))
   const keys = counting.flatMap(([kind, pk, sk]) =>
     Object.hasOwn(kinds, kind) ? [{ kind: kind as Key['kind'], pk, sk }] : [],
   )
@@ -100,7 +100,7 @@ export async function lookAtSource({ link }: Pick<Beside, 'link'>, keys: readonl
 }
 
 /** Those of the keys whose items are different, after this cluster has applied all that the primary had then. */
-export async function stillDiffering(
+export async function findStillDiffering(
   { journal, now, link }: Beside,
   { keys, items }: Looked,
 ): Promise<Place[]> {
@@ -116,17 +116,17 @@ export async function stillDiffering(
 function agree(own: StoredItem | undefined, theirs: StoredItem | undefined, now: number): boolean {
   if (own && theirs) return theirs.leaf === undefined || leafOf(own) === leafOf(theirs)
   const one = own ?? theirs
-  return one === undefined || (one.ttl !== undefined && ended(generationOfTtl(one.ttl), now))
+  return one === undefined || (one.ttl !== undefined && hasEnded(generationOfTtl(one.ttl), now))
 }
 
-const PATIENCE_MS = 30_000
+const COMPARE_TIMEOUT_MS = 30_000
 const EVERY_MS = 200
 
 async function caughtUp(
   { journal, clock }: Pick<Comparing, 'journal' | 'clock'>,
   seq: number,
 ): Promise<void> {
-  const end = clock.now() + PATIENCE_MS
+  const end = clock.now() + COMPARE_TIMEOUT_MS
   for (;;) {
     const head = await journal.head()
     if (head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq) return

@@ -1,5 +1,5 @@
 import type { Element, Place } from '../../journal/journal.ts'
-import { deltasOf, leafIn, leafInTree, placed } from '../../journal/tree.ts'
+import { deltasOf, leafIn, leafInTree, placeInTree } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
 /** An item as the source has it; nothing: it has none. */
@@ -51,5 +51,5 @@ function itemElement(treeId: string, pair: Pair): Element {
   const { place, item, own } = pair
   const found = own ? { rev: own.rev } : 'absent'
   if (isSame(treeId, pair)) return { check: place, if: found }
-  return { item: place, put: item ? placed(item, treeId) : null, if: found }
+  return { item: place, put: item ? placeInTree(item, treeId) : null, if: found }
 }

@@ -70,13 +70,13 @@ export async function noteCompared(own: Own): Promise<void> {
   if (elements.length === SEGMENTS) await insist(own, () => own.journal.transact(elements))
 }
 
-const TRIES = 12
+const SEGMENT_WRITE_TRIES = 12
 
 /** Repeats what a conflict has left undecided. */
 async function insist(own: Own, write: () => ReturnType<Own['journal']['transact']>) {
   for (let tries = 1; ; tries++) {
     const result = await write()
-    if (result !== 'conflict' || tries === TRIES) return result
+    if (result !== 'conflict' || tries === SEGMENT_WRITE_TRIES) return result
     await pauseBefore(own, tries)
   }
 }
@@ -189,7 +189,7 @@ async function writeSome(
   wanted: readonly Wanted[],
   data: SyncSegment,
 ): Promise<HeldSegment | 'lost'> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < SEGMENT_WRITE_TRIES; tries++) {
     if (tries > 0) await pauseBefore(own, tries)
     const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
     const next = nextElement(own, held, data)

@@ -27,7 +27,7 @@ export async function storeReport(
 }
 
 /** The keys that a stored report names. */
-export async function reportedKeys(store: Ports['store'], name: string): Promise<Place[]> {
+export async function readReportedKeys(store: Ports['store'], name: string): Promise<Place[]> {
   const found = await store.list(partitions('report'), { after: `${name}/` })
   return keysIn(found.filter(({ sk }) => sk.startsWith(`${name}/`)).map(({ data }) => data))
 }

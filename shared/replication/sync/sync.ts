@@ -52,7 +52,7 @@ export interface Running {
 export type Synced = 'done' | 'time' | 'again'
 
 /** The sync that was begun for a source that is still the same, and has not ended. */
-export async function underWay(
+export async function findRunningSync(
   { own, treeId }: SyncPlace,
   head: Head,
   source: { lineage: Lineage },

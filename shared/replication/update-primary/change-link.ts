@@ -8,7 +8,7 @@ import {
   DONE,
   type OperationRun,
   type OperationStep,
-  standing,
+  readStand,
   toStep,
 } from '../operation/run.ts'
 import { drain } from '../secondary/redo.ts'
@@ -20,23 +20,23 @@ import { isAdopted } from './find.ts'
  */
 export const changeLink: OperationStep = async (run, id) => {
   const { ports } = run
-  const before = await standing(run, id)
+  const before = await readStand(run, id)
   const { treeId } = before.record.data
   if (isAdopted(before.record.data, id) || before.operation.data.status !== 'running') return DONE
   const head = await ports.journal.head()
   if (!head || treeId === undefined || head.mode === 'writing') throw noSecondaryNow()
-  if (!(await stopped(run, head, id))) return AGAIN
-  const drained = await settled(run, head, treeId)
+  if (!(await stopFollowing(run, head, id))) return AGAIN
+  const drained = await drainBefore(run, head, treeId)
   if (!drained) {
     await pauseBefore(ports, 1)
     return AGAIN
   }
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   return commitStep(run, [toStep(stand, ports.clock.now(), { step: 'adopt' })], stand)
 }
 
 /** The head names the new link, and is not `applying` any more. */
-async function stopped({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
+async function stopFollowing({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
   const { mode, incarnation, link } = head
   if (link === id && mode !== 'applying') return true
   const next = mode === 'applying' ? 'draining' : mode
@@ -47,7 +47,7 @@ async function stopped({ ports }: OperationRun, head: Head, id: string): Promise
  * Whether everything that was staged is applied, and the own closed journal has its exact end. What cannot be applied,
  * because it does not fit what stands here, is fetched anew from the next primary, all of it.
  */
-async function settled(
+async function drainBefore(
   { ports }: OperationRun,
   { mode, incarnation, epoch }: Head,
   treeId: string,

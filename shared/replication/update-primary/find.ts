@@ -9,8 +9,8 @@ import {
   DONE,
   type OperationRun,
   type OperationStep,
+  readStand,
   type StepResult,
-  standing,
   toStep,
 } from '../operation/run.ts'
 
@@ -24,7 +24,7 @@ export const isAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, 
  * @throws OperationFailed
  */
 export const findPrimary: OperationStep = async (run, id) => {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { record, operation } = stand
   if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
   const { form, addresses, found } = operation.data.update ?? { form: 'clear', addresses: [] }
@@ -37,10 +37,10 @@ export const findPrimary: OperationStep = async (run, id) => {
 
 /** Asks at each address in turn; the first that answers as the primary of this set, with its key, is the one. */
 async function lookAt(run: OperationRun, id: string, addresses: readonly string[]): Promise<StepResult> {
-  const { record } = await standing(run, id)
+  const { record } = await readStand(run, id)
   const { clock } = run.ports
   const failures: string[] = []
-  const end = clock.now() + PATIENCE_MS
+  const end = clock.now() + FIND_TIMEOUT_MS
   for (const [index, address] of addresses.entries()) {
     const share = (end - clock.now()) / (addresses.length - index)
     const answer = await askedAt(run, record.data, { address, until: clock.now() + share })
@@ -49,7 +49,7 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
       continue
     }
     // calls take seconds: the operation is read again
-    const stand = await standing(run, id)
+    const stand = await readStand(run, id)
     const { update, status } = stand.operation.data
     if (!update || status !== 'running') return DONE
     const found = [...new Set([address, ...answer.addresses])]
@@ -60,8 +60,8 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
 }
 
 /** Milliseconds for all addresses together: the request that began it waits a little longer. */
-const PATIENCE_MS = 18_000
-const TRIES = 3
+const FIND_TIMEOUT_MS = 18_000
+const FIND_TRIES = 3
 const PAUSE_MS = 500
 
 /** @returns the answer, or why there is none */
@@ -84,7 +84,7 @@ async function askedAt(
     const answer = await answerOf(link, request)
     if (!(answer instanceof LinkRefused)) return answer instanceof LinkSilent ? answer.message : answer
     // a heartbeat of the puller may have come in between
-    if (tries === TRIES || ports.clock.now() + PAUSE_MS >= until) return answer.message
+    if (tries === FIND_TRIES || ports.clock.now() + PAUSE_MS >= until) return answer.message
     await ports.clock.sleep(PAUSE_MS)
   }
 }

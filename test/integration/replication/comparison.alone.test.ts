@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { deltasOf, leafIn, leafOf, placed } from '../../../shared/journal/tree.ts'
+import { deltasOf, leafIn, leafOf, placeInTree } from '../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../shared/link/source.ts'
 import type { Connect } from '../../../shared/replication/secondary/connect.ts'
 import { pull } from '../../../shared/replication/secondary/pull.ts'
@@ -31,7 +31,7 @@ async function missynced(name: string, change: (item: StoredItem) => StoredItem 
   const [own] = await journal.raw([policy(name)])
   if (!like) throw new Error('there is no such item')
   const wanted = change(own ?? like)
-  const put = wanted && placed({ ...wanted, leaf: leafOf(wanted) }, treeId)
+  const put = wanted && placeInTree({ ...wanted, leaf: leafOf(wanted) }, treeId)
   const next = put && leafIn(put)
   const [delta] = deltasOf(treeId, [{ ...policy(name), prev: own ? leafIn(own) : null, next }], 0)
   if (!delta) throw new Error('nothing has changed')

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Element, Journal, Transacted } from '../../../shared/journal/journal.ts'
 import { type JournalEntry, noopEntry } from '../../../shared/journal/journal-entry.ts'
-import { placed } from '../../../shared/journal/tree.ts'
+import { placeInTree } from '../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../shared/link/source.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
 import { ask, type Follower } from '../../../shared/replication/secondary/follower.ts'
@@ -643,7 +643,7 @@ describe('rules of a sync', () => {
 
   test('a late wipe takes nothing that has been fetched since', async () => {
     await commit(east, [x, '1'])
-    const old = placed({ ...x, rev: 'r', data: {} }, 'the tree before')
+    const old = placeInTree({ ...x, rev: 'r', data: {} }, 'the tree before')
     await west.journal.transact([{ item: x, put: old, if: 'absent' }])
     const found = [x]
     expect(await west.journal.wipe(found, west.treeId)).toBe(1)

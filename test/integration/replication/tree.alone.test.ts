@@ -5,11 +5,11 @@ import {
   deltasOf,
   type Limbs,
   leafIn,
-  live,
   pageHash,
   pageNames,
   pagePk,
   rootHash,
+  sumLive,
 } from '../../../shared/journal/tree.ts'
 import type { ClusterRead, Ports } from '../../../shared/ports.ts'
 import { maintainJournal } from '../../../shared/replication/primary/maintain.ts'
@@ -47,7 +47,7 @@ async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> 
   const pages = new Map<string, Map<string, Limbs>>()
   for (const { bucket, sums } of deltasOf(record.treeId ?? '', [...items.values()], now)) {
     const page = pages.get(bucket.pk) ?? new Map<string, Limbs>()
-    pages.set(bucket.pk, page.set(bucket.sk, live(sums, now)))
+    pages.set(bucket.pk, page.set(bucket.sk, sumLive(sums, now)))
   }
   return rootHash(
     pageNames.map(page => pageHash(pages.get(pagePk(record.treeId ?? '', of, page)) ?? new Map())),

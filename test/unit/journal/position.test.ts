@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  common,
+  compareLineages,
   epochAt,
   epochName,
   epochNumber,
@@ -128,7 +128,7 @@ describe('lineage', () => {
     ],
     ['nothing at all', lineage, [], 0, { forkPoint: -1, diverged: true }],
   ])('%s', (_, source, own, seq, expected) => {
-    expect(common({ lineage: source }, { lineage: own, last: seq })).toEqual(expected)
+    expect(compareLineages({ lineage: source }, { lineage: own, last: seq })).toEqual(expected)
   })
 
   test('common to both is exactly what both have, whatever the two did', () => {
@@ -147,7 +147,7 @@ describe('lineage', () => {
         const source = grown(stem, end, one, 'bbbbbbbbbbbb')
         const own = grown(stem, end, two, 'cccccccccccc')
         const seq = (own.at(-1)?.[1] ?? 1) + more
-        const { forkPoint, diverged } = common({ lineage: source }, { lineage: own, last: seq })
+        const { forkPoint, diverged } = compareLineages({ lineage: source }, { lineage: own, last: seq })
         for (let at = 1; at <= seq; at++)
           expect(at <= forkPoint).toBe(epochAt(source, at) === epochAt(own, at) && at <= forkPoint)
         expect(diverged).toBe(seq > forkPoint)

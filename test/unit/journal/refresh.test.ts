@@ -3,7 +3,7 @@ import { firstHead, type Head } from '../../../shared/journal/head.ts'
 import type { Journal, StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
 import { forgetHashes, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
 import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/journal/tree.ts'
-import { tree } from '../../../shared/link/serve/reading.ts'
+import { serveTree } from '../../../shared/link/serve/reading.ts'
 
 // Hashes in memory: when they are made anew, and when they are left.
 
@@ -79,7 +79,7 @@ describe('hashes of a tree', () => {
 
 describe('what a primary tells of its tree', () => {
   const told = (level: 'root' | 'page' | 'bucket', page?: string) =>
-    tree(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
+    serveTree(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
 
   test('what buckets of a page amount to, and the items of one', async () => {
     expect((await told('page', 'l#07')).hashes[10]).toBe('3 0 0')

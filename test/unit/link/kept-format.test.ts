@@ -4,7 +4,14 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
 import { decodeBody, type EntryChange } from '../../../shared/journal/journal-entry.ts'
-import { type Limbs, leafOf, pageHash, placed, rootHash, wholeRoot } from '../../../shared/journal/tree.ts'
+import {
+  type Limbs,
+  leafOf,
+  pageHash,
+  placeInTree,
+  rootHash,
+  wholeRoot,
+} from '../../../shared/journal/tree.ts'
 import { readActivation } from '../../../shared/link/activation-token.ts'
 import { type Method, methods } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, outcomeOf } from '../../../shared/link/envelope.ts'
@@ -91,7 +98,7 @@ describe.each(numbers)('format %s', number => {
   test('leaves, places and hashes are those that it computed', () => {
     const { life: treeId, item, stored, page, root: hash, whole } = kept.tree
     expect(leafOf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
-    expect(placed(item, treeId)).toEqual(stored)
+    expect(placeInTree(item, treeId)).toEqual(stored)
     const sums = new Map<string, Limbs>([
       ['0a', [1n, 2n, 3n]],
       ['0b', [4n, 5n, 6n]],

@@ -46,7 +46,11 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'invalid_argument',
     'the call does not name a cluster with its keys; see that the caller is a cluster of this product, and upgrade it',
   ],
-  callsMeet: [link.callsMeet(), 'unavailable', 'two calls of this cluster meet; repeat it'],
+  concurrentCalls: [
+    link.concurrentCalls(),
+    'unavailable',
+    'two calls of this cluster are under way at once; repeat it',
+  ],
   claimantRevoked: [
     link.claimantRevoked('a cluster'),
     'permission_denied',

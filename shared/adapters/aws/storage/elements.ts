@@ -17,7 +17,7 @@ export const headKey = { pk: 'journal', sk: 'head' } as const
 
 /** Partitions over which the journal entries of an epoch are spread. */
 const SPREAD = 32
-const DAY = 86_400
+const DAY_SECONDS = 86_400
 /** Bytes of a body that stand in one item. */
 const LARGEST_PART = 300_000
 
@@ -37,7 +37,7 @@ export const partKeys = (position: Position, parts: number) =>
 
 /** A journal entry as it stands in the table: one item, or several. */
 export function entryItems(entry: JournalEntry): Raw[] {
-  const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY
+  const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY_SECONDS
   const { id, at, noop, root } = entry
   const common = defined({ kind: 'cell', id, at, ttl, root })
   if (noop) return [{ ...entryKey(entry), ...common, noop }]

@@ -2,14 +2,14 @@ import { ApiError } from '../../../api/errors.ts'
 import { type Journal, placeText, type Transacted } from '../../../journal/journal.ts'
 import { type EntryChange, noopEntry } from '../../../journal/journal-entry.ts'
 import { markText, type Position, posText } from '../../../journal/position.ts'
-import { deltasOf, leafIn, leafOf, placed } from '../../../journal/tree.ts'
+import { deltasOf, leafIn, leafOf, placeInTree } from '../../../journal/tree.ts'
 import type { ClusterRead } from '../../../ports.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { newRevision, type StoredItem, toWrite } from '../../../storage/requests.ts'
 import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
-import { type Engine, TRIES } from './engine.ts'
+import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { transactParts } from './journal-entries.ts'
 import { type ItemSeen, type Planned, planOf, planOfBackfill } from './plan.ts'
 import { busy, handingOver } from './verdict.ts'
@@ -67,7 +67,7 @@ async function commitJournaled(
   const own = changes.filter(change => !data.includes(change))
   const rev = newRevision(engine.entropy)
   const seen: Seen = new Map()
-  for (let [tries, looks] = [0, 0]; tries < most && looks < TRIES; ) {
+  for (let [tries, looks] = [0, 0]; tries < most && looks < STORAGE_TRIES; ) {
     timeLeft(engine, cluster)
     const found = await plansOf(writing, data, { treeId, rev, now: engine.seconds() }, seen)
     if (found.includes('conflict')) return 'conflict'
@@ -124,8 +124,8 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
     { entry: { ...position, id: rev, at: engine.clock.now(), body } },
     ...deltasOf(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
-  const verdict = await transactParts(engine, parts).catch(doubt)
-  if (verdict === 'done' || (await settled(writing, position, rev)) === 'ours') return 'done'
+  const verdict = await transactParts(engine, parts).catch(conflictIfBusy)
+  if (verdict === 'done' || (await settlePosition(writing, position, rev)) === 'ours') return 'done'
   if (typeof verdict !== 'object') return 'again'
   const refused = verdict.condition.filter(index => index < planned.length + own.length)
   if (refused.length === 0) return 'again'
@@ -133,7 +133,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
 }
 
 /** Closes a position whose commit did not come about, or finds that it did. */
-async function settled(
+async function settlePosition(
   { engine, journal }: Writing,
   position: Position,
   rev: string,
@@ -167,7 +167,7 @@ const assumes = (plan: ReturnType<typeof planOf> | undefined): boolean =>
   plan === 'nothing' || (typeof plan === 'object' && plan.assumed)
 
 /** No answer came: what was asked may have been done, or may be yet. */
-function doubt(error: unknown): Transacted {
+function conflictIfBusy(error: unknown): Transacted {
   if (error instanceof ApiError && error.code === 'busy') return 'conflict'
   throw error
 }
@@ -183,6 +183,6 @@ function partOf(
   item: StoredItem | null,
   treeId: string,
 ): Part {
-  const put = item && placed(item, treeId)
+  const put = item && placeInTree(item, treeId)
   return counts && put ? { count: put, if: condition } : { item: { kind, pk, sk }, put, if: condition }
 }

@@ -42,7 +42,7 @@ interface Era {
  * An item as it stands while a journal is kept: what dies is deleted by the engine when its generation has ended,
  * everything else never.
  */
-function journaled(item: StoredItem, now: number): StoredItem {
+function withGeneration(item: StoredItem, now: number): StoredItem {
   const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
   const generation = specOf(item.kind).expiry === 'dies' ? generationOf(item.expires, now) : null
   return generation === null ? content : { ...content, ttl: ttlOf(generation) }
@@ -97,8 +97,8 @@ export function planOf(change: Change, era: Era, seen: ItemSeen | undefined): Pl
 }
 
 function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: Era): StoredItem | null {
-  if ('put' in change) return journaled(toStored(change, rev), now)
-  if ('count' in change) return old ? journaled({ ...old, uses: change.left, rev }, now) : null
+  if ('put' in change) return withGeneration(toStored(change, rev), now)
+  if ('count' in change) return old ? withGeneration({ ...old, uses: change.left, rev }, now) : null
   return null
 }
 
@@ -108,7 +108,7 @@ export const planOfBackfill = (item: StoredItem, { rev, now, treeId }: Era): Pla
   pk: item.pk,
   sk: item.sk,
   prev: leafInTree(item, treeId),
-  next: { ...journaled(item, now), rev },
+  next: { ...withGeneration(item, now), rev },
   if: { rev: item.rev },
   assumed: false,
   counts: false,

@@ -1,7 +1,7 @@
 import { BatchWriteCommand, type BatchWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
 import type { JournalEntry } from '../../../journal/journal-entry.ts'
 import { entryItems, entryKey } from './elements.ts'
-import { type Engine, nameOf, TRIES } from './engine.ts'
+import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
 import type { Raw } from './expressions.ts'
 import { readEntries, writeEntry } from './journal-entries.ts'
 import { busy, sent } from './verdict.ts'
@@ -45,7 +45,7 @@ export async function writeEntries(
 }
 
 async function storeWhole(engine: Engine, entry: JournalEntry): Promise<'done' | JournalEntry> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < STORAGE_TRIES; tries++) {
     if (tries > 0) await engine.pause(tries)
     const stored = await writeEntry(engine, entry)
     if (stored !== 'conflict') return stored
@@ -68,7 +68,7 @@ async function putBatch({ tables, meter, documents, pause }: Engine, items: read
     [tables.cluster]: items.map(Item => ({ PutRequest: { Item } })),
   }
   for (let tries = 0; Object.keys(left).length > 0; tries++) {
-    if (tries === TRIES) throw busy()
+    if (tries === STORAGE_TRIES) throw busy()
     if (tries > 0) await pause(tries)
     meter.count('dynamodb')
     const answer: BatchWriteCommandOutput = await sent(

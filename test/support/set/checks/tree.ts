@@ -1,4 +1,4 @@
-import { ended } from '../../../../shared/journal/generation.ts'
+import { hasEnded } from '../../../../shared/journal/generation.ts'
 import {
   bucketIn,
   bucketText,
@@ -15,7 +15,7 @@ function sumsText(sums: ReadonlyMap<string, Limbs>, seconds: number): string {
   return [...sums]
     .filter(
       ([slot, limbs]) =>
-        limbs.some(limb => limb !== 0n) && (slot === 'p' || !ended(Number(slot.slice(1)), seconds)),
+        limbs.some(limb => limb !== 0n) && (slot === 'p' || !hasEnded(Number(slot.slice(1)), seconds)),
     )
     .map(([slot, limbs]) => `${slot}:${limbs.join()}`)
     .sort()

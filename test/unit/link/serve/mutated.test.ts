@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { linkHandler } from '../../../../shared/http/link.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
-import { sealedActivation } from '../../../../shared/link/activation-request.ts'
+import { sealActivation } from '../../../../shared/link/activation-request.ts'
 import { type Method, methods } from '../../../../shared/link/carry.ts'
 import { signCall } from '../../../../shared/link/envelope.ts'
 import { CallSchema, file_link } from '../../../../shared/link/gen/link_pb.ts'
@@ -30,7 +30,7 @@ const activation = ({ w, north, token }: Scene) => {
   const keys = { signingKey: north.keys.signing, exchangeKey: north.keys.exchange, format: FORMAT }
   const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0) }
   const to = { set: w.set, recipient: w.keys.exchange }
-  return sealedActivation({ ...north.request, ...keys, ...nothing, token }, to, north.pair, randomBytes)
+  return sealActivation({ ...north.request, ...keys, ...nothing, token }, to, north.pair, randomBytes)
 }
 
 /** A question, as the method's own form writes it. */

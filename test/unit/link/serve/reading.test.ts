@@ -3,7 +3,7 @@ import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { Lineage } from '../../../../shared/journal/position.ts'
-import { entries } from '../../../../shared/link/serve/reading.ts'
+import { serveEntries } from '../../../../shared/link/serve/reading.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const head: Head = { ...firstHead(EPOCH, 1), last: 3 }
@@ -43,32 +43,32 @@ describe('how far journal entries are given is noted before they are', () => {
   })
 
   test('by a journal that writes, once for each new position', async () => {
-    await entries(journalOf(head, head), asked)
+    await serveEntries(journalOf(head, head), asked)
     expect(moved).toEqual([note(0)])
-    await entries(journalOf({ ...head, applied: 3 }, { ...head, applied: 3 }), asked)
+    await serveEntries(journalOf({ ...head, applied: 3 }, { ...head, applied: 3 }), asked)
     expect(moved).toHaveLength(1)
   })
 
   test('again where somebody else notes at the same time, until it is noted or known', async () => {
     refusals = 1
-    await entries(journalOf(head, head, { ...head, applied: 1 }), asked)
+    await serveEntries(journalOf(head, head, { ...head, applied: 1 }), asked)
     expect(moved).toEqual([note(0), note(1)])
     refusals = 1
-    await entries(journalOf(head, head, { ...head, applied: 3 }), asked)
+    await serveEntries(journalOf(head, head, { ...head, applied: 3 }), asked)
     expect(moved).toEqual([note(0), note(1), note(0)])
   })
 
   test('not by one that has ended, nor beyond what is known to be dense before', async () => {
     const closed: Head = { ...head, mode: 'closed' }
-    await entries(journalOf(closed, closed), asked)
-    await entries(journalOf(head, head), { ...asked, from: 1 })
+    await serveEntries(journalOf(closed, closed), asked)
+    await serveEntries(journalOf(head, head), { ...asked, from: 1 })
     expect(moved).toEqual([])
   })
 })
 
 describe('journal entries are given', () => {
   test('by a journal that stays what it is', async () => {
-    const answer = await entries(journalOf(head, head), asked)
+    const answer = await serveEntries(journalOf(head, head), asked)
     expect(answer).toMatchObject({ frontier: 3, lineage })
   })
 
@@ -80,12 +80,16 @@ describe('journal entries are given', () => {
         ['000002.aaaaaaaaaaaa', 3],
       ],
     }
-    await expect(entries(journalOf(head, later), asked)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(serveEntries(journalOf(head, later), asked)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
   test('not by a cluster that has them from another one, before or after they are read', async () => {
     const copy: Head = { ...head, own: '' }
-    await expect(entries(journalOf(copy, copy), asked)).rejects.toMatchObject({ code: 'failed_precondition' })
-    await expect(entries(journalOf(head, copy), asked)).rejects.toMatchObject({ code: 'failed_precondition' })
+    await expect(serveEntries(journalOf(copy, copy), asked)).rejects.toMatchObject({
+      code: 'failed_precondition',
+    })
+    await expect(serveEntries(journalOf(head, copy), asked)).rejects.toMatchObject({
+      code: 'failed_precondition',
+    })
   })
 })

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { refused } from '../../../../shared/api/errors.ts'
 import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
-import { sealedActivation } from '../../../../shared/link/activation-request.ts'
+import { sealActivation } from '../../../../shared/link/activation-request.ts'
 import { openSealedToken } from '../../../../shared/link/activation-token.ts'
 import type { Method } from '../../../../shared/link/carry.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
@@ -58,7 +58,7 @@ const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObj
   const keys = { signingKey: one.keys.signing, exchangeKey: one.keys.exchange, format: FORMAT }
   const asked = { ...one.request, ...keys, ...nothing, token: await w.token('west'), ...change }
   const to = { set: w.set, recipient: w.keys.exchange }
-  const sealed = sealedActivation(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
+  const sealed = sealActivation(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
   await raw('Activate', forms.Activate.question.write(sealed), { signing: signing ?? one.pair.signing })
 }
 const heartbeatWith = async (one: Follower, change: object) => {
@@ -147,11 +147,11 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await activateWith({ cluster: 'west' })
     return link.callerUnnamed()
   },
-  callsMeet: async () => {
+  concurrentCalls: async () => {
     const one = await admitted()
     conflicts()
     await told(one.heartbeat())
-    return link.callsMeet()
+    return link.concurrentCalls()
   },
   claimantRevoked: async () => {
     const one = await admitted()

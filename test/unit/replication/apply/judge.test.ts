@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { markText } from '../../../../shared/journal/position.ts'
-import { placed } from '../../../../shared/journal/tree.ts'
-import { asWritten, judge, type Setting, type Steps } from '../../../../shared/replication/apply/judge.ts'
+import { placeInTree } from '../../../../shared/journal/tree.ts'
+import {
+  judge,
+  judgeAsWritten,
+  type Setting,
+  type Steps,
+} from '../../../../shared/replication/apply/judge.ts'
 import { componentsOf, type Piece } from '../../../../shared/replication/apply/pieces.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, policyAt, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
@@ -35,7 +40,7 @@ const stepsOf = (verdict: ReturnType<typeof judge>): Steps => {
 /** A secondary that has applied pieces. */
 const having = (pieces: readonly Piece[], setting = streaming) => {
   const at = tables()
-  for (const piece of pieces) expect(at.write([asWritten(piece, setting)])).toBe('done')
+  for (const piece of pieces) expect(at.write([judgeAsWritten(piece, setting)])).toBe('done')
   return at
 }
 
@@ -47,7 +52,7 @@ describe('marks', () => {
     const [put, gone] = piecesOf(w) as [Piece, Piece]
     const at = having([put, gone])
     expect(at.items.size).toBe(0)
-    expect(at.write([asWritten(put, streaming)])).toBe('refused')
+    expect(at.write([judgeAsWritten(put, streaming)])).toBe('refused')
     expect(judged(put, at)).toBe('applied')
   })
 
@@ -58,7 +63,7 @@ describe('marks', () => {
     const at = having(pieces)
     // a sync begins again behind the second journal entry, and has fetched what the second one made
     const [, second, third] = pieces as [Piece, Piece, Piece]
-    at.items.set('policy\nx', placed(second.changes[0]?.item as StoredItem, TREE_ID))
+    at.items.set('policy\nx', placeInTree(second.changes[0]?.item as StoredItem, TREE_ID))
     const replay = { ...streaming, incarnation: 3, replayUntil: 4 }
     expect(judged(third, at)).toBe('applied')
     expect(at.write([stepsOf(judged(third, at, replay))])).toBe('done')
@@ -71,7 +76,7 @@ describe('marks', () => {
     w.commit(0, [token, '1', NOW + DAY])
     w.commit(0, [token, '2', NOW + 9 * DAY])
     for (const piece of piecesOf(w)) {
-      const { bucket, mark } = asWritten(piece, streaming)
+      const { bucket, mark } = judgeAsWritten(piece, streaming)
       expect(bucket.bucket).toEqual(piece.bucket)
       expect(mark).toBe(markText(1, piece.pos))
     }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bucketOf, bucketText } from '../../../../shared/journal/tree.ts'
-import { componentsOf, packs } from '../../../../shared/replication/apply/pieces.ts'
+import { componentsOf, packComponents } from '../../../../shared/replication/apply/pieces.ts'
 import { neighbours, policyAt, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 
 const { a, b, apart } = neighbours
@@ -80,13 +80,13 @@ describe('transactions of pieces', () => {
 
   test('hold 98 elements at most, and every piece is in one', () => {
     const all = pieces(300)
-    const groups = packs(all, 2)
+    const groups = packComponents(all, 2)
     expect(groups.flat()).toEqual(all)
     for (const group of groups)
       expect(group.flat().reduce((sum, { changes }) => sum + changes.length + 1, 0)).toBeLessThanOrEqual(98)
   })
 
   test('are shared among the workers before they are filled', () => {
-    expect(packs(pieces(16), 8).map(one => one.length)).toEqual([2, 2, 2, 2, 2, 2, 2, 2])
+    expect(packComponents(pieces(16), 8).map(one => one.length)).toEqual([2, 2, 2, 2, 2, 2, 2, 2])
   })
 })

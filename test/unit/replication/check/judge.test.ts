@@ -3,9 +3,9 @@ import { bucketLine, readBucketLine } from '../../../../shared/journal/bucket-li
 import { ttlOf } from '../../../../shared/journal/generation.ts'
 import type { StoredBucket } from '../../../../shared/journal/journal.ts'
 import { allPages } from '../../../../shared/journal/page-places.ts'
-import { bucketOf, deltasOf, leafIn, placed } from '../../../../shared/journal/tree.ts'
+import { bucketOf, deltasOf, leafIn, placeInTree } from '../../../../shared/journal/tree.ts'
 import { judgeBucket } from '../../../../shared/replication/check/bucket.ts'
-import { settledItem } from '../../../../shared/replication/check/repair.ts'
+import { settleItem } from '../../../../shared/replication/check/repair.ts'
 import { countIn, newTally, suspectsIn } from '../../../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, type Place, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
@@ -22,7 +22,7 @@ function itemAt(place: Place, value = 'v', expires?: number): StoredItem {
   })(writer())
   const [item] = items.values()
   if (!item) throw new Error('no item')
-  return placed(item, TREE_ID)
+  return placeInTree(item, TREE_ID)
 }
 
 const bucketAt = ({ kind, pk, sk }: Place) => bucketOf(TREE_ID, kind, pk, sk)
@@ -54,12 +54,7 @@ describe('a bucket', () => {
 
   test.each<[string, Place, StoredBucket | undefined, StoredItem[]]>([
     ['an item that was changed while its leaf stayed', a, sumOf(first, second), [flipped, second]],
-    [
-      'an item that was changed together with its leaf',
-      a,
-      sumOf(first),
-      [settledItem(flipped, TREE_ID, now)],
-    ],
+    ['an item that was changed together with its leaf', a, sumOf(first), [settleItem(flipped, TREE_ID, now)]],
     ['an item that was taken away', a, sumOf(first, second), [second]],
     ['an item that was put there', a, sumOf(first), [first, second]],
     [
@@ -99,14 +94,14 @@ describe('a bucket', () => {
   test('is put right with items that are put right', () => {
     const loose = { ...token, leaf: undefined, bucket: undefined, ttl: now + 4600 } as never as StoredItem
     for (const item of [flipped, loose, { ...second, leaf: 'wrong' }]) {
-      const settled = settledItem(item, TREE_ID, now)
+      const settled = settleItem(item, TREE_ID, now)
       const verdict = judged(item, undefined, [settled])
       expect(verdict.misplaced).toEqual([])
       expect(judged(item, { sums: verdict.sums }, [settled]).difference).toBe('')
       expect(settled.data).toEqual(item.data)
     }
-    expect(settledItem(loose, TREE_ID, now).ttl).toBe(token.ttl)
-    expect(settledItem(first, TREE_ID, now)).toEqual(first)
+    expect(settleItem(loose, TREE_ID, now).ttl).toBe(token.ttl)
+    expect(settleItem(first, TREE_ID, now)).toEqual(first)
   })
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { Report } from '../../../../shared/model/secondary.ts'
 import { showDivergence, waitsFor } from '../../../../shared/replication/manage/divergence.ts'
-import { inWords } from '../../../../shared/replication/manage/in-words.ts'
+import { nameInWords } from '../../../../shared/replication/manage/in-words.ts'
 import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
@@ -198,7 +198,7 @@ describe('things in words', () => {
     ['policy', 'policy', 'reader', {}, 'policy reader'],
     ['of-a-later-version', 'x', 'y', {}, 'of-a-later-version y'],
   ])('%s %s %s', (kind, pk, sk, item, expected) => {
-    expect(inWords({ kind, pk, sk }, mounts, item)).toBe(expected)
+    expect(nameInWords({ kind, pk, sk }, mounts, item)).toBe(expected)
   })
 })
 

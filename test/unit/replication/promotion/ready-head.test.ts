@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { readyHead } from '../../../../shared/replication/promotion/ready-head.ts'
+import { prepareHead } from '../../../../shared/replication/promotion/ready-head.ts'
 import type { PromotionStand } from '../../../../shared/replication/promotion/stand.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 
@@ -31,7 +31,7 @@ function closed(seq: number, there: readonly number[]) {
   } satisfies Partial<Journal> as unknown as Journal
   const follower = { own: { clock, journal }, treeId: 'life' } as unknown as Follower
   const stand = { promotion: { force: true }, record: { data: {} } } as unknown as PromotionStand
-  return { entries, ready: () => readyHead({ clock, journal }, follower, stand) }
+  return { entries, ready: () => prepareHead({ clock, journal }, follower, stand) }
 }
 
 describe('a journal that was closed', () => {

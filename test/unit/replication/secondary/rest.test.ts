@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
-import { pauseOf, rest } from '../../../../shared/replication/secondary/rest.ts'
+import { pauseOf, restUntil } from '../../../../shared/replication/secondary/rest.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 
 const NOW = 1_800_000_000_000
@@ -48,7 +48,7 @@ describe('a run that rests', () => {
       },
     }
     const attention = { notice: noticed(NOW - 60_000), since: NOW - 60_000 }
-    await rest({ store, clock } as never, following, attention, end)
+    await restUntil({ store, clock } as never, following, attention, end)
     return { waited: now - NOW, looks, since: attention.since }
   }
 
