@@ -32,7 +32,7 @@ interface LostEntry {
   commit: string
   time: string
   /** the last position that this cluster's journal had in common with the set's, and the set's epoch then */
-  forkPoint: number
+  cut: number
   epoch: string
   changes: ShownChange[]
   too_large?: true
@@ -197,7 +197,7 @@ const entriesOf = (
 ): LostEntry[] =>
   entries.map(({ pos, id, at, changes, bare }, index) => ({
     name: `${sk}#${String(index).padStart(PLACE_DIGITS, '0')}`,
-    ...{ position: pos, commit: id, time: printTime(at), forkPoint, epoch },
+    ...{ position: pos, commit: id, time: printTime(at), cut: forkPoint, epoch },
     changes: changes.map(change => shownChange(change, bare, mounts)),
     ...(bare ? { too_large: true as const } : {}),
   }))

@@ -12,7 +12,7 @@ export type PrimaryFacts =
       readonly format: number
       readonly lag: number | 'diverged'
       /** what it told of itself */
-      readonly told?: PrimaryTold
+      readonly reported?: PrimaryReport
     }
   | { readonly state: 'refuses'; readonly text: string }
   | {
@@ -24,7 +24,7 @@ export type PrimaryFacts =
     }
 
 /** Where a primary is. `skew`: milliseconds by which its clock is ahead. */
-export interface PrimaryTold {
+export interface PrimaryReport {
   readonly epoch: string
   readonly seq: number
   /** up to where nothing is missing */

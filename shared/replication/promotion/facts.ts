@@ -106,7 +106,7 @@ async function missingTerm(
   primary: PrimaryFacts,
   lastTold = '',
 ): Promise<string | undefined> {
-  const term = primary.state === 'answers' ? (primary.told?.term ?? '') : lastTold
+  const term = primary.state === 'answers' ? (primary.reported?.term ?? '') : lastTold
   if (term === '') return undefined
   const [keyring] = await store.read([key('keyring')])
   return keyring && termsHeldBy(keyring.data).ids.includes(term) ? undefined : term
@@ -123,7 +123,7 @@ async function askedPrimary(
 ): Promise<PrimaryFacts> {
   const { clock } = ports
   const hasTime = () => clock.now() < deadline
-  const follower = await newFollower(ports, connect, { hasTime, told: puller?.data, until: deadline })
+  const follower = await newFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
   let front: { front?: string } = {}
   for (let tries = 1; ; tries++) {
@@ -149,13 +149,13 @@ async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFac
   const { format, lineage, frontier, time, seq, epoch, skew, term } = await ask(follower)
   // what cannot be had is an obstacle of its own
   await holdFor(follower, nothingNeeded).catch(() => undefined)
-  const told = { epoch, seq, frontier, skew, term }
+  const reported = { epoch, seq, frontier, skew, term }
   const { forkPoint, diverged } = compareLineages({ lineage }, head)
-  const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', told }
+  const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', reported }
   if (diverged || forkPoint < head.last) return divergedFacts
   const oldest = await oldestMissing(follower, head, frontier)
   if (oldest === 'diverged') return divergedFacts
-  return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), told }
+  return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), reported }
 }
 
 /** When the first journal entry that is not applied here was written, by the primary's clock; undefined: there is none. */

@@ -37,13 +37,13 @@ async function caughtUpFacts(
   )
   const facts = await promotionFacts(run, record.data)
   const { primary } = facts
-  if (primary.state !== 'answers' || !primary.told || !isBehind(primary)) return facts
+  if (primary.state !== 'answers' || !primary.reported || !isBehind(primary)) return facts
   const until = Math.min(deadline - CATCHES_UP_MS, clock.now() + CATCHES_UP_MS)
   while (clock.now() < until) {
     await clock.sleep(LOOK_MS)
     const head = await journal.head()
     if (head?.mode !== 'applying') return facts
-    if (head.applied >= primary.told.frontier) return promotionFacts(run, record.data)
+    if (head.applied >= primary.reported.frontier) return promotionFacts(run, record.data)
   }
   return facts
 }

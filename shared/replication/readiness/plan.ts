@@ -66,7 +66,7 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
     }`,
 }
 
-const toldBy = (primary: PrimaryFacts) => (primary.state === 'answers' ? primary.told : undefined)
+const toldBy = (primary: PrimaryFacts) => (primary.state === 'answers' ? primary.reported : undefined)
 
 const withoutWhom = ({ primary, head }: PromotionFacts): string => {
   if (primary.state === 'answers') return `what is here is being fetched anew (${head?.mode})`

@@ -101,11 +101,11 @@ function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
     ...common,
     ...(primary.lag === 'diverged' ? { text: 'the journals have diverged' } : { behind_ms: primary.lag }),
     ...{ last_contact: printTime(now), last_contact_age_ms: 0 },
-    ...(primary.told
+    ...(primary.reported
       ? {
-          primary_position: primary.told.seq,
-          primary_frontier: primary.told.frontier,
-          clock_skew_ms: primary.told.skew,
+          primary_position: primary.reported.seq,
+          primary_frontier: primary.reported.frontier,
+          clock_skew_ms: primary.reported.skew,
         }
       : {}),
   }

@@ -16,13 +16,13 @@ export type FollowerPorts = Pick<
 /**
  * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
  * @param hasTime whether there is time for another page of a sync
- * @param told what the run before told
+ * @param reported what the run before reported
  * @param until epoch milliseconds: the primary is not waited for any longer; absent: as long as each call may take
  */
 export async function newFollower(
   ports: FollowerPorts,
   connect: Connect,
-  { hasTime, told, until }: { hasTime: () => boolean; told?: Puller | undefined; until?: number },
+  { hasTime, reported, until }: { hasTime: () => boolean; reported?: Puller | undefined; until?: number },
 ): Promise<Follower | undefined> {
   const cluster = secondaryRecord(ports)
   const first = await cluster()
@@ -50,7 +50,7 @@ export async function newFollower(
     from: 0,
     filled: false,
     // until it is known better: the primary is told with the first heartbeat
-    reported: { state: told?.state ?? 'idle', synced: told?.synced ?? 0 },
+    reported: { state: reported?.state ?? 'idle', synced: reported?.synced ?? 0 },
   }
 }
 

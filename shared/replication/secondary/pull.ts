@@ -40,8 +40,8 @@ export async function pull(
   let next = 0
   // a sync is interrupted between two pages for the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
-  const told = recovery ? undefined : before?.data
-  const first = await newFollower(ports, connect, { hasTime, told })
+  const reported = recovery ? undefined : before?.data
+  const first = await newFollower(ports, connect, { hasTime, reported })
   const cluster = await first?.cluster()
   if (!first || !cluster) return
   if (recovery) await beginAnew(first, recovery)
@@ -150,16 +150,16 @@ const canaryOf = (
 async function rememberAddresses(
   { store, clock }: FollowerPorts,
   follower: Follower,
-  told: readonly string[],
+  reported: readonly string[],
 ): Promise<void> {
   const cluster = await follower.cluster()
   const known = cluster?.record.link?.addrs ?? []
-  if (told.length === 0 || told.every(one => known.includes(one))) return
+  if (reported.length === 0 || reported.every(one => known.includes(one))) return
   const readAt = clock.now()
   const [record] = await store.read([key('cluster')])
   const { link } = record?.data ?? {}
   if (!record || !link) return
-  const addrs = [...new Set([...told, ...link.addrs])].slice(0, MOST_ADDRESSES)
+  const addrs = [...new Set([...reported, ...link.addrs])].slice(0, MOST_ADDRESSES)
   await store.commit([replace(record, record, { ...record.data, link: { ...link, addrs } })], {
     record: record.data,
     readAt,
@@ -170,11 +170,11 @@ async function rememberAddresses(
 async function rememberMet(
   { store }: FollowerPorts,
   cluster: ClusterRead,
-  told: readonly string[],
+  reported: readonly string[],
 ): Promise<void> {
   const place = key('member', cluster.record.id)
   const [before] = await store.read([place])
-  const next = addVouchers(before?.data, { addresses: told })
+  const next = addVouchers(before?.data, { addresses: reported })
   if (next.addresses.length === (before?.data.addresses.length ?? 0)) return
   await store.commit([replace(place, before, next)], cluster)
 }

@@ -600,7 +600,7 @@ describe('rules of a sync', () => {
     await isEqual(east, west)
   })
 
-  test('a rewind whose own journal begins behind the cut fetches everything, and reports what is kept of it', async () => {
+  test('a rewind whose own journal begins behind the fork point fetches everything, and reports what is kept of it', async () => {
     await overtaken()
     await east.journal.moveHead({ mode: 'closed' }, { retainedFrom: 2 })
     await caughtUp(await follower(east, linkTo(west)))

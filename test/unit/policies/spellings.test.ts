@@ -198,8 +198,8 @@ describe('random spellings of rules and requests', () => {
         fc.constantFrom('', '', '*', '/', '/*'),
         fc.nat(template.length),
       )
-      .map(([parts, end, forkPoint]) => {
-        const kept = end.includes('*') ? parts.slice(0, Math.max(1, forkPoint)) : parts
+      .map(([parts, end, cut]) => {
+        const kept = end.includes('*') ? parts.slice(0, Math.max(1, cut)) : parts
         const text = kept.join('/') + end
         return text.replace(/\+\*$/, '+/*')
       })

@@ -96,9 +96,9 @@ describe('the verb LIST on the embedded host', () => {
     fc.assert(
       fc.property(requests, fc.array(fc.nat({ max: 300 })), (sent, cuts) => {
         const all = sent.join('')
-        const places = [
-          ...new Set([0, ...cuts.filter(forkPoint => forkPoint < all.length), all.length]),
-        ].toSorted((a, b) => a - b)
+        const places = [...new Set([0, ...cuts.filter(cut => cut < all.length), all.length])].toSorted(
+          (a, b) => a - b,
+        )
         const pieces = places.slice(1).map((end, index) => all.slice(places[index], end))
         expect(seen(...pieces)).toBe(all.replaceAll(LIST, GET))
       }),

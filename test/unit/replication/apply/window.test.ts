@@ -100,10 +100,10 @@ async function byMany(
 ) {
   const late: (() => void)[] = []
   const process = async (target: Target, index: number) => {
-    const forkPoint = cuts[index] ?? entries.length
+    const cut = cuts[index] ?? entries.length
     for (let tries = 0; ; tries++) {
       try {
-        for (const window of [entries.slice(0, forkPoint), entries.slice(forkPoint)]) {
+        for (const window of [entries.slice(0, cut), entries.slice(cut)]) {
           const { busy, mismatch } = await applyWindow(window, setting, target)
           expect(mismatch).toEqual([])
           if (busy) throw new Crash('somebody is in the way')
@@ -193,9 +193,9 @@ describe('a window', () => {
         fc.nat(),
         fc.array(fc.nat(), { minLength: places.length, maxLength: places.length }),
         fc.nat(),
-        async (commits, forkPoint, moments, seed) => {
+        async (commits, cut, moments, seed) => {
           const { entries, items } = written(commits)
-          const start = forkPoint % (entries.length + 1)
+          const start = cut % (entries.length + 1)
           // each item as it stood at some moment from the start on
           const fetched = new Map<string, StoredItem>()
           for (const [index, place] of places.entries()) {

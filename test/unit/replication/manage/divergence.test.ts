@@ -73,7 +73,7 @@ describe('what a fail-over has lost', () => {
       lost: [
         {
           ...{ name: '000000003.abc/0000-1#000000', position: pos(4), commit: 'commit 4' },
-          ...{ time: '1970-01-01T00:00:04Z', forkPoint: 3, epoch: '000002.ba9876543210' },
+          ...{ time: '1970-01-01T00:00:04Z', cut: 3, epoch: '000002.ba9876543210' },
           changes: [{ kind: 'policy', key: ['policy', 'p4'], what: 'policy p4', item: { text: 'sealed' } }],
         },
         expect.objectContaining({

@@ -45,7 +45,7 @@ const newFollower = (): Follower =>
       linkName: 'a link',
       handsOff: false,
       comparison,
-      told: { state: 'idle', synced: 0 },
+      reported: { state: 'idle', synced: 0 },
     },
     source: { epoch: head.epoch, lineage: head.lineage, seq: 12, frontier: 12 },
     cluster: async () => ({ record: { id: 'c', set: 's' }, readAt: 0 }),

@@ -36,9 +36,9 @@ describe('the replay after a full sync', () => {
 
   test('leaves no young journal entry before it, for any journal', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: NOW })), fc.nat(), async (unsorted, forkPoint) => {
+      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: NOW })), fc.nat(), async (unsorted, cut) => {
         const times = unsorted.toSorted((a, b) => a - b)
-        const from = forkPoint % (times.length + 1)
+        const from = cut % (times.length + 1)
         const start = await startOf(source(times, from), { lineage, frontier: times.length, time: NOW })
         expect(start).toBeGreaterThanOrEqual(from)
         expect(times.slice(from, start).every(at => at < NOW - 60_000)).toBe(true)
