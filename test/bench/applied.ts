@@ -120,7 +120,7 @@ export async function appliedRate(
     linkName: '',
     treeId: suffix.slice(0, 8),
     hasTime: () => true,
-    hold: async needs => needs,
+    holdTerms: async needs => needs,
     take: async () => undefined,
     from: 0,
     filled: false,

@@ -342,7 +342,7 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     treeId: at.treeId,
     linkName: '',
     hasTime: () => true,
-    hold: async needs => needs,
+    holdTerms: async needs => needs,
     take: async () => undefined,
     from: 0,
     filled: false,

@@ -45,7 +45,7 @@ export interface Follower {
   readonly treeId: string
   readonly hasTime: () => boolean
   /** takes the terms that something needs, before it is stored; tells what is held then */
-  readonly hold: (needs: TermNeeds) => Promise<TermNeeds>
+  readonly holdTerms: (needs: TermNeeds) => Promise<TermNeeds>
   /** stores a keyring that the primary gave, beside the own one */
   readonly take: (sealed: string) => Promise<void>
   /** what is held, as far as was asked for in this run */
@@ -108,7 +108,7 @@ export async function holdFor(follower: Follower, { number, ids }: TermNeeds): P
   const newest = follower.source?.term ?? ''
   const needs = newest === '' ? { number, ids } : { number, ids: [...ids, newest], active: newest }
   if (follower.held && meets(follower.held, needs)) return
-  follower.held = await follower.hold(needs)
+  follower.held = await follower.holdTerms(needs)
 }
 
 const isUnavailable = (error: unknown): boolean =>

@@ -37,7 +37,7 @@ export async function newFollower(
     linkName: first.record.link?.name ?? '',
     treeId,
     hasTime,
-    hold: async needs => {
+    holdTerms: async needs => {
       const now = await cluster()
       return now && link ? holdTerm(ports, link, now, needs) : { number: 0, ids: [] }
     },

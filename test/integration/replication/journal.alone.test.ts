@@ -67,7 +67,7 @@ describe('the head', () => {
   })
 })
 
-describe('cells', () => {
+describe('journal entries', () => {
   test('are written once; the same one counts as written', async () => {
     const entry = entryWith(1, 'c1')
     expect(await journal.putEntry(entry)).toBe('done')

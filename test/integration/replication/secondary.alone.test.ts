@@ -316,11 +316,11 @@ describe('a secondary that is far behind', () => {
         }
       },
     }
-    const hold: Follower['hold'] = async needs => {
+    const holdTerms: Follower['holdTerms'] = async needs => {
       events.push(`term ${needs.number}`)
       return needs
     }
-    await caughtUp(await storing(withTerm, events, { hold }))
+    await caughtUp(await storing(withTerm, events, { holdTerms }))
     expect(events.indexOf('term 7')).toBeGreaterThanOrEqual(0)
     expect(events.indexOf('stored 421')).toBeGreaterThan(events.indexOf('term 7'))
   })
