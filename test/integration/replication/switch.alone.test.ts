@@ -226,7 +226,7 @@ test('who has handed over, and is promoted by force before its successor was hea
   const [first, successor]: readonly [Name, Name] = (east ?? '') < (west ?? '') ? NAMES : ['west', 'east']
   await joined(first, successor)
   expect(await operate(successor, 'promote')).toMatchObject({ status: 200 })
-  await write(successor, 'of-the-heir')
+  await write(successor, 'of-the-successor')
   set.cut('east', 'west')
   expect(await operate(first, 'promote', { force: true })).toMatchObject({ status: 200 })
   await write(first, 'after-the-disaster')
@@ -243,5 +243,5 @@ test('who has handed over, and is promoted by force before its successor was hea
   await areEqual()
   expect((await set.at(first).request('GET', '/sys/policies/acl/after-the-disaster')).status).toBe(200)
   const { lost } = (await set.at(successor).request('GET', `${R}/divergence`)).body.data as { lost: Lost[] }
-  expect(lost.flatMap(({ changes }) => changes.map(({ key: [, name] }) => name))).toContain('of-the-heir')
+  expect(lost.flatMap(({ changes }) => changes.map(({ key: [, name] }) => name))).toContain('of-the-successor')
 })

@@ -43,7 +43,7 @@ const newFollower = (): Follower =>
     ...{
       treeId: TREE_ID,
       linkName: 'a link',
-      handsOff: false,
+      roleChangePending: false,
       comparison,
       reported: { state: 'idle', synced: 0 },
     },

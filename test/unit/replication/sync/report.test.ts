@@ -23,7 +23,7 @@ describe('a report of what a rewind takes away', () => {
     expect(part?.entries[0]?.changes[0]?.item).toMatchObject({ data: { value: '1' } })
   })
 
-  test('names each key once, those of journal entries and those that are dirty besides', () => {
+  test('names each key once, those of journal entries and those that a sync may have touched besides', () => {
     const { commit, entries } = writer()
     commit(5, [x, '1'])
     commit(6, [x, '2'])
